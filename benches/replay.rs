@@ -1,7 +1,7 @@
-//! How long a replay takes: `cargo bench --bench replay`.
+//! Measures the time of a replay: `cargo bench --bench replay`.
 //!
-//! The sessions have no compaction, so that every list grows with the session: the worst a replay meets. Once the window is
-//! full the guard acts on each call, and each idle time lets the pruner act on all that stands before it.
+//! The sessions have no compaction, so that every list grows with the session: the worst case of a replay. Once the
+//! window is full the guard acts on each call, and each idle time lets the pruner act on everything before it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 
@@ -28,8 +28,8 @@ fn main() {
     divan::main();
 }
 
-/// A transcript of so many calls, each with a result of 20 to 40,000 chars, most of them short. Someone speaks before every
-/// eighth call, after six minutes each fifth time; one result in 500 is missing.
+/// A transcript with this many calls, each with a result of 20 to 40,000 chars, most of them short. Someone speaks
+/// before every eighth call, after six minutes each fifth time; one result in 500 is missing.
 fn transcript(calls: usize) -> String {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let (mut entries, mut clock, mut dice) = (0_usize, 1_771_650_000_u64, 1_u64);
@@ -114,7 +114,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> Settings {
     settings
 }
 
-/// Runs a bench with a session, its record under no step, and settings under which every step acts.
+/// Runs a bench with a session, its recorded trace without policies, and settings under which every policy acts.
 fn with_lanes(calls: usize, ask: impl FnOnce(&ReplaySession<'_>, &RecordedTrace, &Settings)) {
     let opened = Opened::new(calls);
     let inputs = opened.inputs();

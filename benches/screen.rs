@@ -1,8 +1,8 @@
-//! How long the screen takes: `cargo bench --bench screen`.
+//! Measures the time of a frame: `cargo bench --bench screen`.
 //!
-//! The same keys over a session of 1,350 entries, as a transcript of 10 MB has, and over one of 136,000, as one of a
-//! gigabyte has. Their texts are short: no frame looks at a text that is not in sight. Then what growth costs beside what
-//! was there, and a body from the file to the cells.
+//! Presses the same keys over a session of 1,350 entries (a transcript of 10 MB) and one of 136,000 (a gigabyte). Their
+//! texts are short: no frame reads a text that is out of sight. Then measures growth of a loaded session, and a body
+//! from the file to the cells.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 
@@ -29,7 +29,7 @@ use ratatui::layout::Rect;
 
 /// Entries of a transcript of 10 MB, and of one of a gigabyte.
 const ENTRIES: [usize; 2] = [1_350, 136_000];
-/// Chars of a result: one as most are, one in a hundred, the largest that tools return.
+/// Chars of a result: a typical one, the largest of a hundred, the largest that tools return.
 const CHARS: [usize; 3] = [8_000, 100_000, 400_000];
 const SIZE: (u16, u16) = (140, 40);
 
@@ -152,7 +152,7 @@ fn up_and_down(bencher: Bencher<'_, '_>, entries: usize) {
     keys(bencher, entries, &[], &[KeyCode::Char('k'), KeyCode::Char('j')]);
 }
 
-/// With everything unfolded: every entry has its row.
+/// Unfolds everything: every entry has a row.
 #[divan::bench(args = ENTRIES)]
 fn to_the_ends_of_all_rows(bencher: Bencher<'_, '_>, entries: usize) {
     keys(bencher, entries, &['+'], &[KeyCode::Char('g'), KeyCode::Char('G')]);
@@ -168,7 +168,7 @@ fn folding_all_turns_and_unfolding_them(bencher: Bencher<'_, '_>, entries: usize
     keys(bencher, entries, &[], &[KeyCode::Char('-'), KeyCode::Char('+')]);
 }
 
-/// The preview on, the first threshold moved to and fro.
+/// Moves the first threshold to and fro under a preview.
 #[divan::bench(args = ENTRIES)]
 fn a_threshold(bencher: Bencher<'_, '_>, entries: usize) {
     keys(bencher, entries, &['p', '4'], &[KeyCode::Right, KeyCode::Left]);

@@ -1,4 +1,4 @@
-//! How long a search over a store takes beside `rg` on the same files: `cargo bench --bench search`.
+//! Measures a search over a store against `rg` on the same files: `cargo bench --bench search`.
 //!
 //! Both run in turn, several times, in one run, so that the ratio holds on a busy machine too. `SESSIONS=200` makes a
 //! smaller store.

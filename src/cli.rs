@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_laid_out_by_hand_stay_whole_at_eighty_columns() {
+    fn indented_help_lines_fit_eighty_columns() {
         let mut commands = vec![Cli::command()];
         commands.extend(Cli::command().get_subcommands().cloned());
         for command in commands {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_alone_opens_the_screen_and_a_command_is_distinguished_from_it() {
+    fn a_single_path_opens_the_screen_and_a_command_name_runs_the_command() {
         let cli = Cli::try_parse_from(["clawscope", "/tmp/x"]).unwrap();
         assert!(cli.command.is_none() && cli.path == Some("/tmp/x".into()));
         let cli = Cli::try_parse_from(["clawscope", "sessions", "/tmp/x", "--agent", "main"]).unwrap();

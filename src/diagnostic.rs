@@ -44,16 +44,16 @@ impl Diagnostic {
     pub fn new(
         path: impl Into<PathBuf>,
         severity: Severity,
-        what: impl Into<String>,
-        next: impl Into<String>,
+        message: impl Into<String>,
+        advice: impl Into<String>,
     ) -> Self {
         Self {
             path: path.into(),
             line: None,
             subject: None,
             severity,
-            message: what.into(),
-            advice: next.into(),
+            message: message.into(),
+            advice: advice.into(),
         }
     }
 

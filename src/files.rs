@@ -1,5 +1,5 @@
 //! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
-//! folder or a link to one may stand where a file is expected: opening such a thing could wait for ever or change it.
+//! folder or a link to one may be where a file is expected: opening it could wait for ever or change it.
 //! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
 //! [`attached`] holds the settings of a person on another machine.
 
@@ -28,7 +28,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a regular file; refuses a link in its place.
 ///
 /// # Errors
-/// As [`open`].
+/// Like [`open`].
 pub fn open_without_link(path: &Path) -> io::Result<File> {
     check_regular(&std::fs::symlink_metadata(path)?)?;
     let file = open_without_waiting(path, true)?;
@@ -39,7 +39,7 @@ pub fn open_without_link(path: &Path) -> io::Result<File> {
 /// Creates a file that serves as a lock, or opens it; refuses anything but a regular file, which is never truncated.
 ///
 /// # Errors
-/// As [`open_without_link`].
+/// Like [`open_without_link`].
 pub fn open_for_lock(path: &Path) -> io::Result<File> {
     if let Ok(found) = std::fs::symlink_metadata(path) {
         check_regular(&found)?;
@@ -54,7 +54,7 @@ pub fn open_for_lock(path: &Path) -> io::Result<File> {
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open`], and [`io::ErrorKind::FileTooLarge`] beyond the limit.
+/// Like [`open`], but fails with [`io::ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     match attached::text(path) {
         Some(text) if text.len() as u64 > limit => Err(too_large(limit)),
@@ -83,7 +83,7 @@ fn too_large(limit: u64) -> io::Error {
 /// Reads a whole text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`read`], and [`io::ErrorKind::InvalidData`] for invalid UTF-8.
+/// Like [`read`], but fails with [`io::ErrorKind::InvalidData`] for invalid UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
@@ -136,7 +136,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_but_a_regular_file_is_opened_and_nothing_waits() {
+    fn only_regular_files_are_opened_and_opening_never_blocks() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

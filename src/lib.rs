@@ -12,9 +12,9 @@
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
-//! * **Vocabulary**: [`ids`]; [`units`], numbers of tokens that cannot be mixed with others; [`files`], the only opener of files for reading, and the one way to replace a file; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//! * **Vocabulary**: [`ids`]; [`units`], tokens, chars, bytes, durations and moments as types that cannot be mixed; [`files`], the only opener of files for reading, and the one way to replace a file; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
 //!   [`guide`], the pages of `assets/guide/`;
-//!   [`diagnostic`], a fault in a file with its line and what to do; [`js`], the JavaScript semantics that the gateway's
+//!   [`diagnostic`], a fault in a file with its line and advice; [`js`], the JavaScript semantics that the gateway's
 //!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript
 //!   text to the terminal; [`redact`], which masks secrets.
 //! * **Settings**: [`gateway`], the gateway's settings, each value with its provenance, and [`gateway::ruleset`], the rules
@@ -35,7 +35,7 @@
 //! # Decisions
 //!
 //! *Sizes first*: indexing reads each line once and keeps a small record per entry. Policies decide from sizes alone, so
-//! that a moved threshold costs arithmetic; texts are read only when someone looks.
+//! that a moved threshold costs arithmetic; texts are read only when a person opens them.
 //!
 //! *Files are live*: another process appends to them. They are read at positions, never mapped and never rewritten;
 //! growth is indexed from the old end, and a result computed under an older [`ids::Epoch`] is dropped.
@@ -60,11 +60,11 @@
 //! | features, digest | data of a message's content that sizes lack; a message as tool-use clearing reads it |
 //! | predict | to compute sizes after an edit without making the text |
 //! | replay, model call, trace | a session under other settings; one request to the model; one pass over all calls |
-//! | replay base, range totals | what both traces share; sums over a range of messages |
-//! | cache key | what two prompts must share for the second to be read from the provider's cache |
+//! | replay base, range totals | the shared data of both traces; sums over a range of messages |
+//! | cache key | the values that two prompts must share for the second to be read from the provider's cache |
 //! | cache ledger, miss | what the provider's cache served of each call; tokens of the previous prompt that it did not |
 //! | loss, need, regret | a message that a prompt lacks; its later use; all losses of a trace with their needs |
-//! | fact, audit | a path, id, number, date, error, limit or decision in a text; what a summary keeps of them |
+//! | fact, audit | a path, id, number, date, error, limit or decision in a text; the share of them that a summary keeps |
 //! | sweep | many replays over a grid of settings |
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |

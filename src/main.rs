@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
     write_report_on_crash(&invocation.env);
     let on_terminal = stdout().is_terminal();
-    // Only the screen asks the terminal; without a terminal the query would start other programs.
+    // Only the screen queries the terminal; without a terminal the query would start other programs.
     let size = if on_terminal { crossterm::terminal::size().ok() } else { None };
     let columns = size.map(|(columns, _)| usize::from(columns));
     let colour = on_terminal && invocation.env.get("NO_COLOR").is_none();
@@ -30,14 +30,14 @@ fn main() -> ExitCode {
         let mut output = Output::new(out, &mut err).with_terminal(columns, colour);
         remote::main(words, &invocation, &mut output)
     };
-    // A reader that closes the pipe early, such as `head`, is no failure. The command has already reported any other.
+    // A reader that closes the pipe early, such as `head`, is not a failure. The command has already reported any other.
     let code = if let Some((pager, rows)) = pager {
         let mut paged = PagedOutput::new(stdout(), pager, rows);
         let code = run(&mut paged);
         _ = paged.finish();
         code
     } else {
-        // Not locked: on the screen, other threads have their own words for both streams.
+        // Not locked: the screen's threads write to both streams themselves.
         let mut out = BufWriter::new(stdout());
         let code = run(&mut out);
         _ = out.flush();

@@ -58,8 +58,8 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
-/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character that lies across
-/// the border is passed too.
+/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character across the border
+/// is passed too.
 pub fn skip_columns(visible: &str, columns: usize) -> usize {
     let mut used = 0;
     for (at, cluster) in visible.grapheme_indices(true) {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_are_reduced_to_what_every_terminal_draws_in_the_same_width() {
+    fn emoji_are_reduced_to_a_form_with_the_same_width_everywhere() {
         shows("👨\u{200d}👩\u{200d}👧", "👨👩👧");
         shows("👍🏽!", "👍!");
         shows("🇩🇪", "DE");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_stay_on_their_letter_but_do_not_pile_up() {
+    fn combining_marks_keep_their_letter_but_do_not_pile_up() {
         shows("e\u{301}", "e\u{301}");
         shows("\u{301}", "◌\u{301}");
         shows("z\u{300}\u{301}\u{302}\u{303}", "z\u{300}\u{301}");
@@ -224,20 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_code_point_does_not_are_on_it() {
+    fn characters_that_would_join_across_escapes_are_escaped() {
         assert_eq!(visible("\u{11d46}\u{d7cb}"), "⟨11D46⟩⟨D7CB⟩");
     }
 
     proptest! {
         #[test]
-        fn nothing_that_a_terminal_executes_comes_through(text in "\\PC*|[\\x00-\\x9f\u{2000}-\u{206f}\u{1f1e6}-\u{1f3ff}\u{200d}\u{fe0f}a-z]{0,40}|.*") {
+        fn visible_text_has_no_control_sequences(text in "\\PC*|[\\x00-\\x9f\u{2000}-\u{206f}\u{1f1e6}-\u{1f3ff}\u{200d}\u{fe0f}a-z]{0,40}|.*") {
             let shown = visible(&text).into_owned();
             prop_assert!(shown.chars().all(is_safe), "{shown:?}");
             prop_assert_eq!(visible(&shown), shown.as_str());
         }
 
         #[test]
-        fn what_was_cut_fits(text in ".*", columns in 0_usize..40) {
+        fn truncated_text_fits(text in ".*", columns in 0_usize..40) {
             let (shown, used) = truncate(&text, columns);
             prop_assert!(used <= columns);
             prop_assert_eq!(width(&shown), used);

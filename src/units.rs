@@ -1,4 +1,4 @@
-//! Tokens, durations and moments as types, so that they cannot be mixed with each other, chars or money.
+//! Tokens, chars, bytes, durations and moments as types, so that they cannot be mixed with each other or with money.
 //!
 //! The rules of the gateways convert between units all the time, chars / 4 to tokens and tokens * 4 to chars, and 46,200
 //! of either looks the same as a bare number. A unit crosses the borders of modules; a rule takes the number out with
@@ -16,6 +16,32 @@
 //! }
 //! let prompt_chars = 46_200.0;
 //! fits(prompt_chars, Tokens(200_000.0)); // expected `Tokens`, found a number
+//! ```
+//!
+//! Chars and bytes cannot pass for tokens, nor for each other:
+//!
+//! ```compile_fail,E0308
+//! use clawscope::units::{Chars, Tokens};
+//! fn keep(_: Tokens) {}
+//! keep(Chars(46_200.0)); // expected `Tokens`, found `Chars`
+//! ```
+//!
+//! ```compile_fail,E0308
+//! use clawscope::units::{Bytes, Tokens};
+//! fn keep(_: Tokens) {}
+//! keep(Bytes(46_200)); // expected `Tokens`, found `Bytes`
+//! ```
+//!
+//! ```compile_fail,E0308
+//! use clawscope::units::{Bytes, Chars};
+//! fn keep(_: Chars) {}
+//! keep(Bytes(46_200)); // expected `Chars`, found `Bytes`
+//! ```
+//!
+//! ```compile_fail,E0308
+//! use clawscope::units::{Bytes, Chars};
+//! fn keep(_: Bytes) {}
+//! keep(Chars(46_200.0)); // expected `Bytes`, found `Chars`
 //! ```
 
 use std::borrow::Cow;
@@ -202,13 +228,13 @@ number! {
 }
 
 impl Moment {
+    /// After every other moment.
+    pub const NEVER: Self = Self(f64::INFINITY);
+
     /// Returns the moment of whole milliseconds.
     pub const fn from_whole(ms: i64) -> Self {
         Self(ms as f64)
     }
-
-    /// After every other moment.
-    pub const NEVER: Self = Self(f64::INFINITY);
 
     /// Returns the moment of a file or of the system; `None` before 1970.
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
@@ -220,7 +246,7 @@ impl Moment {
         self.0 as i64
     }
 
-    /// Rounds to [`Self::whole`] milliseconds, as clocks and files count.
+    /// Returns the moment of [`Self::whole`] milliseconds, as clocks and files count.
     #[must_use]
     pub const fn to_whole(self) -> Self {
         Self::from_whole(self.whole())
@@ -259,6 +285,126 @@ impl Sub for Moment {
 
     fn sub(self, earlier: Self) -> Millis {
         Millis(self.0 - earlier.0)
+    }
+}
+
+unit! {
+    /// Length of a text in UTF-16 code units, as `length` counts them in JavaScript: the chars of the gateway's rules. An
+    /// image, details as JSON and a weighted character (pruning 8.5) count in chars too. Not chars of Rust, which are code
+    /// points, and not bytes.
+    Chars
+}
+
+impl Chars {
+    pub const NAN: Self = Self(f64::NAN);
+    pub const INFINITY: Self = Self(f64::INFINITY);
+
+    /// Returns the length of a text of so many code units, such as [`JsString::len`](crate::js::JsString::len).
+    pub const fn from_len(units: usize) -> Self {
+        Self(units as f64)
+    }
+
+    /// Converts to tokens, at the chars per token of a rule; rounds nothing.
+    pub fn to_tokens(self, chars_per_token: f64) -> Tokens {
+        Tokens(self.0 / chars_per_token)
+    }
+}
+
+impl Tokens {
+    /// Converts to chars, at the chars per token of a rule; rounds nothing.
+    pub fn to_chars(self, chars_per_token: f64) -> Chars {
+        Chars(self.0 * chars_per_token)
+    }
+}
+
+impl From<u32> for Chars {
+    fn from(units: u32) -> Self {
+        Self(units.into())
+    }
+}
+
+/// Writes chars that are known to be whole without a decimal point: 5, where the double is 5.0.
+pub fn serialize_whole<S: serde::Serializer>(chars: &Chars, serializer: S) -> Result<S::Ok, S::Error> {
+    chars.whole().serialize(serializer)
+}
+
+/// Size of a file, a line or a buffer in bytes; a position in a file stays a bare number.
+#[derive(
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Into,
+    Add,
+    AddAssign,
+    Sub,
+    SubAssign,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    pub const ZERO: Self = Self(0);
+
+    /// Returns the size of a text or a buffer of this length.
+    pub const fn from_len(len: usize) -> Self {
+        Self(len as u64)
+    }
+
+    /// Returns the bare number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the length of a buffer of this size.
+    pub const fn to_len(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<u32> for Bytes {
+    fn from(bytes: u32) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The bare number, for errors that name exact sizes.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The schema of the bare number; a derived one would name the type.
+impl JsonSchema for Bytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        u64::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        u64::json_schema(generator)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        Self(sizes.map(Self::get).sum())
     }
 }
 

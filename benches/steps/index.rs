@@ -1,4 +1,4 @@
-//! Bytes to an index, and what is added to it.
+//! Bytes to an index, and growth of it.
 
 use std::io::Write as _;
 
@@ -33,7 +33,7 @@ fn indexing_the_small_one(bencher: Bencher<'_, '_>) {
     bencher.counter(BytesCount::new(bytes)).bench_local(|| read(&source));
 }
 
-/// One line more of a file of so many MB: what is there must not matter.
+/// Adds one line to a file of this many MB: its size must not matter.
 #[divan::bench(args = SIZES, sample_count = 30)]
 fn growth_by_a_line_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let path = folder().join(format!("growing-{megabytes}.jsonl"));
@@ -51,7 +51,7 @@ fn growth_by_a_line_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     std::fs::remove_file(path).unwrap();
 }
 
-/// Nothing more: what a look at a file costs that stands still.
+/// Checks a file that did not grow.
 #[divan::bench(args = SIZES)]
 fn growth_by_nothing_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let path = transcript(megabytes);

@@ -11,21 +11,21 @@ use crate::{WHOLE, large, made, opened};
 
 const SESSIONS: usize = if WHOLE { 300 } else { 20 };
 
-/// A gateway's state with so many sessions.
+/// A gateway's state with this many sessions.
 fn store() -> PathBuf {
     made("state", |path| {
         large::store(path, SESSIONS, 3).unwrap();
     })
 }
 
-/// What the list shows first: rows, files and locks.
+/// The first state of the list: rows, files and locks.
 #[divan::bench(sample_count = 20)]
 fn listing_rows_first(bencher: Bencher<'_, '_>) {
     let store = store();
     bencher.bench_local(|| assert_eq!(opened::listed(&store).items.len(), SESSIONS));
 }
 
-/// What it shows at last: every transcript counted.
+/// The complete list: every transcript counted.
 #[divan::bench(sample_count = 5)]
 fn listing_with_counts(bencher: Bencher<'_, '_>) {
     let store = store();

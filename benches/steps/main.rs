@@ -1,5 +1,5 @@
-//! What each step between a file and the screen costs, on generated transcripts: `cargo bench --bench steps`.
-//! One of them: `cargo bench --bench steps -- growth`. Each once and small, to see that it works: `cargo test --bench steps`.
+//! Measures each step between a file and the screen on generated transcripts: `cargo bench --bench steps`.
+//! Run one with `cargo bench --bench steps -- growth`, or each once and small as a check: `cargo test --bench steps`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench that cannot begin stops there")]
 
@@ -18,7 +18,7 @@ mod screen;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-/// Unoptimised, only whether they work is of interest.
+/// Unoptimised, only whether they work matters.
 const WHOLE: bool = !cfg!(debug_assertions);
 /// Sizes of transcripts, MB.
 const SIZES: [u64; 2] = if WHOLE { [10, 100] } else { [1, 2] };
@@ -38,7 +38,7 @@ fn folder() -> &'static Path {
     FOLDER.get_or_init(|| tempfile::Builder::new().prefix("clawscope-bench-").tempdir().unwrap()).path()
 }
 
-/// What is made once and used by many.
+/// Makes a file once for all benches that use it.
 fn made(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let _one = MADE.lock().unwrap();
     let path = folder().join(name);
@@ -48,14 +48,14 @@ fn made(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     path
 }
 
-/// A transcript of so many MB.
+/// A transcript of this many MB.
 fn transcript(megabytes: u64) -> PathBuf {
     made(&format!("{megabytes}.jsonl"), |path| {
         large::file(large::Recipe::of(megabytes * 1_000_000, 1), path).unwrap();
     })
 }
 
-/// A transcript whose messages all are in the context.
+/// A transcript whose messages are all in the context.
 fn whole(megabytes: u64) -> PathBuf {
     made(&format!("whole-{megabytes}.jsonl"), |path| {
         let recipe = large::Recipe { compact_every: 0, ..large::Recipe::of(megabytes * 1_000_000, 2) };

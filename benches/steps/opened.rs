@@ -26,7 +26,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// A place as it is listed before any transcript is read.
+/// Lists a place before any transcript is read.
 pub(crate) fn listed(path: &Path) -> SessionListing {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.into()), Environment::default()).expect("a place");
@@ -64,7 +64,7 @@ impl Screen {
         screen
     }
 
-    /// Takes an event, and does what follows from it to the texts on screen.
+    /// Takes an event and performs its effects on the texts on screen.
     fn event(&mut self, event: Event) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -85,7 +85,7 @@ impl Screen {
         render(&self.app, &self.theme, &mut self.cells);
     }
 
-    /// The characters on screen, for what it shows to be looked at.
+    /// Returns the characters on screen, so that a check can read them.
     pub(crate) fn text(&self) -> String {
         let width = usize::from(self.cells.area.width);
         let lines = self.cells.content.chunks(width);

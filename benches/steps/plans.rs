@@ -11,7 +11,7 @@ use divan::Bencher;
 
 use crate::{WHOLE, opened, whole};
 
-/// MB of transcripts whose messages all are in the context: the cost grows with them, no faster.
+/// MB of transcripts whose messages are all in the context: the cost grows linearly with them.
 const CONTEXTS: [u64; 2] = if WHOLE { [5, 50] } else { [1, 2] };
 
 fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
@@ -21,7 +21,7 @@ fn settings(session: &LoadedSession, policies: PolicySet) -> PolicySettings {
     }
 }
 
-/// The pruner alone, as every notch of a slider asks for it.
+/// Plans with the pruner only, as each step of a slider does.
 #[divan::bench(args = CONTEXTS)]
 fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes));
@@ -29,7 +29,7 @@ fn preview_of_pruning_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: Millis(1e9) }).unwrap());
 }
 
-/// Every step, one after another over one list.
+/// Plans with every policy, one after another over one list.
 #[divan::bench(args = CONTEXTS, sample_count = 30)]
 fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     let session = opened::opened(&whole(megabytes)).load_details().unwrap();
@@ -37,14 +37,14 @@ fn preview_of_every_step_at_mb(bencher: Bencher<'_, '_>, megabytes: u64) {
     bencher.bench_local(|| session.plan(&settings, Gate::Open { idle_ms: Millis(1e9) }).unwrap());
 }
 
-/// What those steps ask for that look at more than sizes: read once for a session.
+/// The texts that policies need beyond sizes, read once for a session.
 #[divan::bench(sample_count = 5)]
 fn reading_texts_for_every_step(bencher: Bencher<'_, '_>) {
     let session = opened::opened(&whole(CONTEXTS[0]));
     bencher.with_inputs(|| session.clone()).bench_values(|session| session.load_details().unwrap());
 }
 
-/// The grid that is made where nobody names one.
+/// The grid of the default axes.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn a_grid_of_replays(bencher: Bencher<'_, '_>) {
     let session = opened::opened(&whole(CONTEXTS[0]));

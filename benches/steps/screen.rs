@@ -1,4 +1,4 @@
-//! A key to cells: what is drawn is what is in sight, whatever the length of the transcript.
+//! Measures a key until its cells: drawing depends on the visible rows, not on the length of the transcript.
 
 use clawscope::session::message;
 use clawscope::ui::highlight;

@@ -111,7 +111,7 @@ impl Nodes {
         )
     }
 
-    /// Returns the usage of the newest reply plus the estimate of what follows it, since the last compaction
+    /// Returns the usage of the newest reply plus the estimate of later messages, since the last compaction
     /// (compaction 3.9).
     pub(super) fn anchored_estimate(&self, path: &[usize]) -> u64 {
         let start = path.iter().rposition(|&at| self.is_summary(at)).unwrap_or(0);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_filled_and_other_braces_stay() {
+    fn filling_replaces_slots_and_keeps_other_braces() {
         let pools: &Pools = &[("word", &["({#7-7})"])];
         let text = fill_to_string(&mut Rng::new("t"), pools, "if { {word} } Tagged{{word}, 1} {nope}");
         assert_eq!(text, "if { (7) } Tagged{(7), 1} {nope}");

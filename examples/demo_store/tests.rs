@@ -96,7 +96,7 @@ fn the_frozen_store_is_the_generated_one() {
 }
 
 #[test]
-fn the_size_stays_in_bounds() {
+fn the_store_has_between_1_5_and_6_megabytes() {
     let bytes: usize = FILES.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!((1_500_000..=6_000_000).contains(&bytes), "{bytes}");
 }
@@ -220,7 +220,7 @@ fn rows_name_a_file_that_exists_and_count_its_last_prompt() {
 }
 
 #[test]
-fn there_are_two_agents_ten_sessions_an_orphan_and_two_archives() {
+fn the_store_has_two_agents_ten_sessions_an_orphan_and_two_archives() {
     let rows: Vec<Value> =
         [rows_of("main"), rows_of("research")].into_iter().flatten().map(|(_, row)| row).collect();
     let mut ids: Vec<&str> = rows.iter().filter_map(|row| row["sessionId"].as_str()).collect();

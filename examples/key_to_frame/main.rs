@@ -1,7 +1,7 @@
-//! How long a key takes to become a frame on one transcript:
+//! Measures the time from a key press to its frame on one transcript:
 //! `cargo run --release --example key_to_frame -- FILE.jsonl`.
 //!
-//! Prints medians in ms over many key presses, drawing included, the terminal's own time left out.
+//! Prints medians in ms over many key presses, with drawing but without the terminal's time.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! The fonts of the pictures: files found in the usual folders, and which of them has a character.
 //!
-//! Files are named one by one, so that a picture does not depend on what else a machine has installed.
+//! Files are named one by one, so that a picture does not depend on other fonts of the machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ const FILES: [(&str, &str); 9] = [
     ("NotoSansCJK-Bold.ttc", "fonts-noto-cjk"),
 ];
 
-/// Families in the order in which they are asked for a character. The last one has letters of many
-/// widths: only signs that no other has come from it, and each stands in the middle of its cell anyway.
+/// Families in the order in which they are tried for a character. The last one has letters of many widths: it supplies
+/// only signs that no other has, and each is centred in its cell anyway.
 const FAMILIES: [&str; 4] = ["JetBrains Mono", "DejaVu Sans Mono", "Noto Sans CJK SC", "DejaVu Sans"];
 
-/// How many folders deep a file may lie under a font folder.
+/// The deepest level of a font below a font folder.
 const DEPTH: usize = 4;
 
 /// The fonts of all pictures.
@@ -93,7 +93,7 @@ fn has(database: &Database, id: ID, c: char) -> bool {
     glyph.flatten().is_some()
 }
 
-/// Where systems keep fonts, the user's own first.
+/// Returns the font folders of the system, the user's own first.
 fn folders() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let own = [".local/share/fonts", ".fonts", "Library/Fonts"];
@@ -124,7 +124,7 @@ fn find(folder: &Path, file: &str, depth: usize) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The signs of the screens that no shape is drawn for.
+    /// The signs of the screens that are drawn with a font.
     const SIGNS: &str = "●○⚠?▸▾→⋯·◆~✂⇥Σ✗−…↔✓◉↑↓←\u{fffd}";
 
     #[test]

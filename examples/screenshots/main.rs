@@ -54,7 +54,7 @@ impl Screen {
     }
 }
 
-/// The file from which a test knows whether the pictures show the program as it is: pixels differ with the fonts.
+/// The file that lets a test decide whether the pictures are current: pixels differ with the fonts.
 const DIGESTS: &str = "screens.sha256";
 
 /// Returns a line for each screen: the digest of its SVG, and its name.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pictures_show_the_program_as_it_is() {
+    fn the_pictures_are_current() {
         let stored = |name: &str| {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots").join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,5 +1,5 @@
 //! Brings a picture down to 256 colours without moving a surface: the flat colours of the SVG keep their
-//! places, only the blended edges of letters share what is left.
+//! places, only the blended edges of letters share the rest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ pub(crate) type Colour = [u8; 3];
 
 /// The size of a PNG palette.
 const MOST: usize = 256;
-/// The quantizer wants at least 64 colours of its own.
+/// The quantizer needs at least 64 colours.
 const MOST_FLAT: usize = MOST - 64;
 
 /// A picture as indices into a palette.
@@ -45,7 +45,7 @@ pub(crate) fn reduce(pixels: &[Colour], flat: &BTreeSet<Colour>) -> Reduced {
     Reduced { colours, indices }
 }
 
-/// The flat colours that the picture shows, the commonest first, then what the quantizer makes of the rest.
+/// The flat colours that the picture shows, the commonest first, then the quantizer's choice for the rest.
 fn choose(pixels: &[Colour], flat: &BTreeSet<Colour>, counts: &BTreeMap<Colour, usize>) -> Vec<Colour> {
     let mut colours: Vec<Colour> =
         flat.iter().copied().filter(|colour| counts.contains_key(colour)).collect();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_colours_the_flat_ones_stay_and_the_rest_moves_little() {
+    fn reducing_many_colours_keeps_the_flat_ones_and_changes_the_rest_slightly() {
         let surface = [20, 24, 30];
         let mut pixels = vec![surface; 5000];
         for step in 0..2000_u32 {

@@ -39,8 +39,8 @@ fn paint(svg: &str, fonts: &Fonts) -> Result<Pixmap> {
     Ok(pixmap)
 }
 
-/// Options whose fallback asks our families in order. A character that none has would become an empty
-/// box without a word, so it is noted.
+/// Options whose fallback tries our families in order. A character that none has would become an empty box silently, so
+/// it is recorded.
 fn options<'a>(fonts: &Fonts, missing: &'a Mutex<BTreeSet<char>>) -> Options<'a> {
     let font_resolver = FontResolver {
         select_font: FontResolver::default_font_selector(),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_stand_on_the_baseline_inside_their_cell() {
+    fn letters_sit_on_the_baseline_inside_their_cell() {
         let Some(fonts) = fonts() else { return };
         let pixmap = paint(&one_letter("H"), &fonts).unwrap();
         let lit = |x: u32, y: u32| pixmap.pixel(x, y).is_some_and(|pixel| pixel.red() > 0x60);

@@ -1,4 +1,4 @@
-//! The screens that are drawn: the program on its demo store, brought there key by key.
+//! The screens to draw: the program on its demo store, steered key by key.
 
 use clawscope::ui::theme::{ColourDepth, Theme};
 use clawscope::ui::{highlight, render};

@@ -12,7 +12,7 @@ use crate::screens::{screen, start};
 /// File of the walk, in the folder of the pictures.
 pub(crate) const FILE: &str = "walk.svg";
 
-/// The keys, what each is pressed for, and how long the screen stays after it, in ms.
+/// The keys, the purpose of each, and how long the screen stays after it.
 const STEPS: &[(&str, &str, Millis)] = &[
     ("", "A session whose last call was refused: the context overflowed", Millis(2_500.0)),
     ("e", "e   why did it overflow, and what would have fixed it?", Millis(5_500.0)),

@@ -1,5 +1,5 @@
-//! Our side of `benches/side_by_side/run`: files to compare on, and parts of the program timed by themselves. Answers are one
-//! JSON object each.
+//! Our side of `benches/side_by_side/run`: files for the comparison, and parts of the program timed separately. Answers
+//! are one JSON object each.
 
 #![allow(
     clippy::unwrap_used,

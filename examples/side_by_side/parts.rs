@@ -18,7 +18,7 @@ use clawscope::replay::simulated_trace;
 use clawscope::session::replay_inputs::ReplayInputs;
 use clawscope::transcript::Leaf;
 use clawscope::ui::highlight;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 use crossterm::event::KeyCode;
 
 use crate::opened::{Screen, opened};
@@ -37,8 +37,8 @@ fn median(times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// The pruner's preview over a context of so many messages, and what each message would weigh: the same messages are
-/// written to a file, for the real pruner to look at.
+/// The pruner's preview over a context of this many messages, and the weight of each message: the same messages are
+/// written to a file, for the real pruner to read.
 pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> Result<String> {
     let session = opened(file);
     let end = session.context.messages.get(messages - 1).expect("so many messages in the context").entry;
@@ -77,7 +77,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
     };
     let decision = nanoseconds(|| prune(&input).map(drop).expect("a decision"));
     let whole = nanoseconds(|| drop(Plan::new(&requested).expect("a plan")));
-    let after = plan.fates().iter().map(|fate| fate.after.value().unwrap_or(f64::NAN).to_string());
+    let after = plan.fates().iter().map(|fate| fate.after.value().map_or(f64::NAN, Chars::get).to_string());
     let after = after.collect::<Vec<_>>().join(",");
     Ok(format!("{{\"ns\":{whole},\"decisionNs\":{decision},\"chars\":[{after}]}}"))
 }
@@ -92,7 +92,7 @@ fn nanoseconds(work: impl Fn()) -> f64 {
     median((0..400).map(round).collect())
 }
 
-/// A replay of every call: what it asks of the texts, read once, and then each time a setting changes.
+/// Replays every call: reads the texts once, then computes again for each changed setting.
 pub(crate) fn replay(file: &Path) -> Result<String> {
     let loaded = opened(file);
     let began = Instant::now();

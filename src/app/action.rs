@@ -17,7 +17,7 @@ pub enum ScreenKind {
     /// Lists the commits of the session and which are in force.
     Commits,
     Branches,
-    /// Shows what the store knows of a session.
+    /// Shows the store's record of a session.
     Record,
     /// Shows the text of the rule behind the selected row.
     Rule,
@@ -28,7 +28,7 @@ pub enum ScreenKind {
     Compare,
     /// Lists the presets and compares two of them.
     Presets,
-    /// Lists what was done, as command lines.
+    /// Lists the actions so far, as command lines.
     CommandLog,
 }
 
@@ -53,7 +53,7 @@ pub enum Action {
     FocusTuning,
     /// Shows the focused pane over the whole screen, or ends that.
     Zoom,
-    /// Moves the border of the focused pane; the one above the tuning pane goes down.
+    /// Moves the border of the focused pane; the one above the tuning pane moves down.
     BorderLeft,
     BorderRight,
     Down,
@@ -103,7 +103,7 @@ pub enum Action {
     /// Shows the entry as the file stores it.
     Raw,
     Wrap,
-    /// Shows what lies left of lines that do not wrap; at their start, focuses the transcript.
+    /// Scrolls left in lines that do not wrap; at their start, focuses the transcript.
     ScrollLeft,
     ScrollRight,
     Thinking,

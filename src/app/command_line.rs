@@ -1,4 +1,4 @@
-//! The command line that prints what the screen shows, so that the screens teach the commands.
+//! The command line that prints the contents of the screen, so that the screens teach the commands.
 
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ impl App {
         })
     }
 
-    /// Logs what the screen shows now, unless it is what was logged last, and every file that is written.
+    /// Logs the command of the current screen, unless it was logged last, and every file that is written.
     pub(super) fn log_commands(&mut self, effects: &[Effect]) {
         let written = effects.iter().filter_map(|effect| self.in_store(self.written_command(effect)?));
         // A text is searched for once it is typed in full.
@@ -155,7 +155,7 @@ impl App {
         }
     }
 
-    /// Returns the command that writes what an effect writes.
+    /// Returns the command that writes the same as an effect.
     fn written_command(&self, effect: &Effect) -> Option<CommandWords> {
         let of = |name, session: &LoadedSession| CommandWords::new(name).value(&session.item.key.0);
         Some(match effect {

@@ -1,4 +1,4 @@
-//! A command of clawscope while it is made: its values and options stay what they are, whatever a store holds.
+//! A clawscope command line under construction: no value of a store can become an option.
 
 use crate::text::shell;
 
@@ -49,7 +49,7 @@ impl CommandWords {
         words.join(" ")
     }
 
-    /// Returns what the line is about, without the values that follow a slider or the clock.
+    /// Returns the topic of the line, without the values that follow a slider or the clock.
     pub(super) fn subject(&self) -> String {
         let mut still = self.clone();
         for (name, value) in &mut still.options {

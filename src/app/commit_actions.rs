@@ -17,7 +17,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::sqlite::database_of;
 use crate::text::shell;
 
-/// Why no plan can be written, as the start of a message.
+/// The reason that no plan can be written, as the start of a message.
 fn nothing_to_write(session: &LoadedSession) -> &'static str {
     match database_of(session.source.path()) {
         Some(_) => "clawscope never writes to a gateway's database",
@@ -108,7 +108,7 @@ impl App {
         self.views.retain(|view| !matches!(view, Overlay::Write(_)));
     }
 
-    /// Repeats a request that waited for the session, for the file as it is now.
+    /// Repeats a request that waited for the session, for the current file.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
         let waiting = self.views.find(|view| match view {
             Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),

@@ -75,7 +75,7 @@ pub struct BindError {
     key: String,
 }
 
-/// Why a command cannot run on the selected row.
+/// The reason that a command cannot run on the selected row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum RowError {
     #[error("it works on a row of the sessions. Press 1 first.")]
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_with_a_name_that_is_near() {
+    fn an_unknown_key_is_an_error_that_suggests_the_nearest() {
         let tables = "[[command]]\nkey = \"entr\"\nname = \"x\"\ncommand = \"ls\"\n";
         let error =
             bind_commands(&mut Keymap::standard(), &commands(tables)).expect_err("a slip").to_string();

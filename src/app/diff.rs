@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::units::Chars;
+
 /// Consecutive removed lines from which the middle folds.
 const MIN_FOLDED_LINES: usize = 9;
 /// Removed lines before a fold; one more follows it.
@@ -22,7 +24,7 @@ pub enum LineChange {
 }
 
 /// One line on one side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DiffLine {
     /// Line number in the text before, from 1; `None` for added lines.
     pub number: Option<u32>,
@@ -33,10 +35,10 @@ pub struct DiffLine {
     /// Removed bytes, from the start of the line; empty unless the cut is inside the line.
     pub removed_range: Range<usize>,
     /// Chars (UTF-16 units) before the cut, when the text before is cut at the end of this line.
-    pub cut_after_chars: Option<u64>,
+    pub cut_after_chars: Option<Chars>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum DiffRow {
     /// A line on one side or on both.
     Lines {
@@ -50,16 +52,16 @@ pub enum DiffRow {
 }
 
 /// The cut of a soft trim, in both texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftTrimParts {
     /// The text before is kept up to this byte.
     pub head_end: usize,
     /// The text before is kept from this byte.
     pub tail_start: usize,
     /// Chars (UTF-16 units) of the head.
-    pub head_chars: u64,
+    pub head_chars: Chars,
     /// Chars (UTF-16 units) between head and tail.
-    pub removed_chars: u64,
+    pub removed_chars: Chars,
     /// Start of the dots between head and tail in the text after.
     after_gap_start: usize,
     /// Start of the tail in the text after.
@@ -80,8 +82,9 @@ pub fn diff_rows(before: &str, after: &str, unfold: bool) -> Vec<DiffRow> {
 }
 
 /// Counts chars like the gateway: UTF-16 units.
-pub fn count_chars(text: &str) -> u64 {
-    if text.is_ascii() { text.len() as u64 } else { text.chars().map(|char| char.len_utf16() as u64).sum() }
+pub fn count_chars(text: &str) -> Chars {
+    let units = if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() };
+    Chars::from_len(units)
 }
 
 /// Returns the cut if `after` is a soft trim of `before`: reads it from the note and checks it against both texts.
@@ -91,7 +94,7 @@ pub fn parse_soft_trim(before: &str, after: &str) -> Option<SoftTrimParts> {
     let (tail_chars, rest) = parse_number(rest, " chars of ")?;
     let (all, rest) = parse_number(rest, " chars.]")?;
     let removed_chars = all.checked_sub(head_chars)?.checked_sub(tail_chars)?;
-    if !rest.is_empty() || count_chars(before) != all {
+    if !rest.is_empty() || count_chars(before) != Chars(all as f64) {
         return None;
     }
     let head = byte_offset(before, head_chars, false);
@@ -106,8 +109,8 @@ pub fn parse_soft_trim(before: &str, after: &str) -> Option<SoftTrimParts> {
     let cut = SoftTrimParts {
         head_end: head,
         tail_start: tail,
-        head_chars,
-        removed_chars,
+        head_chars: Chars(head_chars as f64),
+        removed_chars: Chars(removed_chars as f64),
         after_gap_start: after_gap,
         after_tail_start: after_tail,
         after_note_start: after_note,

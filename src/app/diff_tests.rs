@@ -5,6 +5,7 @@ use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::ImageResults;
 use crate::js::{Object, Value};
 use crate::policy::prune::soft_trimmed_message;
+use crate::units::Chars;
 use proptest::prelude::*;
 
 /// Returns the pruner's version of a result with this text.
@@ -14,7 +15,12 @@ fn trimmed(text: &str, head_chars: f64, tail_chars: f64) -> Option<String> {
     block.set("text", Value::from(text));
     let mut message = Object::default();
     message.set("content", Value::Array(vec![Value::Object(block)]));
-    let settings = SoftTrim { max_chars: 0.0, head_chars, tail_chars, images: ImageResults::Skipped };
+    let settings = SoftTrim {
+        max_chars: Chars(0.0),
+        head_chars: Chars(head_chars),
+        tail_chars: Chars(tail_chars),
+        images: ImageResults::Skipped,
+    };
     let after = soft_trimmed_message(&Value::Object(message), &settings).expect("a string")?;
     Some(after.get("content")?.as_array()?.first()?.get("text")?.as_str()?.to_string_lossy())
 }
@@ -33,7 +39,7 @@ fn drawn(before: &str, after: &str, unfold: bool) -> Vec<String> {
             line.insert(side.removed_range.end, ']');
             line.insert(side.removed_range.start, '[');
         }
-        let cut = side.cut_after_chars.map(|chars| format!("|cut {chars}")).unwrap_or_default();
+        let cut = side.cut_after_chars.map(|chars| format!("|cut {}", chars.get())).unwrap_or_default();
         format!("{}{sign}{line}{cut}", side.number.map(|number| number.to_string()).unwrap_or_default())
     };
     diff_rows(before, after, unfold)
@@ -46,7 +52,7 @@ fn drawn(before: &str, after: &str, unfold: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_soft_trim_shows_where_it_cuts_what_leaves_and_what_comes() {
+fn the_diff_of_a_soft_trim_shows_the_cut_the_removed_and_the_added_lines() {
     let before = "one\ntwo\nthree\nfour\nfive";
     let after = trimmed(before, 6.0, 6.0).expect("longer than head and tail");
     assert_eq!(
@@ -90,7 +96,7 @@ fn a_cut_through_a_surrogate_pair_is_still_a_soft_trim() {
     let before = "a😀bcdefgh😀z";
     let after = trimmed(before, 2.0, 2.0).expect("trimmed");
     let cut = parse_soft_trim(before, &after).expect("recognised");
-    assert_eq!((cut.head_end, &before[cut.tail_start..], cut.removed_chars), (1, "z", 9));
+    assert_eq!((cut.head_end, &before[cut.tail_start..], cut.removed_chars), (1, "z", Chars(9.0)));
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn any_other_change_is_found_line_by_line() {
 }
 
 #[test]
-fn a_text_that_only_looks_trimmed_is_compared_line_by_line() {
+fn a_text_with_a_false_trim_note_is_compared_line_by_line() {
     let fake = "other\n...\ntext\n\n[Tool result trimmed: kept first 2 chars and last 2 chars of 4 chars.]";
     assert_eq!(parse_soft_trim("abcd", fake), None);
     assert_eq!(parse_soft_trim("abcd", "[Tool result trimmed: kept first"), None);

@@ -4,7 +4,7 @@ use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
-use crate::app::screens::letters::LetterKind;
+use crate::app::screens::letters::KeyMenuKind;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
 use crate::context::rows::RowKind;
 use crate::export::Format;
@@ -96,9 +96,9 @@ impl App {
             Action::CopyPath => return self.copy_path(),
             Action::CopyId => return self.copy_id(),
             Action::CopyPatch => return self.copy_patch(),
-            Action::CopyMenu => self.ask_letter(LetterKind::Copy),
-            Action::Mark => self.ask_letter(LetterKind::Mark),
-            Action::GoToMark => self.ask_letter(LetterKind::GoToMark),
+            Action::CopyMenu => self.ask_letter(KeyMenuKind::Copy),
+            Action::Mark => self.ask_letter(KeyMenuKind::Mark),
+            Action::GoToMark => self.ask_letter(KeyMenuKind::GoToMark),
             Action::Pager => return self.show_in_pager(),
             Action::Commit => return self.open_commit_dialog(),
             Action::Undo => return self.undo(),
@@ -395,7 +395,7 @@ impl App {
 
     /// Reads everything again under these rules.
     pub(super) fn use_ruleset(&mut self, ruleset: RulesetChoice) -> Vec<Effect> {
-        // Other rules count other numbers, which is no crossing.
+        // Other rules count other numbers, which is not a crossing.
         self.alerts.reset();
         self.chosen_ruleset = Some(ruleset.clone());
         let mut effects = vec![Effect::UseRuleset(ruleset)];

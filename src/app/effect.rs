@@ -133,7 +133,7 @@ pub enum Effect {
     ReadCommits {
         session: Arc<LoadedSession>,
     },
-    /// Reads what the store knows of a session.
+    /// Reads the store's record of a session.
     ReadRecord {
         key: SessionKey,
     },
@@ -159,7 +159,7 @@ pub enum Effect {
     /// slider that moves steadily.
     Replay {
         recording: Arc<RecordedSession>,
-        /// The settings of the simulated trace; `None` replays the recorded trace alone.
+        /// The settings of the simulated trace; `None` replays only the recorded trace.
         settings: Option<Box<Settings>>,
         /// Increases with every request.
         request_id: u64,
@@ -186,7 +186,7 @@ pub enum Effect {
     StopSweep,
     /// Checks a write without writing.
     PreviewWrite(PendingWrite),
-    /// Writes what was previewed.
+    /// Writes the previewed change.
     Write {
         pending: PendingWrite,
         /// The bytes of the file when the preview was made.

@@ -30,7 +30,7 @@ pub enum EffectError {
     /// A preset holds a key or value that the gateway would reject.
     #[error("{0}")]
     Setting(Arc<ChangeError>),
-    /// The screen only reads; the reason and what to do instead.
+    /// The screen only reads; the reason and the alternative.
     #[error("{0}")]
     ReadOnly(String),
     /// The session was removed since it was requested.

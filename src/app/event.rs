@@ -26,6 +26,7 @@ use crate::session::message::MessageText;
 use crate::session::message::excerpt::Excerpt;
 use crate::session::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
 use crate::summarize::SummaryProgress;
+use crate::units::Bytes;
 use crate::write::commit_list::CommitRecord;
 pub use crate::write::request::{CheckStatus, WriteOutcome, WritePreview};
 use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
@@ -46,7 +47,7 @@ pub struct StoreListing {
     pub items: Vec<SessionItem>,
     /// Problems found while reading the store.
     pub diagnostics: Vec<Diagnostic>,
-    /// Why the gateway falls back to an empty configuration: file, line, column and problem.
+    /// The reason that the gateway falls back to an empty configuration: file, line, column and problem.
     pub config_error: Option<String>,
     pub demo: bool,
 }
@@ -59,7 +60,7 @@ pub enum SummaryUpdate {
     /// A call starts or is retried.
     Calling(SummaryProgress),
     Finished(Arc<SummaryResult>),
-    /// Why there is no summary.
+    /// The reason that there is no summary.
     Failed(String),
 }
 
@@ -84,8 +85,8 @@ pub enum Event {
     /// Progress of opening a transcript, in bytes.
     OpenProgress {
         key: SessionKey,
-        done: u64,
-        total: u64,
+        done: Bytes,
+        total: Bytes,
     },
     /// A session was opened or read again.
     Opened(Box<LoadedSession>),
@@ -150,8 +151,8 @@ pub enum Event {
     /// Progress of the estimates, in bytes.
     EstimateProgress {
         epoch: Epoch,
-        done: u64,
-        total: u64,
+        done: Bytes,
+        total: Bytes,
     },
     /// The requested estimates.
     Estimates {
@@ -237,6 +238,6 @@ pub enum Event {
     /// A failure for the status line.
     Failure(String),
     FilesChanged(Vec<PathBuf>),
-    /// Which folders are polled, and why: the system does not report their changes. `None` when it reports all.
+    /// The polled folders with the reason: the system does not report their changes. `None` when it reports all.
     PollingChanged(Option<String>),
 }

@@ -6,7 +6,7 @@ use crate::app::screens::help::{HelpArea, HelpLayout, HelpLine, HelpScreen, Help
 use crate::app::state::App;
 
 impl App {
-    /// Creates the help for what gets the keys now.
+    /// Creates the help for the pane or screen that gets the keys now.
     pub(super) fn new_help(&self) -> HelpScreen {
         let subject = match self.overlay() {
             None => HelpSubject::Pane(self.focus),
@@ -30,7 +30,7 @@ impl App {
         source.layout(screen, HelpArea::new(self.size))
     }
 
-    /// Why an action does nothing now; empty when it does something.
+    /// The reason that an action has no effect now; empty when it has one.
     fn blocked_reason(&self, action: Action) -> &'static str {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
         let found = searching || !self.message.query.is_empty();

@@ -4,39 +4,39 @@
 const MAX_PLACES: usize = 100;
 
 #[derive(Debug, Clone)]
-pub(super) struct JumpList<Place> {
-    /// Places to go back to, the nearest last.
-    back: Vec<Place>,
-    /// Places to go forward to, the nearest last.
-    forward: Vec<Place>,
+pub(super) struct JumpList<JumpTarget> {
+    /// Places of the way back, the nearest last.
+    back: Vec<JumpTarget>,
+    /// Places of the way forward, the nearest last.
+    forward: Vec<JumpTarget>,
 }
 
-impl<Place> Default for JumpList<Place> {
+impl<JumpTarget> Default for JumpList<JumpTarget> {
     fn default() -> Self {
         Self { back: Vec::new(), forward: Vec::new() }
     }
 }
 
-impl<Place> JumpList<Place> {
-    /// Remembers a place that is being left. What lies forward is no longer reachable.
-    pub(super) fn record(&mut self, place: Place) {
+impl<JumpTarget> JumpList<JumpTarget> {
+    /// Remembers a place that is being left. Places forward are no longer reachable.
+    pub(super) fn record(&mut self, place: JumpTarget) {
         self.forward.clear();
         push_bounded(&mut self.back, place);
     }
 
     /// Returns the place that going back leads to.
-    pub(super) fn previous(&self) -> Option<&Place> {
+    pub(super) fn previous(&self) -> Option<&JumpTarget> {
         self.back.last()
     }
 
     /// Takes the nearest place in a direction that still exists and remembers `here` for the way back; drops places
-    /// that no longer exist. Leaves everything as it is when there is no such place.
+    /// that no longer exist. Changes nothing when there is no such place.
     pub(super) fn step(
         &mut self,
         forward: bool,
-        here: Option<Place>,
-        exists: impl Fn(&Place) -> bool,
-    ) -> Option<Place> {
+        here: Option<JumpTarget>,
+        exists: impl Fn(&JumpTarget) -> bool,
+    ) -> Option<JumpTarget> {
         let (from, to) =
             if forward { (&mut self.forward, &mut self.back) } else { (&mut self.back, &mut self.forward) };
         let found = loop {
@@ -52,7 +52,7 @@ impl<Place> JumpList<Place> {
     }
 }
 
-fn push_bounded<Place>(places: &mut Vec<Place>, place: Place) {
+fn push_bounded<JumpTarget>(places: &mut Vec<JumpTarget>, place: JumpTarget) {
     if places.len() == MAX_PLACES {
         places.remove(0);
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_jump_forgets_what_lay_forward_and_the_list_stays_bounded() {
+    fn a_new_jump_drops_the_forward_places_and_the_list_has_a_limit() {
         let mut jumps = JumpList::default();
         jumps.record(0);
         jumps.step(false, Some(1), |_| true);

@@ -3,7 +3,7 @@
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
-use crate::app::place::{PendingPlace, Place, PlaceRow};
+use crate::app::place::{JumpRow, JumpTarget, PendingJump};
 use crate::app::screens::Overlay;
 use crate::app::scroll::Scroll;
 use crate::app::state::App;
@@ -11,15 +11,15 @@ use crate::ids::SessionKey;
 
 impl App {
     /// Returns the place on the screen; `None` without a session.
-    fn current_place(&self) -> Option<Place> {
+    fn current_place(&self) -> Option<JumpTarget> {
         let pane = self.transcript.as_ref()?;
         let mut views = self.views.clone();
         // Dialogs apply only to the moment in which they were opened.
         views.retain(|view| !view.is_dialog());
-        Some(Place {
+        Some(JumpTarget {
             session: pane.session.item.key.clone(),
             epoch: pane.session.epoch,
-            row: PlaceRow::of(pane),
+            row: JumpRow::of(pane),
             folds: pane.folds.clone(),
             filter: pane.filter,
             target: self.target,
@@ -64,12 +64,12 @@ impl App {
             (None, None) => self.current_place(),
         };
         let (sessions, transcript) = (&self.sessions.items, &self.transcript);
-        let exists = |place: &Place| match transcript {
+        let exists = |place: &JumpTarget| match transcript {
             Some(pane) if pane.session.item.key == place.session => place.is_in(pane),
             _ => sessions.iter().any(|item| item.key == place.session),
         };
-        let leads_away = |place: &Place| here.as_ref().is_none_or(|here| !place.looks_like(here));
-        let is_target = |place: &Place| exists(place) && leads_away(place);
+        let leads_away = |place: &JumpTarget| here.as_ref().is_none_or(|here| !place.looks_like(here));
+        let is_target = |place: &JumpTarget| exists(place) && leads_away(place);
         let Some(place) = self.navigation.jumps.step(is_forward, here.clone(), is_target) else {
             let words = if is_forward { "no later place" } else { "no earlier place" };
             self.show_note(words.into());
@@ -86,13 +86,13 @@ impl App {
         let height = self.pane_height(Pane::Sessions);
         self.sessions.select(&place.session, height);
         let effects = self.load_session(place.session.clone());
-        self.navigation.pending_place = Some(PendingPlace { place, is_forward });
+        self.navigation.pending_place = Some(PendingJump { place, is_forward });
         effects
     }
 
-    /// Goes to the place that the opened session was loaded for, or on to the next one if it is gone.
+    /// Goes to the place that the opened session was loaded for, or to the next one if it no longer exists.
     pub(super) fn arrive_pending(&mut self) -> Vec<Effect> {
-        let Some(PendingPlace { place, is_forward }) = self.navigation.pending_place.take() else {
+        let Some(PendingJump { place, is_forward }) = self.navigation.pending_place.take() else {
             return Vec::new();
         };
         let Some(pane) = self.transcript.as_ref().filter(|pane| pane.session.item.key == place.session)
@@ -103,7 +103,7 @@ impl App {
     }
 
     /// Shows a place of the open session.
-    fn arrive(&mut self, place: Place) -> Vec<Effect> {
+    fn arrive(&mut self, place: JumpTarget) -> Vec<Effect> {
         let height = self.pane_height(Pane::Sessions);
         self.sessions.select(&place.session, height);
         self.views = place.views;

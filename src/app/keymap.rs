@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panes_own_key_goes_before_the_global_one() {
+    fn a_pane_key_overrides_the_global_one() {
         let keymap = Keymap::standard();
         let c = press(KeyCode::Char('c'), KeyModifiers::NONE);
         assert_eq!(keymap.action_for(KeyContext::Transcript, c), Some(Action::Commit));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_knows_no_global_keys() {
+    fn a_dialog_ignores_global_keys() {
         let keymap = Keymap::standard();
         let slash = press(KeyCode::Char('/'), KeyModifiers::NONE);
         assert_eq!(keymap.action_for(KeyContext::Dialog, slash), None);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_file_changes_single_keys_and_names_what_it_does_not_know() {
+    fn a_keymap_file_changes_single_keys_and_its_errors_name_unknown_ones() {
         let keymap =
             Keymap::with_overrides("[global]\n\"q\" = \"\"\n\"ctrl-q\" = \"quit\"\n").expect("valid");
         let q = press(KeyCode::Char('q'), KeyModifiers::NONE);

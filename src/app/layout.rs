@@ -84,7 +84,7 @@ pub enum Border {
     Tuning,
 }
 
-/// The fewest columns of a pane beside others, and of the transcript.
+/// The fewest columns of a pane next to others, and of the transcript.
 const MIN_PANE: u16 = 12;
 const MIN_TRANSCRIPT: u16 = 36;
 
@@ -181,7 +181,7 @@ fn width_class(width: u16, height: u16) -> WidthClass {
     }
 }
 
-/// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows go first.
+/// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows are dropped first.
 fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
     if layout.width_class >= WidthClass::Medium {
@@ -225,7 +225,7 @@ fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput
     }
 }
 
-/// Returns a size with what a person added to it, between the least size and `most`.
+/// Returns a size with a person's adjustment, between the minimum and `most`.
 fn added(size: u16, by: i16, most: u16) -> u16 {
     if by == 0 { size } else { size.saturating_add_signed(by).clamp(MIN_PANE.min(most), most) }
 }
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn at_60_columns_there_is_one_pane() {
+    fn one_pane_is_visible_at_60_columns() {
         let layout = layout(&shape(60, 20));
         assert!(layout.transcript.height > 0);
         assert_eq!(layout.sessions, EMPTY);
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_names_every_step_where_they_fit_and_else_the_focused_one() {
+    fn the_title_names_every_policy_if_they_fit_and_otherwise_the_focused_one() {
         let shown = Policy::visible_for(crate::gateway::ruleset::Ruleset::default().rules());
         let words = |width| -> Vec<Policy> {
             let area = Rect { x: 0, y: 0, width, height: 1 };
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_panics_or_leaves_the_screen() {
+    fn no_size_panics_or_draws_outside_the_screen() {
         for width in 0..200 {
             for height in 0..60 {
                 for (plan, zoom) in [(true, false), (false, false), (true, true)] {

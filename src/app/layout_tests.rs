@@ -24,7 +24,7 @@ fn shape(width: u16, height: u16) -> LayoutInput {
     }
 }
 
-/// The rectangles with room, and what follows from them.
+/// The rectangles with room, and values derived from them.
 fn described(shape: &LayoutInput) -> String {
     let it = layout(shape);
     let Layout {

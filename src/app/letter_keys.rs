@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
-use crate::app::place::PlaceRow;
-use crate::app::screens::letters::{LetterKind, LetterRow, LettersWindow};
+use crate::app::place::JumpRow;
+use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
 use crate::js;
 use crate::store::sqlite::database_of;
@@ -13,19 +13,19 @@ use crate::text::shell;
 
 impl App {
     /// Opens the window that waits for a letter.
-    pub(super) fn ask_letter(&mut self, kind: LetterKind) {
+    pub(super) fn ask_letter(&mut self, kind: KeyMenuKind) {
         let rows = match kind {
-            LetterKind::Copy => self.copy_rows(),
-            LetterKind::Mark | LetterKind::GoToMark => self.mark_rows(),
+            KeyMenuKind::Copy => self.copy_rows(),
+            KeyMenuKind::Mark | KeyMenuKind::GoToMark => self.mark_rows(),
         };
-        if kind == LetterKind::GoToMark && rows.is_empty() {
+        if kind == KeyMenuKind::GoToMark && rows.is_empty() {
             self.show_note("no marks in this session".into());
-        } else if kind == LetterKind::Copy && rows.is_empty() {
+        } else if kind == KeyMenuKind::Copy && rows.is_empty() {
             self.show_note("nothing to copy".into());
-        } else if kind == LetterKind::Mark && self.selected_entry().is_none() {
+        } else if kind == KeyMenuKind::Mark && self.selected_entry().is_none() {
             self.show_note("no row to mark".into());
         } else {
-            self.views.push(Overlay::Letters(LettersWindow { kind, rows }));
+            self.views.push(Overlay::Letters(KeyMenu { kind, rows }));
         }
     }
 
@@ -37,15 +37,15 @@ impl App {
             (KeyCode::Char('c'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
                 return vec![Effect::Quit];
             }
-            (KeyCode::Char(letter), LetterKind::Copy) if plain => {
+            (KeyCode::Char(letter), KeyMenuKind::Copy) if plain => {
                 let row = window.rows.into_iter().find(|row| row.letter == letter);
                 return row.map(|row| Effect::Copy { text: row.text, label: row.name }).into_iter().collect();
             }
-            (KeyCode::Char(letter), LetterKind::Mark) if plain && letter.is_ascii_alphabetic() => {
+            (KeyCode::Char(letter), KeyMenuKind::Mark) if plain && letter.is_ascii_alphabetic() => {
                 self.set_mark(letter);
             }
-            (KeyCode::Char(letter), LetterKind::GoToMark) if plain => self.go_to_mark(letter),
-            (KeyCode::Char(_), LetterKind::Mark) => {
+            (KeyCode::Char(letter), KeyMenuKind::GoToMark) if plain => self.go_to_mark(letter),
+            (KeyCode::Char(_), KeyMenuKind::Mark) => {
                 self.show_toast("a mark is a letter from a to z, or A to Z".into(), true);
             }
             _ => {}
@@ -54,9 +54,9 @@ impl App {
     }
 
     /// The texts that `y` offers for the selected row or session.
-    fn copy_rows(&self) -> Vec<LetterRow> {
+    fn copy_rows(&self) -> Vec<KeyMenuRow> {
         let row = |letter, name, text: Option<String>| {
-            text.filter(|text| !text.is_empty()).map(|text| LetterRow { letter, name, text })
+            text.filter(|text| !text.is_empty()).map(|text| KeyMenuRow { letter, name, text })
         };
         let item = match self.focus {
             Pane::Sessions => self.sessions.selected(),
@@ -109,7 +109,7 @@ impl App {
     }
 
     /// The marks of the open session that still have a row, by letter.
-    fn mark_rows(&self) -> Vec<LetterRow> {
+    fn mark_rows(&self) -> Vec<KeyMenuRow> {
         let Some(pane) = &self.transcript else { return Vec::new() };
         let marks = self.navigation.marks.get(&pane.session.item.key).into_iter().flatten();
         let known = marks.filter_map(|(letter, row)| {
@@ -117,7 +117,7 @@ impl App {
             let excerpt = pane.excerpts.get(&entry).map(|excerpt| excerpt.with_secrets(self.secrets));
             let words = excerpt.map_or("", |excerpt| excerpt.text.as_str());
             let text = format!("{} {words}", pane.session.index.display_id(entry));
-            Some(LetterRow { letter: *letter, name: "", text })
+            Some(KeyMenuRow { letter: *letter, name: "", text })
         });
         known.collect()
     }
@@ -131,7 +131,7 @@ impl App {
 
     fn set_mark(&mut self, letter: char) {
         let Some(pane) = &self.transcript else { return };
-        let (Some(row), key) = (PlaceRow::of(pane), pane.session.item.key.clone()) else { return };
+        let (Some(row), key) = (JumpRow::of(pane), pane.session.item.key.clone()) else { return };
         self.navigation.marks.entry(key).or_default().insert(letter, row);
         self.show_toast(format!("Mark {letter} set"), false);
     }

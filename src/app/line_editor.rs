@@ -1,5 +1,5 @@
 //! One line of text that is edited as in a shell. The cursor is between characters as a person sees them, so that
-//! an accent or a flag moves and goes as a whole.
+//! an accent or a flag moves and is deleted as a whole.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_a_shell_edit_the_line() {
+    fn shell_keys_edit_the_line() {
         edits("one two|three", "c-u", "|three");
         edits("one two|three", "c-k", "one two|");
         edits("one a.b-c  |", "c-w", "one |");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_of_several_code_points_goes_as_a_whole() {
+    fn editing_keys_treat_a_combined_character_as_one() {
         edits("e\u{301}|x", "back", "|x");
         edits("|👩‍👩‍👧x", "right", "👩‍👩‍👧|x");
         edits("漢字|", "left delete", "漢|");

@@ -2,7 +2,7 @@
 
 use crate::units::Moment;
 
-/// A command line, and when the screen showed what it prints.
+/// A command line, and the time at which the screen showed its output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedCommand {
     pub at_ms: Moment,

@@ -7,6 +7,7 @@ use crate::app::diff::{self, DiffLine, DiffRow, LineChange};
 use crate::app::message::MessageView;
 use crate::format::{format_number, quantity};
 use crate::session::message::{MessageText, PartKind, TextPart};
+use crate::units::Chars;
 
 /// The kind of a text: decides its colours and whether its lines always wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub enum LineTone {
     Added,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TextLine {
     /// Index into [`MessageBody::texts`].
     pub text_index: usize,
@@ -66,10 +67,10 @@ pub struct TextLine {
     /// Removed bytes, counted from the start of the line.
     pub removed_range: Range<usize>,
     /// Chars before the cut (UTF-16 units), when the text before is cut at the end of this line.
-    pub cut_after_chars: Option<u64>,
+    pub cut_after_chars: Option<Chars>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum BodyLine {
     /// A line of one text.
     Single(TextLine),
@@ -78,7 +79,7 @@ pub enum BodyLine {
     /// The name of the next part, and a few words.
     Heading(String, String),
     /// A count of chars that leave the prompt here.
-    RemovedChars(u64),
+    RemovedChars(Chars),
     /// A count of folded lines that leave the prompt.
     FoldedLines(usize),
     Blank,
@@ -361,16 +362,15 @@ fn part_kind(message: &MessageText, part: &TextPart, is_output: bool) -> Content
 }
 
 fn heading(part: &TextPart, hidden: bool) -> Option<BodyLine> {
-    let chars = || quantity(diff::count_chars(&part.text) as f64, "char");
+    let chars = || quantity(diff::count_chars(&part.text), "char");
     let (name, words) = match &part.kind {
         PartKind::Text => return None,
         PartKind::Thinking if hidden => ("thinking".into(), format!("{} hidden", chars())),
         PartKind::Thinking => ("thinking".into(), chars()),
         PartKind::Call { name, id } => (name.clone(), id.clone()),
-        PartKind::Image { mime, chars } => (
-            "image".into(),
-            format!("{mime} {} chars of data", format_number(*chars as u64)).trim().to_owned(),
-        ),
+        PartKind::Image { mime, chars } => {
+            ("image".into(), format!("{mime} {} chars of data", format_number(*chars)).trim().to_owned())
+        }
         PartKind::Error => ("error".into(), String::new()),
         PartKind::Other => ("other".into(), chars()),
     };

@@ -6,6 +6,7 @@ use super::*;
 use crate::app::message::MessageArea;
 use crate::app::message_testing::{build_log, open};
 use crate::session::message::MessageText;
+use crate::units::Chars;
 
 const FORM: BodyOptions = BodyOptions {
     view: MessageView::Text,
@@ -43,7 +44,7 @@ fn drawn(message: &MessageText, form: BodyOptions) -> Vec<String> {
         BodyLine::Single(one) => piece(one),
         BodyLine::SideBySide(..) => "two".into(),
         BodyLine::Heading(name, words) => format!("[{name}: {words}]"),
-        BodyLine::RemovedChars(chars) => format!("<{chars}>"),
+        BodyLine::RemovedChars(chars) => format!("<{}>", chars.get()),
         BodyLine::FoldedLines(lines) => format!("<{lines} lines>"),
         BodyLine::Blank => String::new(),
         BodyLine::End => "end".into(),
@@ -58,7 +59,7 @@ fn trimmed(head: &str, tail: &str, (h, t, n): (usize, usize, usize)) -> String {
 }
 
 #[test]
-fn a_trimmed_text_has_a_mark_where_something_leaves() {
+fn a_trimmed_text_has_a_mark_at_the_removed_part() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 18));
     let message = result("one\ntwo\nthree\nfour", Some(&after));
     assert_eq!(drawn(&message, FORM), ["1 one", "2 tw", "<5>", "3 ee", "4 four"]);
@@ -67,13 +68,13 @@ fn a_trimmed_text_has_a_mark_where_something_leaves() {
 }
 
 #[test]
-fn a_cleared_text_fades_below_what_replaces_it() {
+fn a_cleared_text_is_faint_below_its_replacement() {
     let message = result("one\ntwo", Some("[cleared]"));
     assert_eq!(drawn(&message, FORM), ["+[cleared]", "<7>", "1~one", "2~two"]);
 }
 
 #[test]
-fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
+fn a_one_column_diff_shows_removed_lines_before_added_ones() {
     let after = trimmed("one\ntw", "ee\nfour", (6, 7, 22));
     let message = result("one\ntwo\nnew\nthree\nfour", Some(&after));
     let form = BodyOptions { view: MessageView::Diff, ..FORM };
@@ -87,17 +88,17 @@ fn one_column_of_a_diff_shows_what_comes_after_what_leaves() {
 }
 
 #[test]
-fn texts_of_a_result_are_numbered_through_and_images_named() {
+fn texts_of_a_result_are_numbered_consecutively_and_images_named() {
     let mut message = result("one", None);
     message.parts.push(TextPart { kind: PartKind::Text, text: "two\nthree".into() });
-    let image = PartKind::Image { mime: "image/png".into(), chars: 12 };
+    let image = PartKind::Image { mime: "image/png".into(), chars: Chars(12.0) };
     message.parts.push(TextPart { kind: image, text: String::new() });
     let lines = drawn(&message, FORM);
     assert_eq!(lines, ["1 one", "2 two", "3 three", "", "[image: image/png 12 chars of data]"]);
 }
 
 #[test]
-fn thinking_can_be_hidden_and_an_empty_message_says_so() {
+fn thinking_can_be_hidden_and_an_empty_message_has_a_note() {
     let mut message = result("x", None);
     message.facts = vec![("role", "assistant".into())];
     message.parts.insert(0, TextPart { kind: PartKind::Thinking, text: "hm".into() });
@@ -109,7 +110,7 @@ fn thinking_can_be_hidden_and_an_empty_message_says_so() {
 }
 
 #[test]
-fn a_path_is_known_by_a_title_of_one_word() {
+fn only_a_title_of_one_word_is_a_path() {
     let path = |title: &str| {
         let message = MessageText { title: (Some("read".into()), title.into()), ..result("", None) };
         let ContentKind::Output { path } = output_kind(&message) else { return None };

@@ -31,7 +31,7 @@ pub enum HeaderLine {
     Tokens,
     /// Fate, and tokens before and after.
     Fate,
-    /// How the message was needed again after a prompt lacked it.
+    /// The later need for the message after a prompt lacked it.
     Regret(String),
     /// A line of the reason; the last one ends with the rule.
     Reason(String, Option<&'static str>),
@@ -84,7 +84,7 @@ impl App {
     }
 }
 
-/// Returns the lines above a message. On a wide full screen the facts are beside the text, so only a blank line is
+/// Returns the lines above a message. On a wide full screen the facts are next to the text, so only a blank line is
 /// above it.
 pub fn header_lines(app: &App, message: &MessageText, room: MessageArea) -> Vec<HeaderLine> {
     if app.message.has_side_facts(room) {

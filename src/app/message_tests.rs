@@ -55,7 +55,7 @@ fn wrapping_and_unfolding_keep_the_line_at_the_top() {
 }
 
 #[test]
-fn another_entry_starts_at_its_top_and_the_same_one_stays() {
+fn selecting_another_entry_resets_the_scroll_and_the_same_one_keeps_it() {
     let mut app = open((130, 36), 2, false);
     app.scroll_message(50);
     select_entry(&mut app, 2);
@@ -77,7 +77,7 @@ fn a_shorter_text_under_a_plan_pulls_the_view_back() {
 }
 
 #[test]
-fn a_search_goes_from_match_to_match_and_around_the_ends() {
+fn a_search_steps_through_matches_and_wraps_around() {
     let mut app = open((130, 36), 2, false);
     assert_eq!(app.find_in_message("warning"), 10);
     let first = app.message.top;
@@ -93,7 +93,7 @@ fn a_search_goes_from_match_to_match_and_around_the_ends() {
 }
 
 #[test]
-fn a_search_unfolds_what_alone_holds_the_words() {
+fn a_search_unfolds_the_text_that_contains_the_only_match() {
     let mut app = open((130, 36), 2, true);
     assert!(!app.message.unfold);
     assert_eq!(app.find_in_message("ring_200.cpp"), 1);
@@ -101,7 +101,7 @@ fn a_search_unfolds_what_alone_holds_the_words() {
 }
 
 #[test]
-fn the_full_screen_is_a_diff_where_the_plan_changes_something() {
+fn the_full_screen_shows_a_diff_if_the_plan_changes_the_message() {
     let mut app = open((130, 36), 2, true);
     assert_eq!(app.message.effective_view(false), MessageView::Text);
     assert_eq!(app.message.effective_view(true), MessageView::Diff);
@@ -117,7 +117,7 @@ fn the_full_screen_is_a_diff_where_the_plan_changes_something() {
 }
 
 #[test]
-fn a_layout_is_made_once_for_a_room() {
+fn a_layout_is_cached_for_its_size() {
     let mut app = open((130, 36), 2, true);
     app.update_message_layout();
     let room = app.message_area();

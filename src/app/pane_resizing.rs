@@ -21,7 +21,7 @@ impl App {
         }
     }
 
-    /// Moves a border to a position, as far as the panes beside it allow.
+    /// Moves a border to a position, within the limits of the panes next to it.
     pub(super) fn move_border(&mut self, border: Border, column: u16, row: u16) {
         let before = self.layout();
         let added = |to: u16, from: u16| i16::try_from(i32::from(to) - i32::from(from)).unwrap_or(0);

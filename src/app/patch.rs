@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn the_patch_holds_what_was_changed_and_switches_pruning_on_where_it_is_off() {
+    fn the_patch_has_the_changed_settings_and_enables_pruning_if_it_was_off() {
         let mut pane = pane("agent:main:main");
         tune(&mut pane, "contextPruning.softTrim.maxChars", 3000);
         tune(&mut pane, "contextPruning.ttl", 3_600_000);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_goes_where_the_gateway_reads_it() {
+    fn the_patch_puts_every_key_where_the_gateway_reads_it() {
         let mut pane = pane("agent:main:slack:channel:c1");
         tune(&mut pane, "compaction.reserveTokens", 34_000);
         tune(&mut pane, "historyLimit", 20);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_key_sets_is_reported_in_a_comment() {
+    fn the_patch_lists_settings_without_a_key_as_comments() {
         let mut pane = pane("agent:main:main");
         tune(&mut pane, "guard.budgetShare", 0.6);
         tune(&mut pane, "clearToolUses.placeholder", "two\nlines");

@@ -11,11 +11,11 @@ use crate::context::rows::{Filter, Folds, RowKind, TranscriptRow};
 use crate::ids::{EntryIx, Epoch, SessionKey};
 
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct JumpTarget {
     pub(super) session: SessionKey,
     /// The reading of the session that the screens show.
     pub(super) epoch: Epoch,
-    pub(super) row: Option<PlaceRow>,
+    pub(super) row: Option<JumpRow>,
     pub(super) folds: Folds,
     pub(super) filter: Filter,
     pub(super) target: Target,
@@ -29,14 +29,14 @@ pub(super) struct Place {
 
 /// A place of a session that is still loading.
 #[derive(Debug, Clone)]
-pub(super) struct PendingPlace {
-    pub(super) place: Place,
+pub(super) struct PendingJump {
+    pub(super) place: JumpTarget,
     pub(super) is_forward: bool,
 }
 
 /// The row under the cursor. A file that was written again may have the same entry elsewhere, so its id counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PlaceRow {
+pub(super) struct JumpRow {
     entry: EntryIx,
     id: String,
     is_branch: bool,
@@ -44,7 +44,7 @@ pub(super) struct PlaceRow {
     line: usize,
 }
 
-impl Place {
+impl JumpTarget {
     /// The topmost screen that covers the main one.
     pub(super) fn screen(&self) -> Option<&Overlay> {
         self.views.visible(Overlay::is_dialog).0
@@ -79,7 +79,7 @@ impl Place {
     }
 }
 
-impl PlaceRow {
+impl JumpRow {
     pub(super) fn of(pane: &TranscriptPane) -> Option<Self> {
         let row = pane.selected()?;
         Some(Self {

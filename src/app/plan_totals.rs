@@ -9,7 +9,7 @@ use crate::plan::cache_cost::CacheCost;
 use crate::policy::{Fate, Reason};
 use crate::session::{CountSource, LoadedSession};
 use crate::store::entry::Role;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PlanTotals {
@@ -20,10 +20,6 @@ pub struct PlanTotals {
     pub after: Option<Budget>,
     /// Whether only the total of `after` is known: the replay sends other messages than the plan.
     pub parts_unknown: bool,
-    /// Prompt tokens under the plan at 4 chars per token.
-    pub estimate_after: Option<u64>,
-    /// Tokens of the messages at 4 chars per token.
-    pub estimated_messages: u64,
     /// Failed calls on the path.
     pub failed_calls: u64,
     /// Tool results longer than the tuned `softTrim.maxChars`.
@@ -41,15 +37,13 @@ pub struct PlanTotals {
 impl PlanTotals {
     /// Computes everything except `failed_calls`. `max_chars` is the tuned limit of a result; `now_ms` is the time of
     /// the next call.
-    pub fn compute(session: &LoadedSession, plan: Option<&Plan>, max_chars: f64, now_ms: Moment) -> Self {
+    pub fn compute(session: &LoadedSession, plan: Option<&Plan>, max_chars: Chars, now_ms: Moment) -> Self {
         let context = &session.context;
         let results = context.messages.iter().filter(|message| message.size.role == Role::ToolResult);
         let mut figures = Self {
             current: session.next_prompt.budget(context),
             count_source: session.next_prompt.total.source,
             after: plan.map(|plan| session.next_prompt.budget_after(context, plan)),
-            estimate_after: plan.map(|plan| session.fixed_tokens() + plan.total_after()),
-            estimated_messages: session.next_prompt.estimated_tokens - session.fixed_tokens(),
             cache_cost: plan.and_then(|plan| session.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

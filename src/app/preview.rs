@@ -83,14 +83,14 @@ impl App {
     /// Scales the bars to the target's replay, once it is finished.
     pub(super) fn scale_to_replay(&mut self) {
         let Some((recorded, counted, tuned)) = self.target_tokens() else { return };
-        let figures = &mut self.preview.totals;
-        figures.current = figures.current.scaled_to(recorded);
-        if let Some((after, tuned)) = figures.after.zip(tuned) {
+        let totals = &mut self.preview.totals;
+        totals.current = totals.current.scaled_to(recorded);
+        if let Some((after, tuned)) = totals.after.zip(tuned) {
             let off = after.total().abs_diff(tuned);
-            figures.parts_unknown = off * DEVIATION_DIVISOR > after.total().max(tuned);
-            figures.after = Some(after.scaled_to(tuned));
+            totals.parts_unknown = off * DEVIATION_DIVISOR > after.total().max(tuned);
+            totals.after = Some(after.scaled_to(tuned));
         }
-        figures.count_source = if counted { CountSource::Measured } else { CountSource::Calibrated };
+        totals.count_source = if counted { CountSource::Measured } else { CountSource::Calibrated };
     }
 
     fn update_profile(&mut self, session: &LoadedSession) {

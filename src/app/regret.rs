@@ -19,7 +19,7 @@ pub use marks::{FoundRegret, RegretState, RowRegret};
 const MAX_TRANSCRIPT_BYTES: u64 = 32 << 20;
 
 impl App {
-    /// Whether the transcript can have marks: a preview changes what is sent, or the record lost something.
+    /// Whether the transcript can have marks: a preview changes the prompt, or the record lost something.
     pub(super) fn wants_regret(&self) -> bool {
         let Some(session) = self.replayed_session() else { return false };
         let has_lost =
@@ -46,7 +46,7 @@ impl App {
         self.regret.answer(request_id, found);
     }
 
-    /// Returns what a row says about its lost messages.
+    /// Returns a row's text about its lost messages.
     pub fn row_regret(&self, row: &TranscriptRow) -> Option<RowRegret<'_>> {
         let pane = self.transcript.as_ref()?;
         match row.kind {
@@ -67,7 +67,7 @@ impl App {
         }
     }
 
-    /// Returns the entries of a row: its own, and those of the messages that it stands for.
+    /// Returns the entries of a row: its own, and those of the messages that it represents.
     fn row_entries(&self, row: &TranscriptRow) -> impl Iterator<Item = EntryIx> {
         let messages = self.transcript.as_ref().map_or(&[][..], |pane| &pane.session.context.messages);
         let first = row.message.unwrap_or(messages.len()).min(messages.len());

@@ -10,7 +10,7 @@ use crate::app::command_words::CommandWords;
 pub struct RemoteStore {
     /// The machine in the header.
     pub machine: String,
-    /// How a command line reaches the machine.
+    /// The command line that reaches the machine.
     pub link: RemoteLink,
     /// The folder of a copy on this machine, and the folder there that it is a copy of.
     pub copy: Option<(PathBuf, PathBuf)>,

@@ -1,4 +1,4 @@
-//! Opens screens, gives them their actions, and does what they ask for.
+//! Opens screens, passes actions to them, and carries out their outcomes.
 
 use std::sync::Arc;
 
@@ -143,14 +143,14 @@ impl App {
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
             Outcome::Program(ProgramScreen::Presets) => self.move_in_presets(by),
             Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
-            // The map moves cell by cell, with keys alone.
+            // Only keys move the map cell by cell.
             Outcome::Program(_) => {}
             outcome => drop(self.follow(outcome)),
         }
         true
     }
 
-    /// Does what a screen asks for.
+    /// Carries out the outcome of a screen.
     pub(super) fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
         match outcome {
             Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}

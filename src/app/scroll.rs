@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn three_rows_stay_in_sight_beyond_the_cursor() {
+    fn scrolling_keeps_three_rows_beyond_the_cursor_visible() {
         moves(&[(6, 6, 0), (1, 7, 1), (50, 57, 51), (-1, 56, 51), (-4, 52, 49)]);
     }
 

@@ -32,7 +32,7 @@ pub struct SessionsPane {
     pub problem: Option<QueryError>,
     /// Sessions whose sub-agents are hidden.
     pub folded: HashSet<SessionKey>,
-    /// Which session started which.
+    /// The parents and children of sessions.
     pub families: Families,
     /// Usage of each session with its sub-agents.
     pub rollups: Vec<Rollup>,

@@ -1,4 +1,4 @@
-//! The status of the open session's file, as the list reports it. When the file is replaced or gone, the screen keeps
+//! The status of the open session's file, as the list reports it. When the file is replaced or deleted, the screen keeps
 //! the entries it read and says so.
 
 use crate::app::state::App;

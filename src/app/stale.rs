@@ -91,7 +91,7 @@ impl App {
         self.transcript.as_ref().is_some_and(|pane| epoch >= pane.appended_since)
     }
 
-    /// Whether the dialog waits for the summary of a session as it was read then.
+    /// Whether the dialog waits for the summary of a session at this epoch.
     fn awaits_summary(&self, epoch: Epoch) -> bool {
         self.views.iter().any(|view| match view {
             Overlay::Write(dialog) => {

@@ -49,7 +49,7 @@ pub struct Options {
     /// The active theme, as an index into `themes`.
     pub theme: usize,
     pub summarizer: SummaryWriter,
-    /// The person's own commands; [`Action::Custom`] counts in this order.
+    /// The person's own commands; [`Action::Custom`](crate::app::action::Action::Custom) counts in this order.
     pub commands: Vec<CustomCommand>,
     /// Problems of the settings that do not keep the program from running.
     pub warnings: Vec<String>,
@@ -90,7 +90,7 @@ pub struct Toast {
     pub is_error: bool,
     /// Whether it only says why nothing happens; a note has no sign.
     pub is_note: bool,
-    /// When it disappears.
+    /// The time at which it disappears.
     pub until_ms: Moment,
 }
 
@@ -103,7 +103,7 @@ pub struct Flash {
     pub setting: Option<usize>,
     /// Whether the plan's total changed.
     pub total: bool,
-    /// When the highlight ends; 0 without one.
+    /// The end of the highlight; 0 without one.
     pub until_ms: Moment,
 }
 
@@ -143,7 +143,7 @@ pub enum InputPurpose {
     Headroom,
 }
 
-/// Whether changes on disk appear at once.
+/// The handling of changes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
     /// Changes on disk appear at once.
@@ -214,7 +214,7 @@ pub struct App {
     pub(super) requests: Requests,
     /// The time of the last event.
     pub now_ms: Moment,
-    /// Whether titles and rows show secrets.
+    /// The display of secrets in titles and rows.
     pub secrets: SecretDisplay,
 }
 

@@ -8,7 +8,7 @@ use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Border;
 use crate::app::logged_command::LoggedCommand;
-use crate::app::place::{PendingPlace, Place, PlaceRow};
+use crate::app::place::{JumpRow, JumpTarget, PendingJump};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::screens::search::PendingHit;
 use crate::app::tuning_history::{History, TuningState};
@@ -19,7 +19,7 @@ use crate::policy::edit::Edit;
 use crate::policy::settings::SettingId;
 use crate::policy::{MessageFate, Policy, PolicySet};
 use crate::session::{LoadedSession, SessionViewKey};
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 use crate::write::summary::job::SummaryResult;
 
 /// The store, as last listed.
@@ -27,9 +27,9 @@ use crate::write::summary::job::SummaryResult;
 pub struct ListedStore {
     /// Its items are moved to the sessions pane.
     pub listing: Option<StoreListing>,
-    /// Why listing it failed.
+    /// The reason that listing it failed.
     pub error: Option<String>,
-    /// Which folders are polled and why, where the system does not report their changes.
+    /// The polled folders with the reason, where the system does not report their changes.
     pub polling_reason: Option<String>,
 }
 
@@ -37,10 +37,10 @@ pub struct ListedStore {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loading {
     pub key: SessionKey,
-    pub bytes_read: u64,
+    pub bytes_read: Bytes,
     /// 0 while unknown.
-    pub bytes_total: u64,
-    /// When loading started; progress shows only after a delay.
+    pub bytes_total: Bytes,
+    /// The start of loading; progress shows only after a delay.
     pub started_ms: Moment,
 }
 
@@ -87,15 +87,15 @@ pub(super) struct TuningUndo {
     pub(super) restored: Option<TuningState>,
 }
 
-/// Places to go to: marked, visited, or waiting for their session to open.
+/// Places for jumps: marked, visited, or waiting for their session to open.
 #[derive(Debug, Clone, Default)]
 pub struct Navigation {
     /// The marked rows of each session, by letter.
-    pub(super) marks: HashMap<SessionKey, BTreeMap<char, PlaceRow>>,
-    /// Places to go back and forward to.
-    pub(super) jumps: JumpList<Place>,
+    pub(super) marks: HashMap<SessionKey, BTreeMap<char, JumpRow>>,
+    /// Places of the way back and forward.
+    pub(super) jumps: JumpList<JumpTarget>,
     /// The place to show once its session is open.
-    pub(super) pending_place: Option<PendingPlace>,
+    pub(super) pending_place: Option<PendingJump>,
     /// The hit whose session is being opened.
     pub(super) pending_hit: Option<PendingHit>,
     /// Whether going back leads to the hits, as one of them was opened.
@@ -104,16 +104,16 @@ pub struct Navigation {
     pub(super) is_walking_sessions: bool,
 }
 
-/// What was done, for the command log and the palette.
+/// The actions so far, for the command log and the palette.
 #[derive(Debug, Clone, Default)]
 pub struct ActionHistory {
-    /// The command lines of what was done, oldest first.
+    /// The command lines of the actions, oldest first.
     pub(super) commands: Arc<Vec<LoggedCommand>>,
     /// Actions run from the palette, the last first.
     pub(super) recent_actions: Vec<Action>,
 }
 
-/// What the mouse is dragging.
+/// The element that the mouse is dragging.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drag {
     pub(super) is_on_slider: bool,
@@ -123,7 +123,7 @@ pub(super) struct Drag {
 /// The inputs of a message text: epoch, entry, its fate and the plan's edits. Equal inputs need no second request.
 pub(super) type MessageRequest = (Epoch, EntryIx, Option<MessageFate>, Option<Vec<Edit>>);
 
-/// What was requested last, so that it is not requested twice.
+/// The last requests, so that nothing is requested twice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requests {
     pub(super) message: Option<MessageRequest>,

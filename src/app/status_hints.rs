@@ -244,7 +244,7 @@ fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<Strin
     first.map(|keys| keys.join("/"))
 }
 
-/// Chooses one of several keys: `n` beside `y`, esc to leave.
+/// Chooses one of several keys: `n` next to `y`, esc to leave.
 pub fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
     let wanted = match action {
         Action::No => "n",

@@ -33,7 +33,7 @@ impl App {
         self.start_store_search(&text)
     }
 
-    /// Searches for what is typed so far.
+    /// Searches for the text typed so far.
     pub(super) fn search_while_typing(&mut self) -> Vec<Effect> {
         let Some(input) = &self.input else { return Vec::new() };
         let text = input.line.text().to_owned();
@@ -128,7 +128,7 @@ impl App {
         let words = find_words(screen.query.text(), &text);
         let pending = PendingHit { key: session.key.clone(), offset: hit.offset, id: hit.id.clone(), words };
         let key = pending.key.clone();
-        // One jump, from the hit to its entry, however many sessions it opens.
+        // One jump from the hit to its entry, over any number of sessions that it opens.
         self.record_jump();
         self.views.clear();
         self.navigation.returns_to_search = true;

@@ -1,4 +1,4 @@
-//! The summary of a compaction before the commit. The dialog asks first when the conversation would leave the
+//! The summary of a compaction before the commit. The dialog asks for consent when the conversation would leave the
 //! program, shows the progress call by call, and keeps the summary until the cut changes.
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::units::Moment;
 pub use prompt::{ReplayOutcome, Target};
 
 impl App {
-    /// The open session at its own leaf, whatever the main view shows.
+    /// The open session at its own leaf, at any target of the main view.
     pub fn active_session(&self) -> Option<&Arc<LoadedSession>> {
         self.transcript.as_ref().map(|pane| &pane.active_session)
     }

@@ -222,7 +222,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Returns the own size of a row off the context; it has no running total.
+    /// Returns the size of a row off the context; it has no running total.
     fn off_context_tokens(&self, row: &TranscriptRow) -> TranscriptRowTokens {
         let size = self.session.index.entry(row.entry).message;
         let tokens = size.map_or(0, |size| estimate_or_zero(&size));
@@ -294,7 +294,7 @@ impl TranscriptPane {
         }
     }
 
-    /// Moves to an entry and unfolds whatever hides it.
+    /// Moves to an entry and opens the folds that hide it.
     pub fn reveal(&mut self, entry: EntryIx, height: usize) {
         if let Some(turn) = self.hiding_turn(entry) {
             self.folds.turns.remove(&turn);

@@ -69,13 +69,13 @@ pub const PROFILE_POSITIONS: usize = 44;
 
 impl Default for TuningPane {
     fn default() -> Self {
-        let steps = PolicySettings::default().enabled;
+        let policies = PolicySettings::default().enabled;
         Self {
             rows: Vec::new(),
             values: Vec::new(),
             policy: Policy::Prune,
-            policies: steps,
-            configured_policies: steps,
+            policies,
+            configured_policies: policies,
             cursor: 0,
             top: 0,
             saved_offsets: [0; Policy::ALL.len()],
@@ -114,9 +114,9 @@ impl TuningPane {
         if !self.visible_policies.contains(&self.policy) {
             self.policy = Policy::Prune;
         }
-        let steps = configured_policies(session);
-        if self.policies == std::mem::replace(&mut self.configured_policies, steps) {
-            self.policies = steps;
+        let policies = configured_policies(session);
+        if self.policies == std::mem::replace(&mut self.configured_policies, policies) {
+            self.policies = policies;
         }
         self.move_to_offset(offset);
     }
@@ -153,10 +153,10 @@ impl TuningPane {
     }
 
     /// Shows the rows of a policy with its last cursor.
-    pub fn focus_policy(&mut self, step: Policy) {
+    pub fn focus_policy(&mut self, policy: Policy) {
         self.saved_offsets[self.policy as usize] = self.cursor.saturating_sub(self.policy_rows().start);
-        self.policy = step;
-        self.move_to_offset(self.saved_offsets[step as usize]);
+        self.policy = policy;
+        self.move_to_offset(self.saved_offsets[policy as usize]);
     }
 
     /// Moves the cursor to an offset from the policy's first row.
@@ -168,20 +168,20 @@ impl TuningPane {
 
     /// Returns the policy `by` positions away, wrapping at the ends.
     pub fn policy_by(&self, by: isize) -> Policy {
-        let at = self.visible_policies.iter().position(|step| *step == self.policy).unwrap_or(0) as isize;
+        let at = self.visible_policies.iter().position(|policy| *policy == self.policy).unwrap_or(0) as isize;
         let at = (at + by).rem_euclid(self.visible_policies.len().max(1) as isize);
         self.visible_policies.get(at as usize).copied().unwrap_or(self.policy)
     }
 
-    pub fn is_policy_on(&self, step: Policy) -> bool {
-        self.preview && self.policies.has(step)
+    pub fn is_policy_on(&self, policy: Policy) -> bool {
+        self.preview && self.policies.has(policy)
     }
 
     /// Toggles a policy. While no plan is shown, every policy counts as off, so the first one is shown alone. Turning
     /// off the last one hides the plan.
-    pub fn toggle_policy(&mut self, step: Policy) {
+    pub fn toggle_policy(&mut self, policy: Policy) {
         let shown = if self.preview { self.policies } else { PolicySet::NONE };
-        self.policies = shown.with(step, !shown.has(step));
+        self.policies = shown.with(policy, !shown.has(policy));
         self.preview = !self.policies.is_empty();
     }
 
@@ -222,8 +222,8 @@ impl TuningPane {
     }
 
     /// Counts the rows of a policy that differ from the config.
-    pub fn count_changed(&self, step: Policy) -> usize {
-        (0..self.rows.len()).filter(|at| self.rows[*at].policy == step && self.is_changed(*at)).count()
+    pub fn count_changed(&self, policy: Policy) -> usize {
+        (0..self.rows.len()).filter(|at| self.rows[*at].policy == policy && self.is_changed(*at)).count()
     }
 
     pub fn move_by(&mut self, by: isize, height: usize) {
@@ -250,7 +250,7 @@ impl TuningPane {
 
     /// Returns the lines that the policy with the most rows takes.
     pub fn max_line_count(&self) -> usize {
-        let rows = |step| self.rows.iter().filter(|row| row.policy == step).count();
+        let rows = |policy| self.rows.iter().filter(|row| row.policy == policy).count();
         Policy::ALL.into_iter().map(rows).max().unwrap_or(0) + 1
     }
 
@@ -263,13 +263,13 @@ impl TuningPane {
     }
 
     /// Moves the focused slider by its own step size, or toggles a switch.
-    pub fn adjust(&mut self, steps: f64) {
+    pub fn adjust(&mut self, moves: f64) {
         let Some(at) = self.focused_row() else { return };
         let (control, value) = (self.rows[at].setting.control, &mut self.values[at]);
         match control {
             Control::Slider { min, max, step, .. } => {
                 let now = value.as_f64().unwrap_or(min);
-                let moved = ((now / step).round() + steps) * step;
+                let moved = ((now / step).round() + moves) * step;
                 *value = Value::Number(snap_to_step(moved.clamp(min, max.max(now)), step));
             }
             Control::Switch => *value = Value::Bool(!value.as_bool().unwrap_or(false)),

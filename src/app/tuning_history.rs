@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_of_one_slider_are_one_step_until_something_else_happens() {
+    fn moves_of_one_slider_are_one_undo_step_until_another_change() {
         let mut history = History::default();
         let id = Some(SettingId::SoftTrimRatio);
         history.record(1, &2, id);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slider_that_comes_back_leaves_no_step() {
+    fn a_slider_moved_back_leaves_no_undo_step() {
         let mut history = History::default();
         let id = Some(SettingId::SoftTrimRatio);
         history.record(1, &2, id);

@@ -56,7 +56,7 @@ fn a_step_moves_a_ratio_by_a_hundredth_without_drift() {
 }
 
 #[test]
-fn typed_values_are_checked_and_say_what_was_expected() {
+fn typed_values_are_checked_and_errors_name_the_expected_form() {
     let mut pane = pane();
     focus(&mut pane, "contextPruning.ttl");
     assert_eq!(pane.set_text("1h30m", Tokens(200_000.0)), Ok(()));
@@ -69,7 +69,7 @@ fn typed_values_are_checked_and_say_what_was_expected() {
 }
 
 #[test]
-fn every_step_shows_its_own_rows_and_keeps_its_cursor() {
+fn every_policy_shows_its_rows_and_keeps_its_cursor() {
     let mut pane = pane();
     let mut seen = 0;
     for step in Policy::ALL {
@@ -86,7 +86,7 @@ fn every_step_shows_its_own_rows_and_keeps_its_cursor() {
 }
 
 #[test]
-fn a_step_without_settings_has_nothing_to_move() {
+fn a_policy_without_settings_ignores_editing_keys() {
     let mut pane = pane();
     pane.focus_policy(Policy::Repair);
     let before = pane.values.clone();
@@ -99,7 +99,7 @@ fn a_step_without_settings_has_nothing_to_move() {
 }
 
 #[test]
-fn the_cursor_stays_among_the_rows_of_its_policy() {
+fn the_cursor_cannot_leave_the_rows_of_its_policy() {
     let mut pane = pane();
     pane.focus_policy(Policy::Prune);
     let rows = pane.policy_rows();
@@ -115,7 +115,7 @@ fn the_cursor_stays_among_the_rows_of_its_policy() {
 }
 
 #[test]
-fn while_nothing_is_shown_the_first_step_switched_on_is_alone() {
+fn the_first_policy_switched_on_without_a_preview_replaces_the_selection() {
     let mut pane = pane();
     pane.toggle_policy(Policy::Guard);
     assert!(pane.preview && pane.policies == PolicySet::of(&[Policy::Guard]));
@@ -129,7 +129,7 @@ fn while_nothing_is_shown_the_first_step_switched_on_is_alone() {
 }
 
 #[test]
-fn a_configured_limit_takes_part_and_a_persons_choice_of_steps_stays() {
+fn a_configured_history_limit_is_on_by_default_and_a_persons_choice_is_kept() {
     let mut limited = session();
     limited.configured_settings.history_limit = 20.0;
     let mut pane = pane();
@@ -141,7 +141,7 @@ fn a_configured_limit_takes_part_and_a_persons_choice_of_steps_stays() {
 }
 
 #[test]
-fn what_was_tuned_stays_where_the_same_place_says_the_same() {
+fn tuned_values_survive_only_while_their_setting_has_the_same_owner() {
     let mut pane = pane();
     focus(&mut pane, "contextPruning.softTrimRatio");
     pane.adjust(5.0);

@@ -1,4 +1,4 @@
-//! Undo and redo in the tuning pane: notes what every key and click changed, and brings it back. Each session has its
+//! Undo and redo in the tuning pane: records the change of every key and click, and reverts it. Each session has its
 //! own steps.
 
 use crossterm::event::MouseEventKind;
@@ -28,7 +28,7 @@ impl TuningPane {
         }
     }
 
-    /// Brings a state back, as far as the release has its settings.
+    /// Restores a state, for settings that the release has.
     fn restore(&mut self, state: &TuningState) {
         for (row, value) in self.rows.iter().zip(&mut self.values) {
             let kept = state.values.iter().find(|kept| kept.id == row.setting.id);
@@ -61,7 +61,7 @@ impl App {
         self.tuning.state(self.current_ruleset())
     }
 
-    /// Remembers what a key, a click or a paste changed, as a step to undo.
+    /// Records the change of a key, a click or a paste as an undo step.
     pub(super) fn record_tuning(&mut self, before: TuningState, event: TuningEvent) {
         let moved = self.undo.moved_setting.take();
         let after = self.tuning_state();
@@ -123,7 +123,7 @@ impl App {
     }
 }
 
-/// An event as far as it matters for steps to undo.
+/// The parts of an event that matter for undo.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TuningEvent {
     /// Whether the event ends the move of a slider that it does not move on.

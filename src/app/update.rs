@@ -19,7 +19,7 @@ use crate::policy::MessageFate;
 use crate::session::message::MessageText;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::sqlite::database_of;
-use crate::units::{Millis, Moment};
+use crate::units::{Bytes, Millis, Moment};
 
 /// The time for which a toast shows.
 const TOAST_MS: Millis = Millis(3_000.0);
@@ -220,8 +220,12 @@ impl App {
         self.opening.error = None;
         self.navigation.pending_place = None;
         self.navigation.pending_hit = self.navigation.pending_hit.take().filter(|hit| hit.key == key);
-        self.opening.loading =
-            Some(Loading { key: key.clone(), bytes_read: 0, bytes_total: 0, started_ms: self.now_ms });
+        self.opening.loading = Some(Loading {
+            key: key.clone(),
+            bytes_read: Bytes::ZERO,
+            bytes_total: Bytes::ZERO,
+            started_ms: self.now_ms,
+        });
         vec![Effect::OpenSession { key }]
     }
 
@@ -241,7 +245,7 @@ impl App {
         effects
     }
 
-    fn on_open_progress(&mut self, done: u64, total: u64) {
+    fn on_open_progress(&mut self, done: Bytes, total: Bytes) {
         if let Some(loading) = &mut self.opening.loading {
             (loading.bytes_read, loading.bytes_total) = (done, total);
         }

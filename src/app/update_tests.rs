@@ -6,11 +6,11 @@ use crate::ids::{EntryIx, Epoch};
 use crate::session::message::excerpt::Excerpt;
 use crate::session::testing::{item, loaded_session, transcript, user};
 use crate::store::sqlite::item_path;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// A list item of a transcript with `bytes`, at its path.
 fn listed(key: &str, path: &Path, bytes: u64) -> SessionItem {
-    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes, ..item() }
+    SessionItem { key: SessionKey(key.into()), path: Some(path.to_path_buf()), bytes: Bytes(bytes), ..item() }
 }
 
 fn session(item: &SessionItem) -> LoadedSession {
@@ -45,7 +45,7 @@ fn refreshes(effects: &[Effect]) -> bool {
 }
 
 #[test]
-fn a_session_that_loads_after_another_was_requested_is_dropped() {
+fn a_session_that_loads_after_a_newer_request_is_dropped() {
     let items = ["a", "b", "c"].map(|key| listed(key, Path::new(key), 1));
     let mut app = app(&items);
     assert_eq!(displayed(&app), "a");
@@ -81,7 +81,7 @@ fn a_key_with_a_new_transcript_opens_it_and_one_without_keeps_the_old() {
 }
 
 #[test]
-fn a_toast_requests_the_moment_at_which_it_goes() {
+fn a_toast_sets_a_timer_for_its_end() {
     let mut app = app(&[listed("a", Path::new("a"), 1)]);
     let effects = app.update(Event::Notice("saved".into()), Moment(1_000.0));
     assert!(
@@ -147,7 +147,7 @@ fn a_list_keeps_counts_only_of_files_that_did_not_change() {
 }
 
 #[test]
-fn a_counted_session_changes_the_sums_of_its_family_and_what_the_filter_finds() {
+fn counting_a_session_updates_family_totals_and_the_filter() {
     let mut app = app(&[listed("a", Path::new("a"), 1)]);
     app.sessions.set_filter("zebra", None, 10);
     assert_eq!(app.sessions.session_count(), 0);
@@ -192,7 +192,7 @@ fn warnings_of_the_start_are_shown_once_with_the_first_list() {
 }
 
 #[test]
-fn excerpts_are_requested_for_the_rows_that_have_none() {
+fn only_rows_without_an_excerpt_request_one() {
     let items = [listed("a", Path::new("a"), 1)];
     let mut app = App::new(Options { motion: false, ..Options::default() }, (140, 40));
     list(&mut app, &items);

@@ -30,12 +30,12 @@ impl<View> ViewStack<View> {
         self.views.iter_mut()
     }
 
-    /// Returns what `pick` finds in a view, looking from the top down.
+    /// Returns the first result of `pick` over the views, from the top down.
     pub fn find<'a, T>(&'a self, pick: impl FnMut(&'a View) -> Option<T>) -> Option<T> {
         self.views.iter().rev().find_map(pick)
     }
 
-    /// Returns what `pick` finds in a view, looking from the top down.
+    /// Returns the first result of `pick` over the views, from the top down.
     pub fn find_mut<'a, T>(&'a mut self, pick: impl FnMut(&'a mut View) -> Option<T>) -> Option<T> {
         self.views.iter_mut().rev().find_map(pick)
     }

@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn indentation_stays_and_wide_characters_are_not_halved() {
+    fn wrapping_keeps_indentation_and_whole_wide_characters() {
         assert_eq!(texts("    abc", 5), ["    a", "bc"]);
         assert_eq!(texts("树莓派好", 5), ["树莓", "派好"]);
     }
 
     #[test]
-    fn words_are_found_whatever_their_case_unless_a_capital_is_requested() {
+    fn search_ignores_case_unless_the_word_has_a_capital() {
         assert_eq!(occurrences("Error: error", "error"), [0..5, 7..12]);
         assert_eq!(occurrences("Error: error", "Error").first(), Some(&(0..5)));
         assert_eq!(occurrences("İx", "x").first(), Some(&(2..3)));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_megabyte_is_one_walk() {
+    fn a_line_of_a_megabyte_wraps_in_one_pass() {
         let line = "x".repeat(1 << 20);
         assert_eq!(wrap_rows(&line, 32).len(), 1 << 15);
         let line = "树".repeat(1 << 16);
@@ -128,7 +128,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_fit_and_lose_nothing_but_blanks(line in "[a-c 树é]{0,80}", columns in 2_usize..20) {
+        fn wrapped_rows_fit_and_lose_only_blanks(line in "[a-c 树é]{0,80}", columns in 2_usize..20) {
             let rows = wrap_rows(&line, columns);
             for row in &rows {
                 prop_assert!(text::width(&line[row.clone()]) <= columns);

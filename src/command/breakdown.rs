@@ -8,12 +8,12 @@ use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
-use crate::format::{format_estimate, format_number, format_percent};
+use crate::format::{format_counted, format_estimate, format_number, format_percent};
 use crate::plan::Plan;
 use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
-use crate::session::LoadedSession;
+use crate::session::{CountSource, LoadedSession};
 
 /// Printed lines per section; the JSON has all lines.
 const MAX_SECTION_LINES: usize = 30;
@@ -51,20 +51,18 @@ fn print_total(
     sections: &[Section],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (total, window) = (contents.now.budget.total(), window_tokens(session));
-    let free = if total > window {
-        format!("over by {}", format_estimate(total - window))
+    let (count, window) = (contents.total(), window_tokens(session));
+    // A number derived from an estimate is one.
+    let amount = |tokens: u64| format_counted(tokens, !count.is_estimate());
+    let free = if count.tokens > window {
+        format!("over by {}", amount(count.tokens - window))
     } else {
-        format!("{} free", format_estimate(window - total))
+        format!("{} free", amount(window - count.tokens))
     };
-    output.line(
-        Tone::Strong,
-        &format!(
-            "sum of the parts: {} · {} of the window · {free}",
-            format_estimate(total),
-            format_percent(total, window)
-        ),
-    )?;
+    let total = amount(count.tokens);
+    let share = format_percent(count.tokens, window);
+    output.line(Tone::Strong, &format!("sum of the parts: {total} · {share} of the window · {free}"))?;
+    output.line(Tone::Plain, &describe_basis(contents))?;
     for section in sections {
         let telling = [SectionKind::Part(BudgetPart::Tools), SectionKind::Remainder];
         if telling.contains(&section.kind) && !section.explanation.is_empty() {
@@ -73,6 +71,17 @@ fn print_total(
         }
     }
     Ok(())
+}
+
+/// Returns the basis of the parts, and the estimate that they are scaled from.
+fn describe_basis(contents: &WindowContents) -> String {
+    let estimate = format_estimate(contents.estimated_tokens);
+    match contents.source {
+        CountSource::Estimated => contents.basis().to_owned(),
+        CountSource::Measured | CountSource::Calibrated => {
+            format!("{}; chars/4 gives {estimate} for the whole prompt", contents.basis())
+        }
+    }
 }
 
 fn window_tokens(session: &LoadedSession) -> u64 {
@@ -167,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_show_at_least_something_of_something() {
+    fn a_non_zero_share_has_a_visible_bar() {
         assert_eq!((render_bar(0, 10).as_str(), render_bar(1, 100_000).as_str()), ("", "╸"));
         assert_eq!(render_bar(50, 100).chars().count(), 12);
         assert_eq!(render_bar(900, 100).chars().count(), 24);

@@ -19,9 +19,10 @@ use crate::report::breakdown::{
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
-/// The contents of the window. Tokens are estimates unless a description says otherwise.
+/// The contents of the window. The parts are scaled to the provider's count where there is one; they add up to
+/// `budget.total`, the prompt of the next call.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BreakdownJson {
     session: SessionJson,
@@ -258,15 +259,15 @@ fn injected_files_json(
         name: file.name.clone(),
         path: file.path.clone(),
         status: file.status(),
-        raw_chars: file.raw_chars,
-        injected_chars: file.injected_chars,
+        raw_chars: file.raw_chars.whole(),
+        injected_chars: file.injected_chars.whole(),
         tokens: size.tokens,
     });
     let chars = FixedChars::new(report).files;
     InjectedFilesJson {
         size: PromptPiece { chars, tokens: budget.tokens(BudgetPart::Files) },
-        max_file_chars: report.max_file_chars,
-        max_total_chars: report.max_total_chars,
+        max_file_chars: report.max_file_chars.map(Chars::whole),
+        max_total_chars: report.max_total_chars.map(Chars::whole),
         items: items.collect(),
         around: parts.files_overhead,
         warnings: warnings(report),
@@ -330,7 +331,7 @@ fn heavy_message_json(
     let block = found.map(|block| HeavyBlockJson {
         r#type: block.kind.as_str(),
         tool: if let BlockKind::Call(tool) = &block.kind { Some(masked(tool).into_owned()) } else { None },
-        chars: block.chars,
+        chars: block.chars.whole(),
         blocks: block.block_count,
     });
     HeavyMessageJson {
@@ -338,7 +339,7 @@ fn heavy_message_json(
         entry: session.index.display_id(message.entry),
         role: size.role.as_str(),
         tool: tool_name(session, message.entry, size),
-        chars: size.pi_chars.whole_chars(),
+        chars: size.pi_chars.whole_chars().whole(),
         tokens: message.tokens,
         block,
         about: found.map(|block| block.topic.clone()),

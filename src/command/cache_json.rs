@@ -96,7 +96,7 @@ struct CallCountJson {
 #[serde(rename_all = "camelCase")]
 struct CauseJson {
     cause: &'static str,
-    /// False for a new prompt, which is no miss.
+    /// False for a new prompt, which is not a miss.
     is_miss: bool,
     #[serde(flatten)]
     count: CallCountJson,
@@ -123,7 +123,7 @@ pub(super) struct CachedCallJson {
 #[serde(rename_all = "camelCase")]
 struct MissJson {
     cause: &'static str,
-    /// False for a new prompt, which is no miss.
+    /// False for a new prompt, which is not a miss.
     is_miss: bool,
     /// The entry at which the prompt changed.
     at: Option<String>,

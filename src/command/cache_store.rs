@@ -8,6 +8,7 @@ use super::failure::Failure;
 use super::parallel::map_by_size;
 use crate::report::cache_ledger::{CacheTotals, cache_ledger, totals_by_day};
 use crate::session::{Mark, SessionItem};
+use crate::units::Bytes;
 
 /// Sessions whose sums by day are in memory at once.
 const BATCH_SESSIONS: usize = 4096;
@@ -45,7 +46,7 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
         unread: Vec::new(),
     };
     for batch in items.chunks(BATCH_SESSIONS) {
-        let sizes: Vec<u64> = batch.iter().map(|item| item.bytes).collect();
+        let sizes: Vec<Bytes> = batch.iter().map(|item| item.bytes).collect();
         let sums = map_by_size(&sizes, |at| sum_session(workspace, batch[at]));
         for (item, sum) in batch.iter().zip(sums) {
             match sum {

@@ -34,7 +34,7 @@ pub(super) fn run(
     let own = |call: &ModelCall| {
         requested.tokens(replayed.inputs.provider_window_of(call)).unwrap_or(Tokens(f64::INFINITY))
     };
-    // Whether a call fits the whole window is a question of the replay: an answered call fitted, whatever its count.
+    // The replay decides whether a call fits the whole window: an answered call fitted, with any count.
     let is_whole_window = matches!(requested, Amount::Share(share) if share >= 1.0);
     let is_large = |at: &usize| replayed.replay.simulated[*at].expected > own(&replayed.replay.calls[*at]);
     let is_refused = |at: &usize| {
@@ -94,7 +94,7 @@ fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: 
     )
 }
 
-/// Whether every call fits a budget. Tokens are whole.
+/// The check of every call against a budget. Tokens are whole.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CheckJson {

@@ -60,7 +60,7 @@ fn print(
             };
             output.line(
                 change_tone(change),
-                &format!("{} {count} {}, {tokens}", change.sign(), change.label()),
+                &format!("{} {count} {}, {tokens} by chars/4", change.sign(), change.label()),
             )?;
         }
     }
@@ -110,7 +110,8 @@ fn facts_table(comparison: &BranchComparison) -> Table {
     table
 }
 
-/// Two branches of a session, message by message. Tokens are estimates.
+/// Two branches of a session, message by message. Tokens of messages are by chars/4; those of a branch are the count of
+/// its next prompt.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ComparisonJson {
     session: SessionJson,
@@ -141,7 +142,7 @@ struct BranchJson {
     calls: usize,
     /// Cost of the branch, USD.
     spent: Option<f64>,
-    /// Cost of its own entries, USD.
+    /// Cost of the entries only on this branch, USD.
     own_spent: Option<f64>,
     /// Cost of the next prompt without a cache, USD.
     next_cold: Option<f64>,

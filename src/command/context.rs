@@ -108,7 +108,7 @@ fn show_under_settings(
     print_sent(session, plan, "under these settings the gateway changes the next call", output)
 }
 
-/// Prints the messages that go out shorter than the transcript has them; `lead` says why.
+/// Prints the messages that are sent shorter than recorded; `lead` says why.
 fn print_sent(session: &LoadedSession, sent: &Plan, lead: &str, output: &mut Output) -> Result<(), Failure> {
     let less = sent.total_before().saturating_sub(sent.total_after());
     let line = format!("{lead}: {} tokens less are sent", format_estimate(less));
@@ -181,13 +181,15 @@ fn print_totals(
     writeln!(output)?;
     let count = format_count(messages.len() as u64, "message", "messages");
     let whole = format_estimate(session_tokens(session));
-    let sums = format!("{count} · {} tokens by estimate · whole session {whole}", format_estimate(sum));
+    let sums = format!("{count} · {} tokens by chars/4 · whole session {whole}", format_estimate(sum));
     output.line(Tone::Plain, &sums)?;
     let (next, budget) = next_call(session, plan);
-    output.line(Tone::Strong, &describe_next_call(next, session.window))?;
+    let left_out = if plan.is_none() { session.next_prompt.last_answer_tokens } else { 0 };
+    output.line(Tone::Strong, &describe_next_call(next, left_out, session.window))?;
     output.line(Tone::Plain, &describe_estimate(session, estimate))?;
     if budget.total() > 0 {
-        let words = format!("by part: {}", describe_budget(&budget));
+        let basis = if next.source == CountSource::Estimated { "by chars/4" } else { "scaled to that" };
+        let words = format!("by part, {basis}: {}", describe_budget(&budget));
         output.line(Tone::Plain, &words)?;
     }
     if let Some(words) = describe_usage(&session_usage(session)) {
@@ -204,9 +206,14 @@ fn print_totals(
     Ok(())
 }
 
-fn describe_next_call(next: TokenCount, window: WindowInfo) -> String {
+/// `left_out` are the tokens of the last answer, which the next prompt includes and a measured count does not.
+fn describe_next_call(next: TokenCount, left_out: u64, window: WindowInfo) -> String {
     let share = format_percent(next.tokens, round_tokens(window.tokens));
     let tokens = match next.source {
+        CountSource::Measured if left_out > 0 => {
+            let (tokens, answer) = (format_number(next.tokens), format_number(left_out));
+            format!("{tokens}, measured without the last answer ({answer})")
+        }
         CountSource::Measured => format!("{}, measured", format_number(next.tokens)),
         CountSource::Calibrated => {
             format!("{}, by the counts of this session", format_estimate(next.tokens))
@@ -231,18 +238,18 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
             let name = format!("{} ({name})", format_ordinal(at));
             // The sum is a measurement as long as no message follows the count.
             let sum = if since == 0 {
-                format!("{} measured at {name}", format_number(next))
+                format!("{} measured at {name} with its answer", format_number(next))
             } else {
                 format!(
-                    "{} = {measured} measured at {name} + {} since",
+                    "{} = {measured} measured at {name} with its answer + {} since by chars/4",
                     format_estimate(next),
                     format_estimate(since)
                 )
             };
-            format!("as the runtime counts: {sum} · {share} of the window")
+            format!("runtime's estimate: {sum} · {share} of the window")
         }
         None => format!(
-            "messages: ~{} est, no usage reported · {share} of the window",
+            "runtime's estimate: ~{} of messages by chars/4, no usage reported · {share} of the window",
             format_number(whole(estimate.tokens))
         ),
     }

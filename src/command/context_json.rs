@@ -44,6 +44,7 @@ pub(super) struct ContextJson {
     /// Estimated tokens of every message on the path.
     session_tokens: u64,
     spent: UsageJson,
+    /// The parts of `nextCall`, on the same scale.
     budget: BudgetJson,
     memory_flush: Option<FlushJson>,
     messages: Vec<MessageJson>,
@@ -172,7 +173,7 @@ pub(super) fn report_json(
     settings: Option<&Plan>,
 ) -> ContextJson {
     let messages = &session.context.messages;
-    let (next, _) = next_call(session, settings);
+    let (next, budget) = next_call(session, settings);
     ContextJson {
         session: session_json(&session.item),
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
@@ -188,7 +189,7 @@ pub(super) fn report_json(
         message_tokens: sum_of_estimates(messages).ok(),
         session_tokens: session_tokens(session),
         spent: usage_json(&session_usage(session)),
-        budget: budget_json(&settings.map_or_else(|| session.budget(), |plan| session.budget_after(plan))),
+        budget: budget_json(&budget),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
         messages: messages_json(session, bodies, sent),
     }

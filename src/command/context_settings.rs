@@ -14,8 +14,8 @@ pub(super) fn has_changes(args: &ReplaySettingsArgs) -> bool {
     !args.set.is_empty() || args.settings.is_some() || args.window.is_some() || !args.policy.is_empty()
 }
 
-/// Builds the plan of the next call under the settings. It respects the gates: the question is what the gateway would
-/// send, not what a policy could do.
+/// Builds the plan of the next call under the settings. It respects the gates, because it predicts the gateway's next
+/// prompt, not the potential of a policy.
 pub(super) fn plan_next_call(
     workspace: Workspace,
     session: LoadedSession,

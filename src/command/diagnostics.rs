@@ -29,7 +29,7 @@ use crate::session::simulated_settings::{EffectiveSetting, effective_setting_row
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::pi_dirs::load_settings;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 /// The model of an agent's next call, unless the session overrides it.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) struct AgentReport {
     pub model: AgentModel,
 }
 
-/// A lock file beside a transcript.
+/// A lock file of a transcript.
 #[derive(Debug)]
 pub(super) struct TranscriptLock {
     pub path: PathBuf,
@@ -84,7 +84,7 @@ pub(super) struct DoctorReport {
     pub compaction_rows: Vec<SettingRow>,
     /// Number of transcripts read.
     pub transcripts: u64,
-    pub bytes: u64,
+    pub bytes: Bytes,
     pub entries: u64,
     pub bad_lines: u64,
     /// Transcripts per ruleset, in the order of [`Ruleset::ALL`].
@@ -97,7 +97,7 @@ pub(super) struct DoctorReport {
 pub(super) struct TranscriptFacts {
     ruleset: Ruleset,
     compaction: CompactionSettings,
-    bytes: u64,
+    bytes: Bytes,
     entries: u64,
     bad_lines: u64,
     marks: Vec<Mark>,
@@ -111,7 +111,7 @@ impl From<LoadedSession> for TranscriptFacts {
         Self {
             ruleset: ruleset.id,
             compaction: configured_settings.compaction,
-            bytes: index.end + index.pending_bytes,
+            bytes: index.file_bytes(),
             entries: index.entries.len() as u64,
             bad_lines: index.bad_lines,
             marks: item.marks,
@@ -166,7 +166,7 @@ impl DoctorReport {
                 .chain(polled_folder_diagnostics(workspace))
                 .collect(),
             transcripts: 0,
-            bytes: 0,
+            bytes: Bytes::ZERO,
             entries: 0,
             bad_lines: 0,
             ruleset_counts: count_rulesets(&read),
@@ -214,7 +214,7 @@ impl DoctorReport {
         let mut counts = vec![
             ("sessions", sessions),
             ("transcripts", self.transcripts),
-            ("bytes", self.bytes),
+            ("bytes", self.bytes.get()),
             ("entries", self.entries),
             ("badLines", self.bad_lines),
         ];

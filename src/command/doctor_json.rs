@@ -117,7 +117,7 @@ struct SessionLifecycleJson {
     lifecycle: LifecycleJson,
 }
 
-/// A lock file beside a transcript.
+/// A lock file of a transcript.
 #[derive(Serialize, JsonSchema)]
 struct LockJson {
     path: String,
@@ -226,7 +226,7 @@ pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Prov
     [
         ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
         ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value.get())), &soft.provenance),
-        ("memoryFlush.forceFlushTranscriptBytes", Value::from(finite(force.value)), &force.provenance),
+        ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
         ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
     ]
 }

@@ -21,7 +21,7 @@ use crate::gateway::window::WindowSource;
 use crate::js::{self, Value};
 use crate::policy::settings::{SettingId, find_setting};
 use crate::session::Mark;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 pub(super) fn print(
     workspace: &Workspace,
@@ -311,7 +311,7 @@ fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), 
         .iter()
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| match *name {
-            "bytes" => format_size(*count),
+            "bytes" => format_size(Bytes(*count)),
             "badLines" => format!("unreadable lines {}", format_number(*count)),
             name => format!("{name} {}", format_number(*count)),
         })

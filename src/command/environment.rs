@@ -119,7 +119,7 @@ impl Workspace {
         self.place.missing_store()
     }
 
-    /// Reads a session only as far as its line in the list needs.
+    /// Reads only the parts of a session that its line in the list needs.
     pub(super) fn count_item(
         &self,
         item: &SessionItem,

@@ -137,7 +137,7 @@ fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<()
     Ok(())
 }
 
-/// Every token estimator beside the provider's counts.
+/// Every token estimator compared with the provider's counts.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EstimatorsJson {
@@ -220,7 +220,7 @@ fn report_json(session: &LoadedSession, estimates: &Estimates) -> EstimatorsJson
         fixed_tokens: estimates.fixed_tokens,
         tokenizer: TokenizerJson { name: estimates.bpe.vocabulary.name(), exact: estimates.bpe.is_exact },
         calibration: estimates.calibration.as_ref().ok().map(calibration_json),
-        chars: by_script(|script| estimates.chars.chars(script)),
+        chars: by_script(|script| estimates.chars.chars(script).whole()),
         images: estimates.images,
         copies: estimates.copies,
         estimators: Estimator::ALL.map(|estimator| estimator_json(estimates, estimator)).into(),

@@ -84,13 +84,8 @@ impl ExplanationPrinter<'_> {
     fn print_headline(&self, output: &mut Output) -> Result<(), Failure> {
         let Some(verdict) = self.explanation.verdict() else { return Ok(()) };
         output.line(verdict_tone(self.explanation), &verdict.headline())?;
-        if let Some(best) = self.explanation.advice.first().filter(|advice| advice.fits_all) {
-            let room =
-                if best.has_room { "" } else { ", but would leave less room than a typical turn needs" };
-            output
-                .line(Tone::Strong, &format!("{} would have fixed it{room} (tested).", best.description()))?;
-        } else if self.explanation.has_overflowed() {
-            output.line(Tone::Strong, &format!("{}.", self.explanation.advice_headline().1))?;
+        if let Some(next_step) = self.explanation.next_step() {
+            output.line(Tone::Strong, &next_step)?;
         }
         let class = format!("{} · {}", verdict.class.as_str(), verdict.confidence.as_str());
         output.line(Tone::Dim, &class)?;
@@ -199,7 +194,7 @@ impl ExplanationPrinter<'_> {
         };
         let by = guard
             .missing_tokens
-            .map(|by| format!(", {} short", format_counted(by, !guard.missing_is_estimate)))
+            .map(|by| format!(", {} below its limit", format_counted(by, !guard.missing_is_estimate)))
             .unwrap_or_default();
         let entry = guard.entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix]));
         vec![
@@ -240,7 +235,7 @@ impl ExplanationPrinter<'_> {
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             writeln!(output)?;
             let flips = if finding.prevents_overflow == Some(true) {
-                " · without this cause, every call fits"
+                " · correcting it makes every call fit"
             } else {
                 ""
             };

@@ -18,7 +18,7 @@ use crate::units::{Moment, Tokens};
 /// Version 2 gave each of the four questions its own member.
 pub(super) const SCHEMA_VERSION: u64 = 2;
 
-/// Why a session overflowed, and what would have prevented it.
+/// The causes of an overflow, and the changes that would have prevented it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExplanationJson {
@@ -133,7 +133,7 @@ struct CallJson {
     exact: bool,
     /// Whether the call overflowed.
     refused: bool,
-    /// Whether a compaction lies between the previous call and this one.
+    /// Whether a compaction is between the previous call and this one.
     compacted_before: bool,
 }
 

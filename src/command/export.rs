@@ -10,7 +10,7 @@ use super::preview::{Preview, build_preview};
 use super::summary::{self, load_summarizer_config};
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
 use crate::export::folder::shape_folder;
-use crate::export::{ExportRequest, Exported, Format, export, json as documents};
+use crate::export::{ExportRequest, ExportedDocument, Format, export, json as documents};
 use crate::gateway::env::absolute;
 use crate::redact::Redactor;
 use crate::runtime::{SaveError, save_as, session_picture};
@@ -186,8 +186,8 @@ fn export_document(
     report_export(args, &exported, output)
 }
 
-/// Prints the redactions to the error stream, beside the document.
-fn report_export(args: &ExportArgs, exported: &Exported, output: &mut Output) -> Result<(), Failure> {
+/// Prints the redactions to the error stream, apart from the document.
+fn report_export(args: &ExportArgs, exported: &ExportedDocument, output: &mut Output) -> Result<(), Failure> {
     let words = exported.removal_text();
     let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
     let message: Vec<String> = file.into_iter().chain(words).collect();

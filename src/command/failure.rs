@@ -103,7 +103,7 @@ impl Failure {
         self
     }
 
-    /// The problem in words, for a command that goes on with the other sessions.
+    /// The problem in words, for a command that continues with the other sessions.
     pub(super) fn message(&self) -> &str {
         match self {
             Self::Reported { message, .. } => message,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_pipe_is_no_error_and_other_failures_of_the_output_are() {
+    fn a_closed_pipe_exits_with_0_and_other_output_errors_with_3() {
         let closed = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!(closed.exit().code(), 0);
         let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));

@@ -1,7 +1,7 @@
 //! The state of the memory flush in one line.
 
 use crate::format::{format_number, format_size};
-use crate::policy::memory_flush::{Flush, FlushState, FlushTrigger};
+use crate::policy::memory_flush::{Flush, FlushState, FlushTotal, FlushTrigger};
 use crate::session::context_limits::ContextLimits;
 
 pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
@@ -19,16 +19,28 @@ pub(super) fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
             )
         }
         FlushState::Due(FlushTrigger::Tokens) => {
-            let total = flush.total.map_or(0.0, |total| total.tokens.get());
-            format!("due before the next message: {} tokens, threshold {threshold}", format_number(total))
+            let total = flush.total.map_or_else(String::new, |total| describe_total(total, limits));
+            format!("due before the next message: {total} reached {threshold} tokens")
         }
         FlushState::Due(FlushTrigger::Bytes) => {
-            let limit = format_size(limits.flush.force_bytes.value as u64);
+            let limit = format_size(limits.flush.force_bytes.value);
             format!("due before the next message: the transcript reached {limit}")
         }
-        FlushState::Waiting { tokens } => format!("at {threshold} tokens, {} to go", format_number(tokens)),
+        FlushState::Waiting { tokens } => {
+            let total = flush
+                .total
+                .map_or_else(String::new, |total| format!(" from {}", describe_total(total, limits)));
+            format!("at {threshold} tokens, {} to go{total}", format_number(tokens))
+        }
         FlushState::NoTotal => format!("at {threshold} tokens; the current count is unknown"),
     };
     let late = flush.compacts_first && !matches!(flush.state, FlushState::Off | FlushState::Skipped(_));
     if late { format!("{words}; a compaction runs first, because its reserve is larger") } else { words }
+}
+
+/// Names the count that the gateway compares with the threshold (compaction 9.4, 9.5).
+fn describe_total(total: FlushTotal, limits: &ContextLimits) -> String {
+    let is_stored = limits.stored_totals.total_tokens == Some(total.tokens);
+    let name = if is_stored { "the stored total" } else { "the last prompt with its answer" };
+    format!("{name} ({})", format_number(total.tokens))
 }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_of_tokens_is_the_window_even_if_the_runtime_believes_in_it() {
+    fn a_window_in_tokens_is_set_even_if_the_runtime_assumes_it() {
         let set = insert_window(Vec::new(), 200_000.0, f64::NAN);
         assert_eq!((set[0].id, &set[0].value), (SettingId::ContextWindow, &Value::Number(200_000.0)));
     }

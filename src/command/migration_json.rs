@@ -15,7 +15,7 @@ use crate::store::migration::{
     ValueSummary,
 };
 
-/// Every transcript file beside its import into a database.
+/// Every transcript file compared with its import into a database.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MigrationJson {
@@ -78,7 +78,7 @@ struct PairJson {
     database: String,
     /// Whether the import moved the file aside.
     put_away: bool,
-    /// Why the pair was not compared; it then has no member after this one.
+    /// The reason that the pair was not compared; it then has no member after this one.
     error: Option<String>,
     #[serde(flatten)]
     comparison: Option<ComparisonJson>,

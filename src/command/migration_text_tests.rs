@@ -7,7 +7,7 @@ fn words(kind: ImportFaultKind) -> String {
 }
 
 #[test]
-fn every_fault_names_its_entry_its_line_and_what_differs() {
+fn every_fault_names_its_entry_its_line_and_the_difference() {
     let place = |path: &str, file, database, from| EntryDifference {
         path: path.into(),
         file,

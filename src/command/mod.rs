@@ -1,7 +1,7 @@
 //! The commands. Each has one file, which turns arguments into library calls and prints the result; shared parts have
-//! files of their own.
+//! separate files.
 //!
-//! No command decides a rule. All text goes through [`output::Output`], so that text of transcripts cannot control the
+//! No command decides a rule. All text is written through [`output::Output`], so that text of transcripts cannot control the
 //! terminal and a closed pipe is not an error.
 
 mod amount;
@@ -139,8 +139,8 @@ pub fn main_as(words: &[OsString], typed: &[OsString], invocation: &Invocation, 
     failure.exit().code()
 }
 
-/// Returns the pager's command line if the output of this command line may go through a pager: the text of a command that
-/// reads. JSON, documents and scripts for other programs never do, nor does a command that follows, writes or asks.
+/// Returns the pager's command line if the output of this command line may be shown in a pager: the text of a command that
+/// reads. JSON, documents and scripts for other programs never do, nor does a command that follows, writes or prompts.
 pub fn pager_for(words: &[OsString], env: &Environment) -> Option<String> {
     let is_help = |error: &clap::Error| matches!(error.kind(), ErrorKind::DisplayHelp);
     let is_paged = match Cli::try_parse_from(words) {

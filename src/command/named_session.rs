@@ -159,7 +159,7 @@ impl Workspace {
     }
 }
 
-/// Refuses a file that is no transcript: a store of several sessions, or JSON of another kind.
+/// Refuses a file that is not a transcript: a store of several sessions, or JSON of another kind.
 fn refuse_other_file(path: &Path) -> Result<(), Failure> {
     let what = match classify_path(path) {
         PathKind::StoreFile(_) if is_store_file(path) => "a list of sessions",

@@ -22,7 +22,7 @@ const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
     (&["follow", "tail"], &["watch"]),
 ];
 
-/// Returns the words of the command that does what `name` says.
+/// Returns the words of the command with the alias `name`.
 pub(super) fn words_for(name: &str) -> Option<&'static [&'static str]> {
     OTHER_NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
 }
@@ -34,7 +34,7 @@ mod tests {
     use clap::{CommandFactory as _, Parser as _};
 
     #[test]
-    fn every_other_name_is_free_and_its_command_is_read() {
+    fn every_alias_is_unused_and_its_command_parses() {
         let commands = Cli::command();
         for (names, words) in OTHER_NAMES {
             for name in names {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_go_to_their_own_stream_in_the_form_requested() {
+    fn errors_go_to_stderr_as_text_or_json() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
         let failure = Failure::refused("no\u{7}");

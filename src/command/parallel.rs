@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::ThreadPoolBuilder;
 
+use crate::units::Bytes;
+
 /// Transcripts above this many bytes use all cores.
-const LARGE_TRANSCRIPT_BYTES: u64 = 8 << 20;
+const LARGE_TRANSCRIPT_BYTES: Bytes = Bytes(8 << 20);
 
 /// Calls `ask` for each transcript size in bytes; returns the answers in the same order.
-pub(super) fn map_by_size<T: Send>(sizes: &[u64], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn map_by_size<T: Send>(sizes: &[Bytes], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     // Largest first, so that no large one is left for a single core at the end.
     order.sort_by_key(|at| Reverse(sizes[*at]));
@@ -39,9 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_in_the_order_of_the_questions_and_small_ones_are_alone() {
-        let sizes =
-            [5, LARGE_TRANSCRIPT_BYTES + 1, 0, LARGE_TRANSCRIPT_BYTES, 7, LARGE_TRANSCRIPT_BYTES + 9, 3];
+    fn answers_keep_the_order_and_small_jobs_use_one_thread() {
+        const LARGE: u64 = LARGE_TRANSCRIPT_BYTES.get();
+        let sizes = [5, LARGE + 1, 0, LARGE, 7, LARGE + 9, 3].map(Bytes);
         let answers = map_by_size(&sizes, |at| (at, rayon::current_num_threads()));
         assert_eq!(
             answers.iter().map(|(at, _)| *at).collect::<Vec<_>>(),

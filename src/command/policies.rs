@@ -1,4 +1,4 @@
-//! The policies of a plan: which are on, what each does, and the result of a compaction among them.
+//! The policies of a plan: those that are on, the effect of each, and the result of a compaction among them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,7 +21,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
-use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, Split};
+use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
 use crate::write::summary::job::describe_no_summary;
 
@@ -59,7 +59,7 @@ pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
         room_tokens: checked.prompt_limit,
         over_tokens: checked.overflow,
         reserve_tokens: checked.reserve,
-        reducible_chars: checked.reducible_chars,
+        reducible_chars: checked.reducible_chars.get(),
     })
 }
 
@@ -157,7 +157,9 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
                 "assumed: the server uses its own text".to_owned()
             }
             (_, SettingOwner::Preview) if made => preview.summary_length.describe(),
-            (Provenance::Default, SettingOwner::Preview) => preview.summary_length.describe(),
+            (Provenance::Default | Provenance::Rule { .. }, SettingOwner::Preview) => {
+                preview.summary_length.describe()
+            }
             (provenance, _) => provenance.to_string(),
         };
         table.push(vec![row.setting.key().into(), Cell::new(&value, tone), Cell::new(&from, Tone::Dim)]);
@@ -270,7 +272,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
             ),
         ),
     }];
-    if view.split == Split::Misdetected {
+    if view.split == TurnSplit::Misdetected {
         let words = "the cut is between two turns, but an entry before the user's message makes the runtime \
                      summarise the previous turn as a split one";
         remarks.push((Tone::Warning, words.to_owned()));
@@ -283,7 +285,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
 pub(super) struct PolicyJson {
     /// The policy.
     step: &'static str,
-    /// When the gateway applies it.
+    /// The phase in which the gateway applies it.
     moment: &'static str,
     #[serde(flatten)]
     effect: EffectJson,
@@ -296,7 +298,7 @@ struct PolicySettingJson {
     value: Value,
     /// The origin of the value.
     from: String,
-    /// Who reads the setting.
+    /// The reader of the setting.
     reader: String,
 }
 
@@ -333,7 +335,7 @@ fn policy_settings_json(preview: &Preview, policy: Policy) -> Members<PolicySett
 pub(super) struct CompactionJson {
     trigger: CompactionTrigger,
     first_kept: String,
-    /// Whether the cut splits a turn.
+    /// The effect of the cut on a turn.
     split: &'static str,
     /// The summary before, taken up into the new one.
     previous_summary: MessageTotals,

@@ -81,7 +81,7 @@ struct PresetJson {
     name: String,
     /// The keys of `--set` with their values; null if the file cannot be read.
     settings: Option<Members<String>>,
-    /// Why the file cannot be read.
+    /// The reason that the file cannot be read.
     error: Option<String>,
 }
 

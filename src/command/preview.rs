@@ -26,12 +26,12 @@ use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
 use crate::policy::{Fate, Policy, PolicySet};
 use crate::report::cost::describe_cache_cost;
+use crate::session::assumed_summary::EARLIER_SUMMARIES;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
 use crate::session::{CountSource, LoadedSession};
 use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::{RewriteLoss, find_rewrite_loss};
-use crate::write::summary::assumed_summary;
 
 #[derive(Debug)]
 pub(super) struct Preview {
@@ -79,7 +79,7 @@ impl SummaryLength {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Assumed | Self::Configured => "assumed until a summary exists".to_owned(),
-            Self::EarlierAverage => "average of this session's earlier summaries".to_owned(),
+            Self::EarlierAverage => EARLIER_SUMMARIES.to_owned(),
             Self::Generated(writer) => format!("length of the generated summary: {writer}"),
         }
     }
@@ -148,11 +148,7 @@ fn assume_summary_length(
     if changes.iter().any(|change| change.id == SettingId::SummaryTokens) {
         return SummaryLength::Configured;
     }
-    let compacts = simulated.policies.enabled.has(Policy::Compact);
-    let Some(details) = session.details.as_ref().filter(|_| compacts) else {
-        return SummaryLength::Assumed;
-    };
-    let assumed = assumed_summary(&details.branch, simulated.policies.compaction.reserve_tokens);
+    let assumed = session.assumed_summary_with(simulated.policies.compaction.reserve_tokens);
     simulated.set_summary_tokens(assumed.tokens.whole());
     if assumed.is_average { SummaryLength::EarlierAverage } else { SummaryLength::Assumed }
 }
@@ -263,7 +259,7 @@ impl Preview {
         Ok(())
     }
 
-    /// Returns what the gateway's own rewrite would lose, if the plan truncates results in the transcript.
+    /// Returns the losses of the gateway's own rewrite, if the plan truncates results in the transcript.
     pub(super) fn rewrite_loss(&self) -> Result<Option<RewriteLoss>, Failure> {
         if !self.plan.settings.enabled.has(Policy::Truncate) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `clawscope record SESSION`: prints what the store knows of a session besides its transcript.
+//! `clawscope record SESSION`: prints the store's record of a session.
 
 use std::collections::HashSet;
 

@@ -122,12 +122,7 @@ fn print_difference(session: &LoadedSession, own: &Difference, output: &mut Outp
         None => "no message".to_owned(),
         Some(side) => {
             let entry = side.entry.map(|entry| format!("{} ", session.index.display_id(entry)));
-            format!(
-                "{}{} of {} chars",
-                entry.unwrap_or_default(),
-                side.role,
-                format_number(side.chars as u64)
-            )
+            format!("{}{} of {} chars", entry.unwrap_or_default(), side.role, format_number(side.chars))
         }
     };
     let (recorded, rebuilt) = (side(&own.recorded), side(&own.rebuilt));

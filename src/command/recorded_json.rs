@@ -12,7 +12,7 @@ use crate::report::recorded_context::{
 };
 use crate::session::LoadedSession;
 
-/// The gateway's recording of a run beside the context rebuilt from the transcript.
+/// The gateway's recording of a run compared with the context rebuilt from the transcript.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RecordedJson {
     session: SessionJson,
@@ -115,7 +115,7 @@ pub(super) fn report_json(session: &LoadedSession, recorded: &RecordedContext) -
     };
     let run = if let RecordedContext::Run(run) = recorded { Some(run) } else { None };
     let context = run.and_then(|run| match &run.outcome {
-        RunOutcome::Compared(all) => Some(comparison_json(session, run, all)),
+        RunOutcome::Compared(comparison) => Some(comparison_json(session, run, comparison)),
         _ => None,
     });
     RecordedJson {
@@ -138,7 +138,7 @@ fn verdict_name(recorded: &RecordedContext) -> String {
             RunOutcome::LineTruncated(_) => "cut whole",
             RunOutcome::NoMessageList => "no messages recorded",
             RunOutcome::NoLeaf(_) => "leaf missing",
-            RunOutcome::Compared(all) => return all.verdict(),
+            RunOutcome::Compared(comparison) => return comparison.verdict(),
         },
     };
     word.to_owned()
@@ -160,35 +160,46 @@ fn run_json(run: &RecordedRun) -> RunJson {
     }
 }
 
-fn comparison_json(session: &LoadedSession, run: &RecordedRun, all: &RecordingComparison) -> ComparisonJson {
-    let cuts = all.cuts.iter();
+fn comparison_json(
+    session: &LoadedSession,
+    run: &RecordedRun,
+    comparison: &RecordingComparison,
+) -> ComparisonJson {
+    let cuts = comparison.cuts.iter();
     ComparisonJson {
-        recorded: all.recorded,
-        at_start: all.at_start,
-        rebuilt: all.rebuilt,
-        repaired: all.repaired,
-        repairs: all.repairs.iter().map(|own| RepairJson { name: own.name, count: own.count }).collect(),
-        unrepaired: all.unrepaired,
+        recorded: comparison.recorded,
+        at_start: comparison.at_start,
+        rebuilt: comparison.rebuilt,
+        repaired: comparison.repaired,
+        repairs: comparison
+            .repairs
+            .iter()
+            .map(|repair| RepairJson { name: repair.name, count: repair.count })
+            .collect(),
+        unrepaired: comparison.unrepaired,
         merged_orphan: run.merged_orphan.map(|entry| session.index.display_id(entry)),
         cuts: cuts.map(|cut| CutJson { path: cut.path.clone(), reason: cut.reason.clone() }).collect(),
-        redacted: all.redacted.clone(),
-        difference: all.difference.as_ref().map(|own| difference_json(session, run, own)),
+        redacted: comparison.redacted.clone(),
+        difference: comparison
+            .difference
+            .as_ref()
+            .map(|difference| difference_json(session, run, difference)),
     }
 }
 
-fn difference_json(session: &LoadedSession, run: &RecordedRun, own: &Difference) -> DifferenceJson {
+fn difference_json(session: &LoadedSession, run: &RecordedRun, difference: &Difference) -> DifferenceJson {
     let side = |side: &DifferingMessage| SideJson {
         entry: side.entry.map(|entry| session.index.display_id(entry)),
         role: side.role.clone(),
-        chars: side.chars,
+        chars: side.chars.whole() as usize,
     };
     DifferenceJson {
-        position: own.position,
-        recorded: own.recorded.as_ref().map(side),
-        rebuilt: own.rebuilt.as_ref().map(side),
-        paths: own.paths.clone(),
-        only_recorded: own.only_recorded.clone(),
-        only_rebuilt: own.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect(),
+        position: difference.position,
+        recorded: difference.recorded.as_ref().map(side),
+        rebuilt: difference.rebuilt.as_ref().map(side),
+        paths: difference.paths.clone(),
+        only_recorded: difference.only_recorded.clone(),
+        only_rebuilt: difference.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect(),
         cause: run.cause.map(DifferenceCause::as_str),
     }
 }

@@ -1,4 +1,4 @@
-//! `clawscope recovery SESSION`: shows the gateway's recovery after an overflow, recorded beside expected.
+//! `clawscope recovery SESSION`: compares the recorded and the expected recovery after an overflow.
 
 use std::io::Write as _;
 
@@ -25,7 +25,7 @@ use crate::report::recovery::{
     RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
 use crate::session::LoadedSession;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionArgs,
@@ -44,11 +44,11 @@ pub(super) fn run(
 }
 
 /// Returns the limit in chars for one tool result under the session's ruleset.
-fn max_result_chars(session: &LoadedSession) -> f64 {
+fn max_result_chars(session: &LoadedSession) -> Chars {
     max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
-/// The gateway's recovery after an overflow, expected beside recorded.
+/// The gateway's recovery after an overflow, expected and recorded.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecoveryJson {
@@ -134,7 +134,7 @@ struct StepJson {
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum StepDetailsJson {
     Compacted {
-        /// Messages.
+        /// Messages of the context, the earlier summary included.
         summarised: usize,
         first_kept: String,
         kept_tokens: Option<Tokens>,
@@ -160,7 +160,7 @@ enum StepDetailsJson {
 #[derive(Serialize, JsonSchema)]
 struct EndingJson {
     outcome: &'static str,
-    /// Why the gateway gave up.
+    /// The reason that the gateway gave up.
     kind: Option<&'static str>,
     /// Whether the session is reset.
     reset: bool,
@@ -194,7 +194,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
             mode: session.limits.compaction_mode.as_str(),
             reserve_tokens: finite(compaction.reserve_tokens),
             keep_recent_tokens: finite(compaction.keep_recent_tokens),
-            max_result_chars: finite(max_result_chars(session)),
+            max_result_chars: finite(max_result_chars(session).get()),
             runtime_window: finite(session.limits.runtime_window),
         },
         ruleset: ruleset_json(&session.ruleset),
@@ -264,23 +264,23 @@ fn step_details(session: &LoadedSession, policy: &RecoveryStep) -> Option<StepDe
     let name = |ix: &EntryIx| session.index.display_id(*ix);
     match policy {
         RecoveryStep::Compaction {
-            outcome: CompactionOutcome::Done { summarised, first_kept, kept_tokens, lost, request_kept },
+            outcome: outcome @ CompactionOutcome::Done { first_kept, kept_tokens, lost, request_kept, .. },
             ..
         } => Some(StepDetailsJson::Compacted {
-            summarised: *summarised,
+            summarised: outcome.summarised_messages(),
             first_kept: name(first_kept),
             kept_tokens: finite(*kept_tokens),
             lost: *lost,
             request_kept: *request_kept,
         }),
         RecoveryStep::Truncation { limit, cut, loses_kept } => Some(StepDetailsJson::Truncated {
-            limit_chars: finite(*limit),
+            limit_chars: finite(limit.get()),
             cut: cut.iter().map(name).collect(),
             loses_kept: *loses_kept,
         }),
         RecoveryStep::NothingOversized { limit, largest } => Some(StepDetailsJson::NothingOversized {
-            limit_chars: finite(*limit),
-            largest_chars: finite(*largest),
+            limit_chars: finite(limit.get()),
+            largest_chars: finite(largest.get()),
         }),
         _ => None,
     }
@@ -321,7 +321,7 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
         session.limits.compaction_mode.as_str(),
         format_number(session.configured_settings.compaction.reserve_tokens.whole()),
         format_number(session.configured_settings.compaction.keep_recent_tokens.whole()),
-        format_number(max_result_chars(session).max(0.0) as u64),
+        format_number(max_result_chars(session).whole()),
     );
     output.line(Tone::Dim, &line)?;
     if let Some(lent) = borrowed_rules(session.ruleset.id) {

@@ -1,4 +1,5 @@
-//! `clawscope regret SESSION`: shows what was cleared or summarised and needed again, as recorded and under other settings.
+//! `clawscope regret SESSION`: shows messages that were cleared or summarised and needed again, as recorded and under
+//! other settings.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The text of a summary audit: what a summary lost, the facts that were used later first.
+//! The text of a summary audit: the lost facts, those that were used later first.
 
 use std::io::Write as _;
 

@@ -23,7 +23,7 @@ pub(super) struct RegretJson<'a> {
     recorded: TraceRegretJson<'a>,
     /// Null without other settings.
     simulated: Option<TraceRegretJson<'a>>,
-    /// The recorded summaries of the branch, and what they kept of the messages that they replace.
+    /// The recorded summaries of the branch, and the facts that they kept of the replaced messages.
     #[schemars(with = "Vec<SummaryAuditJson>")]
     summaries: AuditsJson<'a>,
 }
@@ -43,7 +43,7 @@ impl RegretJson<'_> {
 /// The audits of a session, each made when it is written.
 struct AuditsJson<'a> {
     session: &'a LoadedSession,
-    /// Why an audit could not be made.
+    /// The reason that an audit could not be made.
     unread: Cell<Option<BodyError>>,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct LostMessageJson {
     until_call: Option<usize>,
     /// Estimated tokens of the whole message.
     tokens_before: Option<Tokens>,
-    /// Estimated tokens of what was left.
+    /// Estimated tokens of the rest.
     tokens_after: Option<Tokens>,
     needs: Vec<NeedJson>,
 }

@@ -1,4 +1,4 @@
-//! `clawscope replay SESSION`: replays every call under other settings and prints recorded beside simulated.
+//! `clawscope replay SESSION`: replays every call under other settings and prints recorded and simulated numbers.
 
 use std::io::Write as _;
 
@@ -162,7 +162,7 @@ fn format_tokens(call: &CallReplay, tokens: u64) -> String {
 
 /// Returns the result in one line.
 fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
-    let calls = format_count(recorded.calls as u64, "call", "calls");
+    let calls = format_count(recorded.calls as u64, "call on this branch", "calls on this branch");
     let fitted = |total: &TraceTotals| match total.overflows {
         0 => "all fit".to_owned(),
         count => quantity(count, "overflow"),
@@ -182,7 +182,7 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
         describe_cost(&totals[0].cost_breakdown)
             .map(|words| (Tone::Dim, format!("cost of this path: {words}"))),
     );
-    lines.extend(describe_other_branches(replayed).map(|words| (Tone::Dim, words)));
+    lines.extend(describe_other_branches(replayed, &totals[0]).map(|words| (Tone::Dim, words)));
     let own = totals[1].measured_calls;
     if own < replayed.replay.calls.len() {
         let rest = replayed.replay.calls.len() - own;
@@ -200,15 +200,20 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
     lines
 }
 
-/// Names the calls that the session's own cost includes and the replay does not.
-fn describe_other_branches(replayed: &ReplayReport) -> Option<String> {
+/// Names the calls that the session's own cost includes and the replay does not, and the summaries that only the
+/// replay includes.
+fn describe_other_branches(replayed: &ReplayReport, recorded: &TraceTotals) -> Option<String> {
     let own: Vec<EntryIx> = replayed.replay.calls.iter().map(|call| call.entry).collect();
     let others = answers_besides(&replayed.session, &own)?;
     (others.calls > 0).then(|| {
         let calls = format_count(others.calls as u64, "call", "calls");
         let are = if others.calls == 1 { "is" } else { "are" };
-        let total = format_cost(&session_usage(&replayed.session).cost());
-        let total = total.map_or_else(String::new, |cost| format!("; with them the session cost {cost}"));
+        let usage = session_usage(&replayed.session);
+        let answers = format_count(usage.answers.calls as u64, "answer", "answers");
+        let summaries = if recorded.summary_cost > 0.0 { ", without the summaries" } else { "" };
+        let total = format_cost(&usage.cost()).map_or_else(String::new, |cost| {
+            format!("; with them the session cost {cost} for {answers}{summaries}")
+        });
         format!("{calls} on other branches {are} not replayed{total}")
     })
 }

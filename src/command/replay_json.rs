@@ -30,7 +30,7 @@ pub(super) struct ReplayJson {
     provider_window: Option<Tokens>,
     /// Lifetime of the provider's cache.
     retention: &'static str,
-    /// Whether the time of each cache use is recorded or assumed.
+    /// The origin of the times of cache uses: recorded or assumed.
     touches: &'static str,
     /// Mean error of the estimates at the calls that calibrated them.
     fit_error_percent: Option<f64>,
@@ -310,7 +310,7 @@ fn compaction_json(done: CompactionEvent) -> CompactionJson {
 }
 
 fn totals_json(total: &TraceTotals) -> TotalsJson {
-    // A peak without a call is no peak.
+    // A peak without a call is not a peak.
     let peak = |(tokens, call): (Tokens, Option<usize>)| call.and_then(|_| rounded(tokens));
     TotalsJson {
         calls: total.calls,

@@ -1,4 +1,4 @@
-//! One session replayed as the arguments ask: the values that the text and the JSON of `replay` are made from.
+//! One session replayed under the arguments: the values that the text and the JSON of `replay` are made from.
 
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
@@ -27,7 +27,7 @@ pub(super) struct ReplayReport {
     pub replay: Replay,
     /// Policy events of the simulated trace.
     pub policy_log: FiringLog,
-    /// When a policy of it fires too often.
+    /// The limits above which a policy of it fires too often.
     pub firing_limits: FiringLimits,
     /// Ruleset of the recorded trace, if the simulated trace uses another one.
     pub writer_ruleset: Option<RulesetChoice>,
@@ -67,16 +67,16 @@ pub(super) fn replay_session(
         Ok(own) => (Some(own), None),
         Err(shared) => (None, shared),
     };
-    let mut steps = replay_policies(&args.policy, &changes, &session)?;
+    let mut policies = replay_policies(&args.policy, &changes, &session)?;
     if args.policy.is_empty() {
         // The other version would have compacted elsewhere, so its compaction is simulated too.
-        steps = steps.with(Policy::Compact, steps.has(Policy::Compact) || own.is_some());
+        policies = policies.with(Policy::Compact, policies.has(Policy::Compact) || own.is_some());
     }
-    let simulated = simulate_settings(&session, &changes, steps);
+    let simulated = simulate_settings(&session, &changes, policies);
     if let Some(warning) = simulated.trigger_warning() {
         output.note(&warning)?;
     }
-    let inputs = read_inputs(&session, steps)?;
+    let inputs = read_inputs(&session, policies)?;
     let left_out = if args.policy.is_empty() {
         let doubted = own.as_ref().map_or(inputs.contradicted_policies, |own| own.1.contradicted_policies);
         untouched_policies(doubted, &changes)
@@ -96,15 +96,15 @@ fn untouched_policies(policies: PolicySet, changes: &[SettingChange]) -> PolicyS
 }
 
 /// Replays a session as `clawscope replay --set …` does without `--policy` and `--ruleset`. `inputs` are read for the
-/// policies of `steps` and perhaps more.
+/// policies of `policies` and perhaps more.
 pub(super) fn replay_changes(
     session: &LoadedSession,
     inputs: &ReplayInputs,
     changes: &[SettingChange],
-    steps: PolicySet,
+    policies: PolicySet,
 ) -> ReplayReport {
     let left_out = untouched_policies(inputs.contradicted_policies, changes);
-    let simulated = simulate_settings(session, changes, steps);
+    let simulated = simulate_settings(session, changes, policies);
     replay_inputs(session.clone(), inputs.clone(), simulated, left_out, None)
 }
 
@@ -134,8 +134,8 @@ fn replay_inputs(
     }
 }
 
-pub(super) fn read_inputs(session: &LoadedSession, steps: PolicySet) -> Result<ReplayInputs, Failure> {
-    ReplayInputs::read(session, steps).map_err(|error| Failure::unreadable(error.to_string()))
+pub(super) fn read_inputs(session: &LoadedSession, policies: PolicySet) -> Result<ReplayInputs, Failure> {
+    ReplayInputs::read(session, policies).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Loads the session under the version that wrote it, if `--ruleset` names another one: the replay then compares the

@@ -14,26 +14,29 @@ pub(super) fn requested_policies(
 ) -> Result<PolicySet, Failure> {
     let changed = changes.iter().filter_map(|change| Some((change.policy()?, change)));
     if policy.is_empty() {
-        return Ok(changed.fold(PolicySet::of(&[Policy::Prune]), |steps, (step, _)| steps.with(step, true)));
+        return Ok(changed
+            .fold(PolicySet::of(&[Policy::Prune]), |policies, (policy, _)| policies.with(policy, true)));
     }
-    let steps = policy.iter().fold(PolicySet::NONE, |steps, word| match word.as_str() {
+    let requested = policy.iter().fold(PolicySet::NONE, |policies, word| match word.as_str() {
         "all" => {
             let all = Policy::visible_for(session.ruleset.id.rules());
-            all.into_iter().fold(steps, |steps, step| steps.with(step, true))
+            all.into_iter().fold(policies, |policies, policy| policies.with(policy, true))
         }
-        "gateway" => session.gateway_policies().iter().fold(steps, |steps, step| steps.with(step, true)),
-        word => Policy::from_word(word).map_or(steps, |step| steps.with(step, true)),
+        "gateway" => {
+            session.gateway_policies().iter().fold(policies, |policies, policy| policies.with(policy, true))
+        }
+        word => Policy::from_word(word).map_or(policies, |policy| policies.with(policy, true)),
     });
-    for (step, change) in changed.filter(|(step, _)| !steps.has(*step)) {
+    for (policy, change) in changed.filter(|(policy, _)| !requested.has(*policy)) {
         // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
         if change.origin == Provenance::Flag {
-            let (key, step) = (change.key(), step.word());
+            let (key, policy) = (change.key(), policy.word());
             return Err(Failure::usage(format!(
-                "--set {key}: belongs to the policy `{step}`, which --policy leaves out. Add {step} to --policy."
+                "--set {key}: belongs to the policy `{policy}`, which --policy leaves out. Add {policy} to --policy."
             )));
         }
     }
-    Ok(steps)
+    Ok(requested)
 }
 
 /// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed

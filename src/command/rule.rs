@@ -32,7 +32,7 @@ pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints Markdown: as it is for scripts, with its paragraphs wrapped for a terminal.
+/// Prints Markdown: unchanged for scripts, with its paragraphs wrapped for a terminal.
 pub(super) fn print_markdown(text: &str, output: &mut Output) -> Result<(), Failure> {
     let lines = match output.width() {
         None => text.lines().map(str::to_owned).collect(),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_goes_over_the_own_settings_and_a_slip_names_its_origin() {
+    fn the_flag_overrides_config_toml_and_a_mistake_names_its_origin() {
         let flag = |text: &str| StoreArgs { ruleset: Some(text.into()), ..StoreArgs::default() };
         let own = |name: &str| Config {
             ruleset: Some(NamedChoice { name: name.into(), origin: "/h/config.toml: ruleset".into() }),

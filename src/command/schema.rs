@@ -15,7 +15,7 @@ use super::{
     rules, search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::dataset::documentation::json_schema;
-use crate::export::json::{DocumentJson, JsonOutput, Versioned};
+use crate::export::json::{DocumentJson, JsonOutput, VersionedOutput};
 use crate::report::sweep::json::SweepJson;
 
 /// The name of the dataset's schema, which describes tables and no answer.
@@ -84,7 +84,7 @@ const SCHEMAS: [(&str, Forms); 26] = [
 ];
 
 fn form<T: JsonOutput + JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<Versioned<T>>()
+    generator.subschema_for::<VersionedOutput<T>>()
 }
 
 pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure> {

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_goes_over_a_variable() {
+    fn a_flag_overrides_a_variable() {
         let env = Environment::new([("CLAWSCOPE_THEME", "mono"), ("CLAWSCOPE_MOUSE", "1")], None, "/".into());
         let invocation = Invocation { env, now_ms: Moment::ZERO };
         let options = |words: &[&str]| {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_that_is_not_there_is_a_slip_reported_with_where_it_was_named() {
+    fn an_unknown_theme_is_a_usage_error_that_names_its_origin() {
         let theme = NamedChoice { name: "solar".into(), origin: "/h/config.toml: theme".into() };
         let (code, message) = reported(screen_options(&Config { theme: Some(theme), ..Config::default() }));
         assert_eq!(code, 2);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_the_keymap_names_file_and_key() {
+    fn a_mistake_in_the_keymap_names_file_and_key() {
         let keymap =
             KeymapFile { path: "/h/keymap.toml".into(), text: "[global]\n\"x\" = \"qiut\"\n".into() };
         let (code, message) = reported(screen_options(&Config { keymap: Some(keymap), ..Config::default() }));

@@ -56,7 +56,7 @@ pub(super) fn run(
 /// Hits beyond the limit that are kept in memory before they are dropped.
 const SPARE_HITS: usize = 50_000;
 
-/// Returns the sessions with hits in their order, and what was read. Hits beyond the limit are counted, not kept.
+/// Returns the sessions with hits in their order, and the totals. Hits beyond the limit are counted, not kept.
 fn search_all(workspace: &Workspace, query: &SearchQuery, limit: usize) -> (Vec<SessionHits>, SearchTotals) {
     let found = Mutex::new(RankedSessions::default());
     let add = |hits| found.lock().unwrap_or_else(PoisonError::into_inner).add(hits, limit);
@@ -186,7 +186,7 @@ impl Found<'_> {
             query: self.query.text().to_owned(),
             hits: self.count(),
             searched: self.totals.sessions,
-            bytes: self.totals.bytes,
+            bytes: self.totals.bytes.get(),
             sessions: self.sessions.iter().map(|session| self.session_json(session)).collect(),
             unread: unread.collect(),
         }

@@ -17,7 +17,7 @@ pub(super) use crate::session::json::{BudgetJson, SessionJson, budget_json, fini
 use crate::session::lifecycle::Lifecycle;
 use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 use std::io;
 
 /// A problem in the data that was read.
@@ -48,7 +48,7 @@ impl From<&Diagnostic> for DiagnosticJson {
     }
 }
 
-/// When the gateway resets the session.
+/// The reset rules of the session, and the next reset.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LifecycleJson {
@@ -117,7 +117,7 @@ pub(super) fn window_json(window: WindowInfo) -> WindowJson {
 
 /// Returns chars; `None` where the real program throws.
 pub(super) fn size_json(size: CharCount) -> Option<f64> {
-    size.value().ok().and_then(finite)
+    size.value().ok().map(Chars::get).and_then(finite)
 }
 
 /// Returns the tool of a result, or of an assistant message that calls only one tool; secrets are masked.

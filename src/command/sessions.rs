@@ -28,7 +28,7 @@ use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
 use crate::session::{ItemUsage, Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
-use crate::units::{Moment, Tokens};
+use crate::units::{Bytes, Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionsArgs,
@@ -87,7 +87,7 @@ pub(super) fn read_all(
     };
     let mut findings = Vec::new();
     for block in items.chunks_mut(BLOCK) {
-        let sizes: Vec<u64> = block.iter().map(|item| item.bytes).collect();
+        let sizes: Vec<Bytes> = block.iter().map(|item| item.bytes).collect();
         let counted = map_by_size(&sizes, |at| read(&block[at]));
         for (item, (counted, finding)) in block.iter_mut().zip(counted) {
             *item = counted;
@@ -253,7 +253,7 @@ pub(super) fn item_json(
         usage: item.usage.as_ref().map(ItemUsageJson::from),
         rollup: RollupJson::new(rollup),
         updated_at: item.updated_ms.map(Moment::whole),
-        bytes: item.bytes,
+        bytes: item.bytes.get(),
         flags: item.marks.iter().map(|mark| mark.as_str()).collect(),
         reset: reset_json(workspace, item, sessions),
     }

@@ -1,4 +1,4 @@
-//! A setting as JSON, with where its value comes from and what that overrides.
+//! A setting as JSON, with its origin and the overridden origins.
 
 use schemars::JsonSchema;
 use serde::Serialize;

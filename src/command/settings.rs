@@ -232,7 +232,7 @@ fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> S
     }
 }
 
-/// Prints the table of the README: what holds for every store.
+/// Prints the table of the README: the defaults of every store.
 fn print_markdown(output: &mut Output) -> Result<(), Failure> {
     let config = GatewayConfig::empty();
     let reference = rows_under(Ruleset::default(), &config);
@@ -303,7 +303,7 @@ fn range(setting: &SettingSpec) -> (Option<f64>, Option<f64>) {
     }
 }
 
-/// Returns [`releases_text`], which asks every release and is therefore computed once.
+/// Returns [`releases_text`], which checks every release and is therefore computed once.
 fn releases(setting: &'static SettingSpec) -> &'static str {
     static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| SETTINGS.iter().map(releases_text).collect());

@@ -1,9 +1,9 @@
 //! "Did you mean": the known name that is nearest to a mistyped one.
 
-/// Similarity (Jaro-Winkler) below which a name is no suggestion.
+/// Similarity (Jaro-Winkler) below which a name is not a suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
-/// [`parts_similarity`] below which a session is no suggestion.
+/// [`parts_similarity`] below which a session is not a suggestion.
 pub(super) const MIN_PARTS_SIMILARITY: f64 = 0.7;
 
 /// Returns the name that is nearest to `typed`, the first of several, if it is near enough to be meant.
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_suggested_for_the_number_that_was_mistyped() {
+    fn a_mistyped_number_suggests_its_session() {
         let telegram = |number| ["agent", "main", "telegram", "direct", number];
         let [near, far] = ["8812", "9020"].map(|number| parts_similarity("telegram:8813", telegram(number)));
         assert!(near > 0.85 && far < 0.7, "{near} {far}");
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_that_is_near_is_suggested() {
+    fn only_a_similar_name_is_suggested() {
         let names = ["explain", "export", "sessions"];
         assert_eq!(nearest("explian", names), Some("explain"));
         assert_eq!(nearest("SESSION", names), Some("sessions"));

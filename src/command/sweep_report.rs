@@ -1,4 +1,4 @@
-//! One session swept as the arguments ask: the values that the text and the JSON of `sweep` are made from.
+//! One session swept under the arguments: the values that the text and the JSON of `sweep` are made from.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;

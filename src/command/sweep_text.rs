@@ -154,7 +154,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     print_regret(sweep, output)
 }
 
-/// Prints what the smallest change, or the current settings, would have cost in lost messages.
+/// Prints the lost messages under the smallest change, or under the current settings.
 fn print_regret(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     let (name, cell) = match sweep.smallest_fitting.filter(|cell| *cell != sweep.current) {
         Some(cell) => ("smallest change", cell),

@@ -79,7 +79,7 @@ impl Table {
         self.print_lines(output, indent, Some(&head))
     }
 
-    /// Prints the rows alone.
+    /// Prints only the rows.
     pub(super) fn print_rows(&self, output: &mut Output, indent: &str) -> io::Result<()> {
         self.print_lines(output, indent, None)
     }
@@ -114,7 +114,7 @@ impl Table {
         Column { natural, shrink, dropped }
     }
 
-    /// Prints cells that begin at column `from` beside each other, over as many lines as their texts need.
+    /// Prints cells that begin at column `from` side by side, over as many lines as their texts need.
     fn print_cells(
         &self,
         output: &mut Output,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stay_aligned_under_wide_characters() {
+    fn wide_characters_keep_columns_aligned() {
         let mut table = Table::new(&[("name", Align::Left), ("tokens", Align::Right)]);
         table.push(vec!["日本語".into(), "5".into()]);
         table.push(vec!["a".into(), "12345".into()]);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_flexible_columns_give_way_to_a_narrow_terminal() {
+    fn only_flexible_columns_shrink_on_a_narrow_terminal() {
         let mut table = Table::new(&[("text", Align::Flexible), ("tokens", Align::Right)]);
         table.push(vec!["x".repeat(80).into(), "12345".into()]);
         let text = printed(&table, Some(40));

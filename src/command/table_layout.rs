@@ -13,7 +13,7 @@ pub(super) const COLUMN_GAP: usize = 2;
 /// Columns by which the second line of a row is indented.
 pub(super) const STACK_INDENT: usize = 4;
 
-/// How a column may shrink.
+/// The way a column may shrink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shrink {
     /// Never: a number.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_leave_by_importance_before_any_moves_below() {
+    fn the_least_important_columns_are_dropped_before_any_is_stacked() {
         let time = Column { natural: 20, dropped: Some(0), ..NUMBER };
         assert_eq!(fit(&[NUMBER, time, NUMBER], Some(30)), Layout { widths: vec![7, 0, 7], stacked_from: 3 });
         let fixed = Column { natural: 40, ..NUMBER };

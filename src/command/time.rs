@@ -21,7 +21,7 @@ pub(super) fn parse_time(text: &str, now_ms: Moment) -> Result<Moment, TimeError
         .map_err(|_| TimeError(text.to_owned()))
 }
 
-/// A text that is no time.
+/// A text that is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--now {0:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970")]
 pub(super) struct TimeError(String);

@@ -101,7 +101,7 @@ pub(super) struct NodeJson {
     active: bool,
     /// Whether it is the active leaf.
     leaf: bool,
-    /// Whether it is an answer that asks for no reply.
+    /// Whether it is an answer that suppresses the reply.
     silent: bool,
     children: Vec<String>,
 }
@@ -130,7 +130,7 @@ pub(super) fn tree_json(session: &LoadedSession, secrets: SecretDisplay) -> Tree
             role: size.map(|size| size.role.as_str()),
             tool: size.and_then(|size| tool_name(session, node.entry, &size)),
             tokens: size.map(|size| message_tokens(&size)),
-            chars: size.map(|size| size.pi_chars.whole_chars()),
+            chars: size.map(|size| size.pi_chars.whole_chars().whole()),
             time: finite(entry.time_ms),
             label: labels.get(&node.entry).map(|label| secrets.apply(label).into_owned()),
             depth: node.depth,

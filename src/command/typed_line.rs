@@ -1,4 +1,4 @@
-//! A command line as it was typed, and lines to type instead.
+//! The typed command line, and lines to type instead.
 
 use std::ffi::OsString;
 

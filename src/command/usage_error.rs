@@ -1,4 +1,4 @@
-//! Errors of the command line. Each says what was expected, and ends with a line to type where one can be built.
+//! Errors of the command line. Each names the expected argument, and ends with a line to type where one can be built.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -216,7 +216,7 @@ fn positionals(command: &Command) -> String {
     if names.is_empty() { "no arguments, only options".to_owned() } else { names.join(" ") }
 }
 
-/// Describes what an argument takes: its help as part of a sentence, and its values.
+/// Describes the value of an argument: its help as part of a sentence, and its values.
 fn expected(arg: &Arg) -> String {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let mut chars = help.chars();

@@ -105,7 +105,7 @@ mod tests {
     use crate::units::Tokens;
 
     #[test]
-    fn work_beside_the_conversation_is_distinguished_and_nothing_of_nothing() {
+    fn side_calls_are_listed_separately_and_no_usage_has_no_text() {
         let recorded = |usd| Cost { recorded: Some(usd), ..Cost::default() };
         let answers = UsageTotals {
             calls: 2,

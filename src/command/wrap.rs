@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_commands_stay_whole() {
+    fn wrapping_keeps_words_and_commands_whole() {
         let path = "/a/very/long/path/that/has/no/blank";
         assert_eq!(wrap_line(&format!("see {path} now"), 12), ["see", &format!("  {path}"), "  now"]);
         let lines = wrap_line("now type `claw guide keys` to see", 20);

@@ -159,7 +159,7 @@ fn print_prepared(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let verb = if job.write.apply { "appends" } else { "would append" };
-    let added = format_size(shown.appended_bytes as u64);
+    let added = format_size(shown.appended_bytes);
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {} ({added})", shown.describe_appended(prepared.kind)))?;
     output.line(Tone::Plain, &format!("  keeps {}", shown.describe_kept(prepared.kind)))?;
@@ -250,7 +250,7 @@ pub(super) struct WriteJson {
     from: Option<String>,
     old_leaf: String,
     new_leaf: Option<String>,
-    /// Where the new entries begin, in bytes.
+    /// The offset of the new entries, in bytes.
     offset: Option<u64>,
     /// Entries that were added to the session between reading and writing.
     grown_entries: usize,
@@ -328,8 +328,8 @@ fn report_json(
         way: method_name(prepared),
         why: shown.method.clone(),
         entries: shown.entries,
-        bytes: shown.appended_bytes,
-        file_bytes: shown.bytes,
+        bytes: shown.appended_bytes.to_len(),
+        file_bytes: shown.bytes.get(),
         from: shown.parent.clone(),
         old_leaf: shown.old_leaf.clone(),
         new_leaf: written.map(|written| written.leaf.clone()),

@@ -9,6 +9,7 @@ use crate::commit::disk::{Disk, write_once};
 use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
+use crate::units::Bytes;
 
 #[derive(Debug)]
 pub(super) struct Appender<'a> {
@@ -42,25 +43,25 @@ impl<'a> Appender<'a> {
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
-    /// Opens a file that holds the first `written` bytes of the intended ones. They count as the file's own: whoever wrote
-    /// them, taking back what is appended here leaves them.
+    /// Opens a file that holds the first `written` bytes of the intended ones. They count as part of the file, and a
+    /// rollback keeps them.
     pub(super) fn resume(
         path: &'a Path,
         intent: &Intent,
-        written: u64,
+        written: Bytes,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
         FileSnapshot::take(path)?;
         let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
-        let start = intent.size + written;
+        let start = intent.size + written.get();
         let modified = file.metadata().and_then(|now| now.modified()).ok();
         Ok(Self { path, file, start, end: start, modified, disk })
     }
 
     /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
-    /// nothing is written behind lines that another program has added meanwhile.
+    /// nothing is written after lines that another program has added meanwhile.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
-        let (from, count) = (self.end, bytes.len() as u64);
+        let (from, count) = (self.end, Bytes::from_len(bytes.len()));
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
         // As late as possible: the journal's sync before took long enough for others to write.
         if !self.is_at_end() {
@@ -69,7 +70,7 @@ impl<'a> Appender<'a> {
             );
         }
         match write_once(self.disk, &mut self.file, bytes) {
-            Ok(taken) if taken == bytes.len() => self.end += count,
+            Ok(taken) if taken == bytes.len() => self.end += count.get(),
             Ok(taken) => {
                 self.end += taken as u64;
                 let what = format!("only {taken} of {count} bytes were written; the disk may be full");
@@ -94,7 +95,8 @@ impl<'a> Appender<'a> {
     pub(super) fn roll_back(&self) -> bool {
         let (is_last, is_none) = (self.is_at_end(), self.end == self.start);
         if is_last && !is_none {
-            let cut = self.disk.truncate(&self.file, self.start).and_then(|()| self.disk.sync(&self.file));
+            let cut =
+                self.disk.truncate(&self.file, Bytes(self.start)).and_then(|()| self.disk.sync(&self.file));
             if cut.is_err() {
                 return false;
             }
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_added_is_never_cut_off() {
+    fn a_rollback_never_removes_lines_of_another_program() {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
         let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();

@@ -12,7 +12,7 @@ use crate::store::entry::ReadMode;
 use crate::store::index::{Index, OpenStatus};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Parts of the names of archived files (store F1, F3).
 const ARCHIVE_MARKERS: [&str; 4] = [".jsonl.reset.", ".jsonl.deleted.", ".jsonl.bak.", ".jsonl.bak-"];
@@ -69,7 +69,7 @@ fn check_status(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Ref
 /// Compares the file with the one that was read.
 fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option<FileSnapshot>, Refusal> {
     let index = transcript.index;
-    let known = index.end + index.pending_bytes;
+    let known = index.file_bytes().get();
     let changed = |what| Refusal::FileChanged { path: file.into(), what };
     if let Source::DatabaseRows(_) | Source::Unpacked { .. } = transcript.source {
         let instead = "Export the branch as a separate transcript instead.".to_owned();
@@ -109,7 +109,7 @@ fn check_lines(index: &Index, file: &Path) -> Result<(), Refusal> {
         return Err(Refusal::UnparsableLine { path: path(), line });
     }
     // A complete last line without its end gets one (store J7, P8); one that does not parse is being written.
-    if index.pending_bytes > 0 {
+    if index.pending_bytes > Bytes::ZERO {
         return Err(Refusal::UnterminatedLine { path: path() });
     }
     Ok(())

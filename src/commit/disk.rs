@@ -7,6 +7,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::units::Bytes;
+
 /// The operations that change something on the disk. Each of them can be the last one.
 pub trait Disk: Debug {
     /// Creates a file for writing; fails if it exists. `private` denies other users access.
@@ -25,9 +27,9 @@ pub trait Disk: Debug {
         file.write(bytes)
     }
 
-    /// Reserves space behind the end of a file without making it longer, so that a full disk fails before the write.
+    /// Reserves space after the end of a file without making it longer, so that a full disk fails before the write.
     /// Does nothing on a file system without support for it.
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         reserve(file, end, bytes)
     }
 
@@ -42,8 +44,8 @@ pub trait Disk: Debug {
     }
 
     /// Shortens a file to `bytes`.
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        file.set_len(bytes)
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
+        file.set_len(bytes.get())
     }
 
     /// Restores a file's modification time.
@@ -63,17 +65,17 @@ pub struct SystemDisk;
 impl Disk for SystemDisk {}
 
 #[cfg(target_os = "linux")]
-fn reserve(file: &File, end: u64, bytes: u64) -> io::Result<()> {
+fn reserve(file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
-    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes) {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes.get()) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NODEV) | Ok(()) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+fn reserve(_: &File, _: u64, _: Bytes) -> io::Result<()> {
     Ok(())
 }
 
@@ -129,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn room_is_set_aside_without_making_the_file_longer() {
+    fn disk_space_is_reserved_without_making_the_file_longer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mut file = SystemDisk.create(&path, false).unwrap();
         SystemDisk.write(&mut file, b"one\n").unwrap();
-        SystemDisk.reserve(&file, 4, 1 << 20).unwrap();
+        SystemDisk.reserve(&file, 4, Bytes(1 << 20)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\n");
         assert!(SystemDisk.create(&path, false).is_err(), "nothing is written over");
     }

@@ -95,7 +95,7 @@ mod tests {
     use crate::units::Millis;
 
     #[test]
-    fn a_new_line_is_no_older_than_its_parent() {
+    fn a_new_line_is_never_older_than_its_parent() {
         let text = r#"{"type":"session","version":3,"id":"s"}
 {"type":"custom","id":"a","parentId":null,"timestamp":"2026-02-21T05:00:01.000Z"}
 "#;

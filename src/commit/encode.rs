@@ -52,7 +52,7 @@ pub(super) fn with_content(text: &str, content: &Value) -> Result<String, Syntax
     Ok(members.finish())
 }
 
-/// Removes a member, wherever it is repeated.
+/// Removes every occurrence of a member.
 pub(super) fn without_member(text: &str, key: &str) -> Result<String, SyntaxError> {
     let mut members = ObjectWriter::default();
     for field in js::fields(text)?.into_iter().filter(|field| !field.key.eq_str(key)) {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_named_stays_digit_for_digit_and_in_its_place() {
+    fn editing_members_keeps_the_others_byte_for_byte() {
         let text = r#" { "z": 1.50, "id":"a", "9":12345678901234567890, "x": {"b": -0, "a":[ 1E400 ]}, "u":"\u0041\ud800" }"#;
         let json = replace_members(text, &[MemberEdit::text("id", "n\"1")]).unwrap();
         assert_eq!(
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_replaced_where_it_is_or_added_at_the_end() {
+    fn content_is_replaced_in_place_or_added_at_the_end() {
         let new = Value::from("new");
         assert_eq!(with_content(r#"{"content":[],"a":1.0}"#, &new).unwrap(), r#"{"content":"new","a":1.0}"#);
         assert_eq!(with_content(r#"{ "a":1.0 }"#, &new).unwrap(), r#"{"a":1.0,"content":"new"}"#);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_goes_leaves_the_others_in_their_places() {
+    fn removing_a_member_keeps_the_order_of_the_others() {
         let json = without_member(r#"{"a":1.0, "details":{"n":1},"b":[ ],"details":2}"#, "details").unwrap();
         assert_eq!(json, r#"{"a":1.0,"b":[]}"#);
         assert_eq!(without_member(r#"{"details":{}}"#, "details").unwrap(), "{}");

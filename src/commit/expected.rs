@@ -15,6 +15,7 @@ use crate::store::index::{Index, LinePosition};
 use crate::store::load::{Trim, parse_line};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Bytes;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectedMessage {
@@ -110,7 +111,11 @@ pub fn index_with_lines(index: &Index, lines: &[NewLine]) -> Index {
     grown.end += u64::from(std::mem::take(&mut grown.is_unterminated));
     for line in lines {
         grown.line_count += 1;
-        let place = LinePosition { offset: grown.end, bytes: line.text.len() as u32, line: grown.line_count };
+        let place = LinePosition {
+            offset: grown.end,
+            bytes: Bytes::from_len(line.text.len()),
+            line: grown.line_count,
+        };
         grown.end += line.text.len() as u64 + 1;
         if let Ok(value) = parse_line(line.text.as_bytes(), Trim::None) {
             grown.push_parsed(&value, place, &mut LineIds);
@@ -172,7 +177,7 @@ mod tests {
     use crate::store::load::load_bytes;
 
     #[test]
-    fn an_index_with_new_lines_is_the_index_of_the_file_with_them() {
+    fn an_extended_index_equals_the_index_of_the_whole_file() {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let entry = |id: &str, parent: &str| {
             format!(r#"{{"type":"custom","customType":"x","id":"{id}","parentId":"{parent}"}}"#)
@@ -187,7 +192,7 @@ mod tests {
             assert_eq!((grown.end, grown.line_count), (read.end, read.line_count), "{end:?}");
             assert_eq!(grown.end, whole.len() as u64);
             let places = |index: &Index| -> Vec<_> {
-                index.entries.iter().map(|entry| (entry.offset, entry.bytes, entry.line)).collect()
+                index.entries.iter().map(|entry| (entry.offset, entry.bytes(), entry.line)).collect()
             };
             assert_eq!(places(&grown), places(&read), "{end:?}");
             assert!(!grown.is_unterminated);

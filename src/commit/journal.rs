@@ -1,4 +1,4 @@
-//! The journal of a commit: a file beside the transcript that names, before the first byte is appended, the file, its
+//! The journal of a commit: a file next to the transcript that names, before the first byte is appended, the file, its
 //! old end and the bytes to append. It is synced to disk before the transcript is touched and removed after the lines
 //! were read back, so that a journal found after a crash shows how far the commit got ([`super::recover`]).
 //!
@@ -75,7 +75,7 @@ impl Intent {
         }
     }
 
-    /// Whether it names an old end to append behind: a transcript has at least its header.
+    /// Whether it names an old end to append to: a transcript has at least its header.
     pub(super) fn has_old_end(&self) -> bool {
         (1..=self.size.min(TAIL_BYTES)).contains(&self.tail_bytes)
     }
@@ -117,7 +117,7 @@ pub(super) enum Journal {
     Complete(Box<Intent>, Vec<u8>),
 }
 
-/// Returns the path of a transcript's journal, beside its lock.
+/// Returns the path of a transcript's journal, next to its lock.
 pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
     let lock = super::lock_state::lock_path(transcript)?;
     let name = transcript.file_name().unwrap_or_default();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_shows_what_was_written_into_it_and_is_no_session() {
+    fn a_journal_reads_back_and_is_not_listed_as_a_session() {
         let (folder, path) = transcript("one\n");
         Journal::begin(&SystemDisk, &path, intent(&path), b"two\nthree\n").unwrap();
         let Some(Journal::Complete(reported, payload)) = Journal::read(&path).unwrap() else {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_cut_off_or_altered_anywhere_counts_as_not_written() {
+    fn a_truncated_or_altered_journal_counts_as_not_written() {
         let (_folder, path) = transcript("one\n");
         let whole = encode(intent(&path), b"two\n").unwrap();
         assert!(matches!(Journal::decode(&whole), Journal::Complete(..)));
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn nobody_else_may_read_it() {
+    fn a_journal_is_readable_only_by_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let (_folder, path) = transcript("one\n");
         Journal::begin(&SystemDisk, &path, intent(&path), b"secret\n").unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn another_journal_is_never_written_over() {
+    fn an_existing_journal_is_never_overwritten() {
         let (_folder, path) = transcript("one\n");
         Journal::begin(&SystemDisk, &path, intent(&path), b"two\n").unwrap();
         let second = Journal::begin(&SystemDisk, &path, intent(&path), b"other\n");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_end_is_one_byte_of_the_old_file_or_more_and_never_more_than_there_was() {
+    fn a_journal_keeps_at_least_one_and_at_most_all_bytes_of_the_old_end() {
         let (_folder, path) = transcript("one\n");
         let has_end = |size, tail_bytes| Intent { size, tail_bytes, ..intent(&path) }.has_old_end();
         assert!(has_end(4, 4) && has_end(4, 1) && has_end(TAIL_BYTES + 9, TAIL_BYTES));

@@ -1,6 +1,6 @@
-//! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal beside a transcript may
-//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal, however
-//! it looks, makes a repair remove a byte that was in the file when the repair began ([`super::recover`]).
+//! Decides whether a journal may be acted on. Stores are shared, synced and copied, so a journal next to a transcript may
+//! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal can
+//! make a repair remove a byte that was in the file when the repair began ([`super::recover`]).
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -9,8 +9,9 @@ use std::path::Path;
 
 use crate::files;
 use crate::js::{self, Value};
+use crate::units::Bytes;
 
-/// Bytes that a journal may have beside twice its transcript: a commit appends copies of entries, edits and a summary.
+/// Bytes that a journal may have besides twice its transcript: a commit appends copies of entries, edits and a summary.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// The reason why clawscope does not act on a journal.
@@ -25,14 +26,14 @@ pub enum JournalFault {
     /// More users may write to it than to the transcript.
     MoreWriters,
     TooLarge {
-        bytes: u64,
-        limit: u64,
+        bytes: Bytes,
+        limit: Bytes,
     },
-    /// The file beside it is not named like a transcript.
+    /// The file of the journal is not named like a transcript.
     NoTranscriptName,
     /// The transcript has another name elsewhere, which a repair would change too.
     TranscriptHardLinked,
-    /// It names no end of the file to append behind.
+    /// It names no end of the file to append to.
     NoOldEnd,
     /// The bytes to append are not the lines of a commit.
     NoCommitLines,
@@ -54,7 +55,7 @@ impl fmt::Display for JournalFault {
     }
 }
 
-/// A journal's bytes, or the reason why nobody reads them.
+/// A journal's bytes, or the reason not to read them.
 pub(super) enum JournalFile {
     Missing,
     Untrusted(JournalFault),
@@ -93,7 +94,11 @@ fn file_fault(file: &File, transcript: &Path) -> io::Result<Result<u64, JournalF
         return Ok(Err(fault));
     }
     let limit = beside.map_or(0, |beside| beside.len()).saturating_mul(2).saturating_add(SPARE_BYTES);
-    Ok(if own.len() > limit { Err(JournalFault::TooLarge { bytes: own.len(), limit }) } else { Ok(limit) })
+    Ok(if own.len() > limit {
+        Err(JournalFault::TooLarge { bytes: Bytes(own.len()), limit: Bytes(limit) })
+    } else {
+        Ok(limit)
+    })
 }
 
 #[cfg(unix)]

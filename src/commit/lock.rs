@@ -52,7 +52,7 @@ impl<'a> Lock<'a> {
             let (state, text) = read_lock(&path, clock.now_ms()).map_err(failed(&path))?;
             match state {
                 LockState::Free => {}
-                // A link, a folder or a pipe: nobody can hold or remove such a lock.
+                // A link, a folder or a pipe: no program can hold or remove such a lock.
                 LockState::Held { .. } if text.is_none() => {
                     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
                     return Err(failed(&path)(source));
@@ -94,7 +94,7 @@ impl Drop for Lock<'_> {
     }
 }
 
-/// Whether the lock belongs to an interrupted commit of a process that is certainly gone.
+/// Whether the lock belongs to an interrupted commit of a process that has certainly ended.
 fn is_abandoned(transcript: &Path, lock: Option<&str>) -> bool {
     let journal = Journal::read(transcript).ok().flatten();
     matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_abandoned_lock(lock))
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_given_back_when_it_is_dropped_and_in_a_panic() {
+    fn a_lock_is_released_on_drop_and_on_panic() {
         let (_folder, transcript, lock) = folder();
         let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_someone_else_took_over_is_not_given_back_for_them() {
+    fn a_lock_taken_over_by_another_program_is_not_released() {
         let (_folder, transcript, lock) = folder();
         let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_stale_lock_that_was_exchanged_meanwhile_is_looked_at_again_and_stays() {
+    fn a_stale_lock_that_was_replaced_meanwhile_is_not_removed() {
         let (_folder, _, lock) = folder();
         let stale = "{\"pid\": 1}";
         put(&lock, stale);
@@ -203,7 +203,7 @@ mod tests {
         while open_handles(&lock) < 2 && !waiting.is_finished() {
             std::thread::yield_now();
         }
-        // Whoever has its turn removes the stale lock and makes its own. Only the file tells the two apart.
+        // The writer whose turn it is replaces the stale lock. Only the file distinguishes the two.
         fs::remove_file(&lock).unwrap();
         put(&lock, stale);
         drop(turn);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn two_writers_of_one_program_keep_each_other_out() {
+    fn two_writers_of_one_program_exclude_each_other() {
         let (_folder, transcript, _) = folder();
         let lock = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         let second = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pauses_grow_up_to_a_second_until_the_wait_is_over() {
+    fn pauses_grow_up_to_a_second_until_the_wait_ends() {
         let (_folder, transcript, lock) = folder();
         // Somebody is just writing this lock.
         put(&lock, "");

@@ -8,7 +8,7 @@ use crate::files;
 use crate::js::{self, Value};
 use crate::units::{Millis, Moment};
 
-/// Age at which a lock is stale, whoever holds it (store H3, H7).
+/// Age at which a lock of any owner is stale (store H3, H7).
 const STALE_MS: Millis = Millis(1_800_000.0);
 /// Age below which a lock counts as held although its process is not visible: it may run in another container
 /// (store H9).
@@ -41,7 +41,7 @@ pub enum LockState {
 pub enum StaleReason {
     /// The lock names no process.
     MissingPid,
-    /// The named process is gone.
+    /// The named process has ended.
     DeadPid,
     /// Another process has the named id by now.
     RecycledPid,
@@ -84,7 +84,7 @@ pub(super) fn read_lock(lock: &Path, now_ms: Moment) -> io::Result<(LockState, O
     let file = match files::open_without_link(lock) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
-        // A link, a folder or a pipe in the lock's place: nobody can take that lock, so it counts as held.
+        // A link, a folder or a pipe in the lock's place: no program can take that lock, so it counts as held.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             return Ok((LockState::Held { pid: None, since_ms: None, live: true }, None));
         }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_write_is_what_the_gateway_writes() {
+    fn a_lock_has_the_format_of_the_gateways() {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
             .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn another_process_with_the_same_id_is_no_owner() {
+    fn another_process_with_the_same_id_does_not_own_the_lock() {
         let parent = std::os::unix::process::parent_id();
         let start = process::start_ticks(parent).unwrap();
         let lock = |ticks: u64| payload(parent.into(), MINUTE, &format!(", \"starttime\": {ticks}"));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_of_a_file_is_beside_it() {
+    fn the_lock_is_in_the_folder_of_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let expected = folder.path().canonicalize().unwrap().join("a.jsonl.lock");
         assert_eq!(lock_path(&folder.path().join("a.jsonl")).unwrap(), expected);

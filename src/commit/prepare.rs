@@ -23,6 +23,7 @@ use crate::store::body;
 use crate::store::entry::{EntryKind, ReadMode, Replacement};
 use crate::store::index::Index;
 use crate::transcript::Leaf;
+use crate::units::Bytes;
 
 /// The lines to append, and the context that they give. Nothing has been written.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ pub struct PreparedCommit {
 impl PreparedCommit {
     /// Returns the bytes to append: a missing end of the last line, then every line with its end.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.byte_len());
+        let mut bytes = Vec::with_capacity(self.byte_len().to_len());
         bytes.extend(self.index_before.is_unterminated.then_some(b'\n'));
         for line in &self.lines {
             bytes.extend_from_slice(line.text.as_bytes());
@@ -68,13 +69,13 @@ impl PreparedCommit {
     }
 
     /// Returns the length of the file before the commit, in bytes.
-    pub fn file_bytes(&self) -> u64 {
-        self.index_before.end + self.index_before.pending_bytes
+    pub fn file_bytes(&self) -> Bytes {
+        self.index_before.file_bytes()
     }
 
-    pub fn byte_len(&self) -> usize {
+    pub fn byte_len(&self) -> Bytes {
         let lines: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
-        usize::from(self.index_before.is_unterminated) + lines
+        Bytes::from_len(usize::from(self.index_before.is_unterminated) + lines)
     }
 
     /// Whether a part of the path is copied, so that the lines begin a branch and do not continue the leaf.
@@ -107,7 +108,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
-    // Without a changed message, or with edits, nothing is copied: the branch goes on.
+    // Without a changed message, or with edits, nothing is copied: the branch continues.
     let first = first.filter(|_| request.method == CommitMethod::Branch).unwrap_or(checked.path.len());
     let part = &checked.path[first..];
     let mut draft = CommitDraft::new(request, &checked, part, &changing, new_ids);
@@ -183,7 +184,7 @@ fn existing_edit<'a>(context: &Context, index: &'a Index, ix: EntryIx) -> Option
     index.replacement(*context.edits.get(&ix)?)
 }
 
-/// Whether only the content differs, and at most `details` is gone, which the guard removes from every result that it
+/// Whether only the content differs, and at most `details` is missing, which the guard removes from every result that it
 /// shortens (pruning 6.36). All other keys must stay.
 fn only_content_differs(kind: EntryKind, mut old: Value, new: &Value) -> bool {
     let (Some(object), Some(content)) = (old.as_object_mut(), new.get("content")) else { return false };

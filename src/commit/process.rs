@@ -79,21 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_runs_and_on_linux_says_since_when() {
+    fn this_process_is_alive_and_has_a_start_time_on_linux() {
         assert_eq!(process_state(std::process::id()), ProcessState::Alive);
         assert_eq!(start_ticks(std::process::id()).is_some(), cfg!(target_os = "linux"));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_process_runs_somewhere() {
+    fn this_process_has_a_boot_id_and_a_namespace() {
         let home = process_namespace().unwrap();
         assert!(home.boot.len() == 36 && home.pids.starts_with("pid:["), "{home:?}");
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_child_is_a_zombie_until_it_is_waited_for_and_then_gone() {
+    fn a_child_is_a_zombie_until_its_parent_waits_for_it() {
         let mut child = Command::new("true").spawn().unwrap();
         let pid = child.id();
         if cfg!(target_os = "linux") {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_process_we_may_not_signal_is_alive() {
-        // Process 1 always runs, and belongs to someone else unless the tests run as root.
+        // Process 1 always runs, and belongs to another user unless the tests run as root.
         assert_eq!(process_state(1), ProcessState::Alive);
     }
 }

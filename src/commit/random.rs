@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn when_every_short_id_is_taken_a_uuid_is_given() {
+    fn a_uuid_is_used_when_every_short_id_is_taken() {
         let id = RandomIds::default().next_id(1, &|id| id.len() == 8);
         assert_eq!(id.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
         assert_eq!(id.as_bytes()[14], b'4');
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_id_is_never_given() {
+    fn a_taken_id_is_never_returned() {
         let mut twin = RandomIds::default();
         let mut ids = twin.clone();
         let first = twin.next_id(1, &|_| false);

@@ -1,4 +1,4 @@
-//! The bytes of a session file that were read, by their hash. They tell a file that only grew from one that was
+//! The bytes of a session file that were read, by their hash. They distinguish a file that only grew from one that was
 //! rewritten, replaced or truncated (store H10).
 
 use std::io;
@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::store::index::{FileIdentity, Index};
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 /// Bytes hashed at a time.
 const BLOCK_BYTES: u64 = 256 * 1024;
@@ -16,7 +17,7 @@ const BLOCK_BYTES: u64 = 256 * 1024;
 pub struct ReadPrefix {
     identity: FileIdentity,
     /// Length in bytes, from the start of the file.
-    bytes: u64,
+    bytes: Bytes,
     sha256: [u8; 32],
 }
 
@@ -25,15 +26,15 @@ impl ReadPrefix {
     /// any more.
     pub fn of(source: &Source, index: &Index) -> Option<Self> {
         let Source::File { .. } = source else { return None };
-        let bytes = index.end + index.pending_bytes;
+        let bytes = index.file_bytes();
         Some(Self { identity: index.identity, bytes, sha256: hash(source, bytes).ok()? })
     }
 
-    /// Returns what happened to the file if it does not begin with these bytes any more.
+    /// Returns the kind of change if the file no longer begins with these bytes.
     pub fn difference(&self, source: &Source) -> io::Result<Option<&'static str>> {
         Ok(if source.identity()? != self.identity {
             Some("the file was replaced")
-        } else if source.len()? < self.bytes {
+        } else if source.len()? < self.bytes.get() {
             Some("the file became shorter")
         } else if hash(source, self.bytes)? != self.sha256 {
             Some("the file was rewritten")
@@ -43,11 +44,11 @@ impl ReadPrefix {
     }
 }
 
-fn hash(source: &Source, bytes: u64) -> io::Result<[u8; 32]> {
+fn hash(source: &Source, bytes: Bytes) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     let mut at = 0;
-    while at < bytes {
-        let block = BLOCK_BYTES.min(bytes - at);
+    while at < bytes.get() {
+        let block = BLOCK_BYTES.min(bytes.get() - at);
         hasher.update(source.read_span(at, block as usize)?);
         at += block;
     }
@@ -72,7 +73,7 @@ mod tests {
     fn only_growth_keeps_the_bytes_that_were_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
-        // A change in the middle of a long file leaves both ends alone.
+        // A change in the middle of a long file leaves both ends unchanged.
         let line = |id: usize| format!("{{\"type\":\"custom\",\"id\":\"e{id:05}\",\"parentId\":null}}\n");
         let text: String = (0..9000).map(line).collect();
         create(&path, &text);

@@ -19,13 +19,13 @@ pub struct FollowingEntries {
 }
 
 /// Checks that our bytes follow the old ones, the planned leaf is the last of our entries, and its context is the
-/// planned one. Returns our record and the entries behind ours, or the difference.
+/// planned one. Returns our record and the entries after ours, or the difference.
 pub(super) fn read_back(
     prepared: &PreparedCommit,
     bytes: &[u8],
 ) -> Result<(Receipt, Option<FollowingEntries>), Difference> {
     let source = Source::open(&prepared.path)?;
-    let offset = prepared.index_before.end + prepared.index_before.pending_bytes;
+    let offset = prepared.file_bytes().get();
     if source.read_span(offset, bytes.len())? != bytes {
         return Err(Difference::Bytes);
     }

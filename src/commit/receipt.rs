@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_a_commit_is_one_custom_entry_that_reads_back() {
+    fn the_receipt_of_a_commit_is_one_custom_entry_that_reads_back() {
         let changed = [("e1".to_owned(), "n1".to_owned()), ("e3".to_owned(), "n3".to_owned())];
         let line = commit_line("r1", "n3", "2026-02-21T05:00:00.000Z", &"e4".into(), &changed, &provenance());
         assert_eq!(
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_an_undo_names_what_it_undoes() {
+    fn the_receipt_of_an_undo_names_the_undone_commit() {
         let line =
             undo_line("r2", &Value::Null, "2026-02-21T05:00:00.000Z", &"n3".into(), "r1", "clawscope 9");
         assert_eq!(

@@ -5,12 +5,12 @@
 //! cannot finish, as on a full disk, the file and the journal stay as they were. A commit without a written line is
 //! discarded, and one with all lines only loses its journal: neither touches the transcript.
 //!
-//! No repair removes a byte that it did not append itself: whether the bytes before were a commit's is known from the
-//! journal alone, and a journal is a file that others can write.
+//! No repair removes a byte that it did not append itself: only the journal shows whether the bytes before were a
+//! commit's, and a journal is a file that others can write.
 //!
 //! Lines are appended in one write(2), so a part of them can only remain when the machine stopped or the process was
 //! killed within that call. No order of lines would hide such a part from a reader: the last line of a file is its
-//! leaf, whatever it holds (store K1), so a message that arrived alone is read.
+//! leaf, with any content (store K1), so a message that arrived alone is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::js;
 use crate::store::index::OpenStatus;
 use crate::store::load::load;
 use crate::store::source::{Source, file_identity};
-use crate::units::{Millis, Moment};
+use crate::units::{Bytes, Millis, Moment};
 
 /// The written part of an interrupted commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,9 @@ pub enum WrittenExtent {
     /// The file ends in a part of them.
     Partial {
         /// Bytes in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes in total.
-        bytes: u64,
+        bytes: Bytes,
     },
     /// The file holds all of them; they were not yet read back.
     Complete {
@@ -108,7 +108,7 @@ pub enum RecoveryOutcome {
     Finished,
     /// The file contained all of it.
     AlreadyComplete,
-    /// The file stays unchanged: others wrote behind the commit, or the file was replaced.
+    /// The file is unchanged: another program wrote after the commit, or the file was replaced.
     Unchanged,
 }
 
@@ -227,21 +227,21 @@ pub(super) fn refuse_partial(transcript: &Path, now_ms: Moment) -> Result<(), Re
     found.as_ref().and_then(InterruptedCommit::refusal).map_or(Ok(()), Err)
 }
 
-/// Appends the missing bytes; if that fails or reads back differently, takes back what it appended. The journal stays
+/// Appends the missing bytes; if that fails or reads back differently, rolls back the appended bytes. The journal stays
 /// then, so that a later repair can finish, as after the disk was full.
 fn finish(
     transcript: &Path,
     intent: &Intent,
     payload: &[u8],
-    written: u64,
+    written: Bytes,
     disk: &dyn Disk,
 ) -> Result<RecoveryOutcome, CommitError> {
     let mut appender = Appender::resume(transcript, intent, written, disk)?;
-    match appender.append(&payload[written as usize..]) {
+    match appender.append(&payload[written.to_len()..]) {
         Ok(false) | Err(CommitError::Refused(Refusal::FileChanged { .. })) => Ok(RecoveryOutcome::Unchanged),
         Ok(true) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
         Ok(true) => {
-            let (path, bytes) = (transcript.to_path_buf(), payload.len() as u64);
+            let (path, bytes) = (transcript.to_path_buf(), Bytes::from_len(payload.len()));
             let restored = appender.roll_back();
             Err(CommitError::NotFinished { path, written, bytes, restored })
         }
@@ -250,14 +250,14 @@ fn finish(
 }
 
 /// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
-/// context is not needed: it was made before the same lines were written behind the same bytes.
+/// context is not needed: it was made before the same lines were written after the same bytes.
 fn reads_back(transcript: &Path, intent: &Intent) -> bool {
     let Ok(source) = Source::open(transcript) else { return false };
     let Ok(index) = load(&source, &mut LineIds, &mut |_, _| true) else { return false };
     let last = index.last().map(|ix| index.display_id(ix));
     index.open_status == OpenStatus::Opens
         && index.bad_lines == 0
-        && index.pending_bytes == 0
+        && index.pending_bytes == Bytes::ZERO
         && last.as_ref() == Some(&intent.leaf)
 }
 
@@ -297,7 +297,7 @@ fn content_fault(intent: &Intent, payload: &[u8]) -> Option<JournalFault> {
     (!are_commit_lines(payload)).then_some(JournalFault::NoCommitLines)
 }
 
-/// Returns the bytes behind the old end of the file; `None` if the file or its old end was replaced.
+/// Returns the bytes after the old end of the file; `None` if the file or its old end was replaced.
 fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
     let metadata = match std::fs::symlink_metadata(transcript) {
         Ok(metadata) => metadata,
@@ -321,7 +321,10 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
         return WrittenExtent::NotStarted;
     }
     if payload.starts_with(behind) && payload.len() > behind.len() {
-        return WrittenExtent::Partial { written: behind.len() as u64, bytes: payload.len() as u64 };
+        return WrittenExtent::Partial {
+            written: Bytes::from_len(behind.len()),
+            bytes: Bytes::from_len(payload.len()),
+        };
     }
     // Another program may have written at the same moment, before or after.
     if let Some(at) = memchr::memmem::find(behind, payload) {
@@ -330,7 +333,7 @@ fn measure_extent(payload: &[u8], behind: &[u8]) -> WrittenExtent {
     let line = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
     let first = line(behind);
     let is_json = std::str::from_utf8(&first).is_ok_and(|text| js::parse(text).is_ok());
-    // A whole line of ours, or a part of one with another program's line behind it.
+    // A whole line of ours, or a part of one followed by another program's line.
     if first == line(payload) || !is_json { WrittenExtent::Overtaken } else { WrittenExtent::NotStarted }
 }
 
@@ -341,28 +344,28 @@ mod tests {
     use crate::commit::snapshot::FileSnapshot;
 
     #[test]
-    fn how_far_it_came_is_known_by_what_is_behind_the_old_end() {
+    fn the_bytes_after_the_old_end_show_how_much_was_written() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
-        let torn = |written| WrittenExtent::Partial { written, bytes: 18 };
+        let torn = |written| WrittenExtent::Partial { written, bytes: Bytes(18) };
         assert_eq!(reported(""), WrittenExtent::NotStarted);
         assert_eq!(
             [reported("{"), reported("{\"id\":1}"), reported("{\"id\":1}\n")],
-            [torn(1), torn(8), torn(9)]
+            [torn(Bytes(1)), torn(Bytes(8)), torn(Bytes(9))]
         );
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
         assert_eq!(reported("{\"id\":1}\n{\"id\":2}\n{}\n"), WrittenExtent::Complete { last: false });
     }
 
     #[test]
-    fn lines_of_others_are_distinguished_from_ours() {
+    fn lines_of_other_programs_are_distinguished_from_ours() {
         let payload = b"{\"id\":1}\n{\"id\":2}\n";
         let reported = |behind: &str| measure_extent(payload, behind.as_bytes());
         // They wrote, we did not.
         assert_eq!(reported("{\"id\":7}\n"), WrittenExtent::NotStarted);
         // They wrote at the same moment, before us.
         assert_eq!(reported("{\"id\":7}\n{\"id\":1}\n{\"id\":2}\n"), WrittenExtent::Complete { last: true });
-        // They wrote behind a line of ours, and behind a part of one.
+        // They wrote after a line of ours, and after a part of one.
         assert_eq!(reported("{\"id\":1}\n{\"id\":7}\n"), WrittenExtent::Overtaken);
         assert_eq!(reported("{\"id\"{\"id\":7}\n"), WrittenExtent::Overtaken);
     }
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_that_reads_back_another_leaf_takes_back_its_bytes_and_keeps_the_journal() {
+    fn a_repair_that_reads_back_another_leaf_is_rolled_back_and_keeps_the_journal() {
         let (_folder, path, before) = interrupted("other", 10);
         let failed = recover_locked(&path, &SystemDisk);
         assert!(matches!(failed, Err(CommitError::NotFinished { restored: true, .. })), "{failed:?}");
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_commit_says_of_when_it_is_how_far_it_came_and_what_became_of_it() {
+    fn the_description_of_an_interrupted_commit_has_time_extent_and_outcome() {
         use RecoveryOutcome::{AlreadyComplete, Discarded, Finished, Unchanged};
         let of = |kind: Option<&str>, time_ms, extent| InterruptedCommit {
             path: PathBuf::from("t.jsonl"),
@@ -423,7 +426,7 @@ mod tests {
         let torn = of(
             Some("undo"),
             Some(Moment(1_772_000_000_000.0)),
-            WrittenExtent::Partial { written: 7, bytes: 18 },
+            WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) },
         );
         assert_eq!(
             torn.description(),
@@ -434,7 +437,7 @@ mod tests {
             "the commit was interrupted before its first line was written"
         );
         let refuses = |extent| of(None, None, extent).refusal().is_some();
-        assert!(refuses(WrittenExtent::Partial { written: 7, bytes: 18 }));
+        assert!(refuses(WrittenExtent::Partial { written: Bytes(7), bytes: Bytes(18) }));
         assert!(!refuses(WrittenExtent::NotStarted) && !refuses(WrittenExtent::Complete { last: true }));
         let all = [Discarded, Finished, AlreadyComplete, Unchanged];
         assert_eq!(all.map(RecoveryOutcome::as_str), ["forgotten", "finished", "complete", "leftAsItIs"]);
@@ -461,7 +464,7 @@ mod tests {
             time_ms: Some(Moment(1_772_000_000_000.0)),
             extent,
         };
-        let partial = found(WrittenExtent::Partial { written: 10, bytes });
+        let partial = found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) });
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
         assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), Some(partial));
         let moved = path.with_extension("moved");
@@ -469,7 +472,10 @@ mod tests {
         assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
         std::fs::rename(&moved, &path).expect("renamed");
         let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
-        assert_eq!(done.interrupted, found(WrittenExtent::Partial { written: 10, bytes }));
+        assert_eq!(
+            done.interrupted,
+            found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) })
+        );
         let after = std::fs::read(&path).expect("the file");
         assert_eq!(after.len(), before.len() - 10 + bytes as usize);
         assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), None);

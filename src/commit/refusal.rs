@@ -8,7 +8,7 @@ use crate::commit::journal_trust::JournalFault;
 use crate::format::quantity;
 use crate::js;
 use crate::store::body::BodyError;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// A reason to leave a session file unchanged (store P1, H, J). Nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum Refusal {
         /// The interrupted commit and its extent.
         what: String,
     },
-    /// The journal beside the file is not one that clawscope acts on.
+    /// The journal of the file is not one that clawscope acts on.
     #[error("{}: clawscope does not trust the commit journal beside this file: {fault}. Look at the file with the same name and the ending .clawscope-journal, move it away, and try again.", .path.display())]
     UntrustedJournal { path: PathBuf, fault: JournalFault },
     /// An interrupted commit was just finished: the file differs from the one that was read.
@@ -118,7 +118,7 @@ pub enum Refusal {
         /// The difference.
         what: &'static str,
     },
-    /// The session grew, and the plan does not fit what it is now.
+    /// The session grew, and the plan no longer fits it.
     #[error("{}: the session grew by {} after clawscope read it, and {what}. Reload the session and make the plan again.", .path.display(), quantity(*.entries, "entry"))]
     PlanOutdated {
         path: PathBuf,
@@ -199,7 +199,7 @@ pub(super) fn unreadable_body(path: &Path, error: BodyError) -> Refusal {
     }
 }
 
-/// A reason that a prepared branch is missing from the file or damaged.
+/// Errors of a commit, before or while it writes.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error(transparent)]
@@ -230,9 +230,9 @@ pub enum CommitError {
     NotFinished {
         path: PathBuf,
         /// Bytes of the commit in the file.
-        written: u64,
+        written: Bytes,
         /// Bytes of the commit in total.
-        bytes: u64,
+        bytes: Bytes,
         /// Whether the file was restored.
         restored: bool,
     },

@@ -105,7 +105,7 @@ pub struct CommitRequest<'a> {
     /// Messages that leave the context; only [`CommitMethod::Edits`] can write that.
     pub omitted: Vec<EntryIx>,
     pub method: CommitMethod,
-    /// The compaction behind the changes.
+    /// The compaction after the changes.
     pub compaction: Option<PlannedCompaction>,
     pub provenance: CommitProvenance,
     /// Time of writing.

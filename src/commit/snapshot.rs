@@ -119,7 +119,7 @@ mod tests {
 
     const MINUTE: Millis = Millis(60_000.0);
 
-    /// Whether a commit warns of a writer whose last write is so long ago.
+    /// Returns the warning of a commit about a writer whose last write is this old.
     fn warns(age_ms: Millis, pi: PiRelease) -> Option<String> {
         let now_ms = Moment(1_772_000_000_000.0);
         let modified = SystemTime::UNIX_EPOCH

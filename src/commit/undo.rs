@@ -1,7 +1,7 @@
-//! Makes an earlier branch active again with one entry behind the leaf that a commit left: the last line decides the
+//! Makes an earlier branch active again with one entry after the leaf that a commit left: the last line decides the
 //! active branch (store K1). Nothing is removed, so that an undo can be undone too.
 //!
-//! If that leaf is a compaction, our entry takes its place and a copy of it follows: behind a compaction the runtime
+//! If that leaf is a compaction, our entry takes its place and a copy of it follows: after a compaction the runtime
 //! would make another one that keeps nothing (compaction 2.12, 3.1).
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Appends prepared lines to the file: under the lock, all or nothing, and read back before success is reported (store
-//! P8, P9). A journal beside the file covers the time from before the first byte until the lines were read back, so
+//! P8, P9). A journal next to the file covers the time from before the first byte until the lines were read back, so
 //! that an interrupted commit can be recovered ([`super::recover`]).
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::snapshot::FileSnapshot;
-use crate::units::Millis;
+use crate::units::{Bytes, Millis};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteResult {
@@ -27,7 +27,7 @@ pub struct WriteResult {
     /// Offset of the new lines: the file's size before, in bytes.
     pub offset: u64,
     /// Bytes appended.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Lines appended.
     pub lines: usize,
     /// Entries that another program appended right after ours.
@@ -66,7 +66,7 @@ pub fn write_to_disk(
         receipt,
         leaf: prepared.leaf.clone(),
         offset: snapshot.size,
-        bytes: bytes.len() as u64,
+        bytes: Bytes::from_len(bytes.len()),
         lines: prepared.lines.len(),
         following,
     })

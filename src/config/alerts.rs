@@ -28,7 +28,7 @@ impl Default for AlertsConfig {
 // Shares are never NaN.
 impl Eq for AlertsConfig {}
 
-/// A text that is no share of the window.
+/// A text that is not a share of the window.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?}: expected a share of the window, such as 80% or 0.8")]
 pub struct ShareError(String);
@@ -56,7 +56,7 @@ pub(super) enum Share {
 }
 
 impl Share {
-    /// Returns the share, or what is expected instead.
+    /// Returns the share, or the expected form.
     pub(super) fn parse(self) -> Result<f64, ShareError> {
         match self {
             Self::Number(share) if is_share(share) => Ok(share),

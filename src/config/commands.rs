@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_reported_with_line_and_what_was_expected() {
+    fn mistakes_name_the_expected_form() {
         let command = |words: &str| format!("key = \"f5\"\nname = \"x\"\ncommand = {words}");
         for (table, expected) in [
             (command("[]"), &["program"][..]),

@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn without_files_the_defaults_hold() {
+    fn defaults_apply_without_files() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(load(&env(&home, &[])).unwrap(), Config::default());
         assert_eq!(load(&Environment::new([("A", "b")], None, "/".into())).unwrap(), Config::default());
     }
 
     #[test]
-    fn a_file_goes_over_the_defaults_and_a_variable_over_the_file() {
+    fn a_file_overrides_the_defaults_and_a_variable_overrides_the_file() {
         let home = home(&[(
             "config.toml",
             "theme = \"light\"\nruleset = \"2026.9\"\nmouse = false\nascii = true\n",
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keymap_comes_with_its_file() {
+    fn the_keymap_has_its_file_name() {
         let home = home(&[("keymap.toml", "[global]\n\"x\" = \"quit\"\n")]);
         let keymap = load(&env(&home, &[])).unwrap().keymap.unwrap();
         assert!(keymap.path.ends_with(".config/clawscope/keymap.toml"));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_reported_with_its_file_line_and_key() {
+    fn a_mistake_is_reported_with_its_file_line_and_key() {
         for (text, words) in [
             ("theme = \"dark\"\nmice = false\n", &["config.toml", "line 2", "mice", "mouse"][..]),
             ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_comes_with_the_line_of_its_key() {
+    fn a_command_has_the_line_of_its_key() {
         let text = "theme = \"dark\"\n\n[[command]]\nname = \"é\"\nkey = \"f5\"\ncommand = \"ls\"\n";
         let home = home(&[("config.toml", text)]);
         let commands = load(&env(&home, &[])).unwrap().commands;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_reported_and_not_passed_over() {
+    fn an_unreadable_file_is_reported_and_not_ignored() {
         let home = home(&[]);
         fs::create_dir(home.path().join(".config/clawscope/keymap.toml")).unwrap();
         let error = load(&env(&home, &[])).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use super::alerts::Share;
 #[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FiringLimits {
-    /// Events from which a policy is judged.
+    /// Number of firings from which a policy counts as too frequent.
     pub times: usize,
     /// Share of the window that each event should free.
     #[serde(deserialize_with = "share")]

@@ -2,9 +2,9 @@
 //!
 //! Two files in one folder: `config.toml` (theme, ruleset, mouse, motion, ASCII signs, alerts, own
 //! commands, summarizer) and `keymap.toml`
-//! (single keys). Both are optional, and clawscope never writes them. [`presets`] holds a person's named settings beside them. They are checked before the screen starts, so a
-//! mistake is reported with file, line and key. Only later modules know the themes and actions, so this module passes
-//! names on with their origin.
+//! (single keys). Both are optional, and clawscope never writes them. [`presets`] holds a person's named settings too.
+//! They are checked before the screen starts, so a mistake is reported with file, line and key. Only later modules know
+//! the themes and actions, so this module passes names on with their origin.
 
 mod alerts;
 mod commands;
@@ -39,7 +39,7 @@ pub struct Config {
     pub utc: bool,
     pub keymap: Option<KeymapFile>,
     pub alerts: AlertsConfig,
-    /// When a replay says that a policy fires too often.
+    /// The limits above which a replay reports a policy as firing too often.
     pub too_often: FiringLimits,
     /// The person's own commands, in the order of the file.
     pub commands: Vec<CustomCommand>,

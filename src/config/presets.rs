@@ -37,7 +37,7 @@ pub enum PresetError {
     NoFolder,
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// Contains the line and what is wrong in it.
+    /// Contains the line and the mistake in it.
     #[error("{}: {fault}", path.display())]
     Toml { path: PathBuf, fault: String },
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_is_read_as_it_was_written() {
+    fn a_preset_reads_back_as_written() {
         let (_dir, env) = home();
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let values = vec![pair("contextPruning.ttl", "30m"), pair("historyLimit", "20")];

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_reported_with_what_was_expected() {
+    fn mistakes_name_the_expected_values() {
         for (text, words) in [
             ("kind = \"magic\"", &["magic", "extractive"][..]),
             ("timeout = \"soon\"", &["soon", "2m"]),

@@ -1,9 +1,10 @@
 //! The parts of the budget bar in estimated tokens. Their sum is the estimate of the whole prompt (compaction 11.3).
 
 use crate::context::build::{Context, ContextMessage};
-use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
+use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_chars, estimate_or_zero};
 use crate::store::entry::{MessageSize, Role};
 use crate::store::prompt_report::SystemPromptReport;
+use crate::units::Chars;
 
 /// A part of the prompt, in the order of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,22 +74,22 @@ impl BudgetPart {
 }
 
 /// Chars that precede the messages, from the row's `systemPromptReport` (store C6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FixedChars {
     /// The whole system prompt, including workspace files.
-    pub system: u64,
+    pub system: Chars,
     /// Workspace files in the system prompt.
-    pub files: u64,
+    pub files: Chars,
     /// Tool schemas, which are sent separately.
-    pub tools: u64,
+    pub tools: Chars,
 }
 
 impl FixedChars {
     /// Reads the sizes of a report. If it has no total of the workspace files, the sizes in their list are summed, up
     /// to the size of the prompt.
     pub fn new(report: &SystemPromptReport) -> Self {
-        let injected: u64 = report.files.iter().map(|file| file.injected_chars).sum();
-        let files = if report.project_chars > 0 { report.project_chars } else { injected };
+        let injected: Chars = report.files.iter().map(|file| file.injected_chars).sum();
+        let files = if report.project_chars > Chars::ZERO { report.project_chars } else { injected };
         Self {
             system: report.system_chars,
             files: files.min(report.system_chars),
@@ -138,7 +139,7 @@ impl Budget {
     pub fn fixed_only(fixed: Option<FixedChars>) -> Self {
         let mut budget = Self::default();
         let fixed = fixed.unwrap_or_default();
-        budget.add(BudgetPart::System, estimate_chars(fixed.system.saturating_sub(fixed.files)));
+        budget.add(BudgetPart::System, estimate_chars((fixed.system - fixed.files).max(Chars::ZERO)));
         budget.add(BudgetPart::Files, estimate_chars(fixed.files));
         budget.add(BudgetPart::Tools, estimate_chars(fixed.tools));
         budget
@@ -198,9 +199,9 @@ impl Budget {
 }
 
 /// Returns the thinking's part of an assistant message's tokens. It is rounded down, so the message's rounding counts
-/// as text. If `tokens` is no chars/4 estimate, the thinking is scaled alike.
+/// as text. If `tokens` is not a chars/4 estimate, the thinking is scaled alike.
 pub fn thinking_tokens(size: &MessageSize, tokens: u64) -> u64 {
-    let thinking = u64::from(size.thinking_chars) / 4;
+    let thinking = size.thinking_chars.get().to_tokens(CHARS_PER_TOKEN).whole();
     let estimate = estimate_or_zero(size).max(1);
     (thinking as f64 * tokens as f64 / estimate as f64).min(tokens as f64) as u64
 }

@@ -15,7 +15,7 @@ pub struct ContextMessage {
 /// The source of a message's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContentSource {
-    /// The entry alone.
+    /// Only the entry.
     #[default]
     Own,
     /// The entry, with the content of this `context_edit` (store-pi-1.5 D4).

@@ -8,6 +8,7 @@ use crate::context::ContextMessage;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::JsException;
 use crate::store::entry::{CharCount, MessageSize, Role, ToolResultSize};
+use crate::units::Chars;
 
 /// The messages of a context, in order. Derefs to a slice; changing it drops the caches.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +24,7 @@ pub struct PruneColumns {
     /// Chars of each message as the pruner counts them (pruning 5.4).
     pub chars: Vec<CharCount>,
     /// Sum of `chars` in order; the exception if any message throws.
-    pub total: Result<f64, JsException>,
+    pub total: Result<Chars, JsException>,
     /// Positions of tool results, ascending, with their sizes.
     pub results: Vec<(usize, ToolResultSize)>,
     /// Positions of assistant messages, ascending.
@@ -45,7 +46,7 @@ impl PruneColumns {
                 _ => {}
             }
         }
-        let total = chars.iter().try_fold(0.0, |sum, chars: &CharCount| Ok(sum + chars.value()?));
+        let total = chars.iter().try_fold(Chars::ZERO, |sum, chars: &CharCount| Ok(sum + chars.value()?));
         Self { chars, total, results, replies, first_user }
     }
 }
@@ -121,28 +122,28 @@ mod tests {
     use crate::ids::EntryIx;
 
     fn message(role: Role, chars: f64) -> ContextMessage {
-        let chars = CharCount::new(Ok(chars));
+        let chars = CharCount::new(Ok(Chars(chars)));
         let size = MessageSize { role, prune_chars: chars, pi_chars: chars, ..MessageSize::EMPTY };
         ContextMessage::from_entry(EntryIx(0), size)
     }
 
     #[test]
-    fn what_is_reported_of_messages_is_reported_anew_when_they_change() {
+    fn changed_messages_get_new_columns() {
         let mut messages =
             Messages::from(vec![message(Role::Assistant, 8.0), message(Role::ToolResult, 5.0)]);
-        assert_eq!((messages.columns().total, messages.tokens()[..].to_vec()), (Ok(13.0), vec![2, 2]));
+        assert_eq!((messages.columns().total, messages.tokens()[..].to_vec()), (Ok(Chars(13.0)), vec![2, 2]));
         messages.push(message(Role::User, 4.0));
-        assert_eq!((messages.columns().total, messages.tokens().len()), (Ok(17.0), 3));
+        assert_eq!((messages.columns().total, messages.tokens().len()), (Ok(Chars(17.0)), 3));
         assert_eq!(messages.columns().first_user, Some(2));
         messages[0] = message(Role::ToolResult, 1.0);
         let columns = messages.columns();
         let results: Vec<usize> = columns.results.iter().map(|(at, _)| *at).collect();
-        assert_eq!((columns.total, results, columns.replies.len()), (Ok(10.0), vec![0, 1], 0));
+        assert_eq!((columns.total, results, columns.replies.len()), (Ok(Chars(10.0)), vec![0, 1], 0));
         assert_eq!(messages.tokens()[..], [1, 2, 1]);
     }
 
     #[test]
-    fn a_message_that_cannot_be_measured_spoils_the_total_alone() {
+    fn an_unmeasurable_message_invalidates_only_the_total() {
         let mut odd = message(Role::User, 1.0);
         odd.size.prune_chars = CharCount::new(Err(JsException));
         let columns = PruneColumns::from_sizes([message(Role::ToolResult, 3.0).size, odd.size].into_iter());

@@ -174,6 +174,7 @@ mod tests {
     use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
+    use crate::units::Chars;
 
     /// Builds the context of these lines, each the child of the one before.
     fn context(lines: &[&str]) -> Result<(Index, Context), JsException> {
@@ -193,7 +194,7 @@ mod tests {
     fn reported(lines: &[&str]) -> Vec<(u32, Role, u64)> {
         let (_, context) = context(lines).expect("builds");
         let reported = |message: &ContextMessage| {
-            (message.entry.0, message.size.role, message.size.pi_chars.whole_chars())
+            (message.entry.0, message.size.role, message.size.pi_chars.whole_chars().whole())
         };
         context.messages.iter().map(reported).collect()
     }
@@ -203,7 +204,7 @@ mod tests {
     const RESULT: &str = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"long"}]}"#;
 
     #[test]
-    fn the_last_edit_of_a_message_counts_and_an_edit_is_no_message_itself() {
+    fn the_last_edit_of_a_message_wins_and_edits_are_not_messages() {
         let short = r#""type":"context_edit","targetId":"e1","replacement":{"content":"x"}"#;
         let shorter = r#""type":"context_edit","targetId":"e1","replacement":{"content":""}"#;
         let gone = r#""type":"context_edit","targetId":"e0","replacement":null"#;
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_that_names_itself_keeps_nothing_and_may_be_left_out_too() {
+    fn a_compaction_that_names_itself_keeps_no_message_and_can_be_omitted() {
         let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1""#;
         let gone = r#""type":"context_edit","targetId":"e1","replacement":null"#;
         assert_eq!(reported(&[USER, compaction]), [(1, Role::CompactionSummary, 1)]);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_says_nothing_fails_where_its_target_is_a_message() {
+    fn an_edit_without_a_replacement_fails_if_its_target_is_a_message() {
         let silent = |target: &str| format!(r#""type":"context_edit","targetId":"{target}""#);
         assert!(context(&[USER, &silent("e0")]).is_err());
         assert!(context(&[USER, &silent("e9")]).is_ok());
@@ -241,6 +242,6 @@ mod tests {
         let bare = r#""type":"message","message":{"role":"assistant"}"#;
         assert_eq!(reported(&[bare]), [(0, Role::Assistant, 0)]);
         let (_, context) = context(&[bare]).expect("builds");
-        assert_eq!(context.messages[0].size.pi_chars.value(), Ok(0.0));
+        assert_eq!(context.messages[0].size.pi_chars.value(), Ok(Chars::ZERO));
     }
 }

@@ -14,9 +14,9 @@ pub enum Filter {
     Conversation,
     /// No tool calls and results.
     NoTools,
-    /// Only user turns.
+    /// Only user turns, and failed calls.
     Turns,
-    /// Only labelled entries.
+    /// Only labelled entries, and user turns.
     Labelled,
     /// All entries, including the gateway's bookkeeping.
     Everything,

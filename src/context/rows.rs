@@ -4,6 +4,7 @@
 pub use super::row::{Filter, Folds, Rail, RowInputs, RowKind, TranscriptRow};
 
 use crate::ids::EntryIx;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 
 pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
@@ -30,7 +31,7 @@ pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {
     rows
 }
 
-/// Marks an entry that is no message of the context.
+/// Marks an entry that is not a message of the context.
 const NO_MESSAGE: u32 = u32::MAX;
 
 struct RowBuilder<'a> {
@@ -239,7 +240,7 @@ fn is_conversation(entry: &Entry) -> bool {
 /// Whether an assistant message has no text and only calls tools.
 pub fn is_only_calls(entry: &Entry) -> bool {
     entry.role() == Some(Role::Assistant)
-        && entry.message.is_some_and(|message| message.text_chars == 0)
+        && entry.message.is_some_and(|message| message.text_chars == CompactChars::ZERO)
         && entry.tool_calls.0 < entry.tool_calls.1
 }
 
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_one_row_where_it_leaves_until_it_is_opened() {
+    fn a_closed_branch_is_one_row_at_its_fork() {
         let mut folds = Folds::default();
         let closed = shown(&branched(), &folds);
         assert_eq!(closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["u", "a", "b", "c", "v"]);
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folded_turn_counts_what_it_holds() {
+    fn a_folded_turn_counts_its_entries() {
         let folds = Folds { turns: HashSet::from([EntryIx(0)]), ..Folds::default() };
         let rows = shown(&branched(), &folds);
         assert_eq!(rows.len(), 2);

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn later_messages_change_what_earlier_ones_said() {
+    fn later_system_messages_change_earlier_ones() {
         let state = state(&[
             r#"{"content":"a","sections":{"rules":"r","cwd":"c"},"toolsAdded":[{"name":"read"},{"name":"bash"}]}"#,
             r#"{"content":"b","sections":{"rules":null,"1":"one"},"toolsRemoved":[{"name":"read"}],"toolsAdded":[{"name":"read","v":2}]}"#,
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_null_fails_and_one_without_a_name_is_one() {
+    fn a_null_tool_fails_and_nameless_tools_count_as_one() {
         assert!(state(&[r#"{"content":"","toolsAdded":[null]}"#]).is_err());
         let nameless = state(&[r#"{"content":"","toolsAdded":[{},{"a":1}]}"#]).expect("replays");
         assert_eq!(nameless.tools().count(), 1);
     }
 
     #[test]
-    fn blocks_are_lines_and_what_is_empty_takes_no_room() {
+    fn blocks_become_lines_and_empty_sections_are_omitted() {
         let state =
             state(&[r#"{"content":[{"type":"text"},{"type":"text","text":"t"}],"sections":{"x":""}}"#]);
         assert_eq!(state.expect("replays").prompt().to_string_lossy(), "\nt");

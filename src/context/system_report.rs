@@ -107,14 +107,14 @@ mod tests {
     use crate::store::load::load_for_release;
     use crate::store::source::Source;
     use crate::transcript::{Leaf, Tree};
-    use crate::units::Tokens;
+    use crate::units::{Chars, Tokens};
 
     const SYSTEM: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"system","content":"","sections":{
         "preamble":"You help.","tools":"<tools>\nread\n</tools>","project_context":"<project_context>\n<project_instructions path=\"/w/AGENTS.md\">\nbe brief\n</project_instructions>\n</project_context>",
         "skills":"<skills>\n  <skill>\n    <name>tmux</name>\n  </skill>\n</skills>"},"toolsAdded":[{"name":"read","description":"reads","parameters":{"properties":{"path":{}}}}],"timestamp":5}}"#;
 
     #[test]
-    fn the_sections_of_a_prompt_are_reported_as_a_run_reports_them() {
+    fn prompt_sections_are_reported_as_by_a_run() {
         let line = SYSTEM.replace('\n', "");
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
         let source = Source::from_memory("t.jsonl", text.into_bytes());
@@ -128,9 +128,9 @@ mod tests {
         assert_eq!((report.skills[0].name.as_str(), report.tools[0].name.as_str()), ("tmux", "read"));
         assert_eq!(report.tools[0].property_count, Some(1));
         let fixed = FixedChars::new(&report);
-        assert!(fixed.files > 0 && fixed.files < fixed.system && fixed.tools > 40);
+        assert!(fixed.files > Chars(0.0) && fixed.files < fixed.system && fixed.tools > Chars(40.0));
         // The parts add up to the runtime's estimate, except for the blank lines between sections.
         let tokens = estimate_message(&context.messages[0].size).expect("measurable");
-        assert!((tokens - Tokens((fixed.system + fixed.tools) as f64 / 4.0)).abs() < Tokens(4.0));
+        assert!((tokens - (fixed.system + fixed.tools).to_tokens(4.0)).abs() < Tokens(4.0));
     }
 }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_over_many_row_groups_and_none_is_lost() {
+    fn rows_in_many_row_groups_read_back_completely() {
         let (first, second) = (entries(70_000), entries(7));
         let mut expected = first.clone();
         expected.append(second.clone());

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_a_name_of_their_own_and_a_meaning_without_full_stop() {
+    fn columns_have_unique_names_and_a_meaning_without_full_stop() {
         for table in Table::ALL {
             let names: Vec<&str> = table.columns().map(|column| column.name).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", table.name());

@@ -67,7 +67,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left and the end of the file.
+    /// Writes the remaining rows and the end of the file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gets_back_what_was_written() {
+    fn rows_read_back_as_written() {
         let mut rows = Rows::new(Table::Entries);
         for at in 0..3 {
             let node = json!({ "entry": format!("é{at}"), "tokens": at * 10, "time": 1_772_755_200_000_i64, "leaf": at == 2 });

@@ -1,6 +1,6 @@
 //! The folder of a dataset: the only place that writes to it.
 //!
-//! A run first writes all new files to `.staging` and syncs them, then writes there what is to be renamed and removed, and
+//! A run first writes all new files to `.staging` and syncs them, then writes the list of files to rename and remove, and
 //! only then renames. A run that is killed before has changed nothing; one that is killed while it renames is finished by
 //! the next run.
 
@@ -27,7 +27,7 @@ const SYNC_THREADS: usize = 8;
 /// A manifest has less than 1 KB for each session.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
 
-/// Why a dataset cannot be opened or written.
+/// Errors of opening or writing a dataset.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("{}: the folder is not empty and has no {MANIFEST}, so it is no dataset. Name a new folder.", .0.display())]
@@ -51,7 +51,7 @@ pub enum FolderError {
 pub struct Change {
     /// New files, below the dataset.
     pub files: Vec<PathBuf>,
-    /// Files that go, below the dataset.
+    /// Files to remove, below the dataset.
     pub removed: Vec<PathBuf>,
     pub manifest: Manifest,
 }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_killed_before_it_publishes_has_changed_nothing() {
+    fn a_run_killed_before_it_publishes_changes_no_file() {
         let (dir, folder) = staged();
         // The change is cut off: its last byte never reached the disk.
         let text = serde_json::to_vec(&change("new")).unwrap();
@@ -414,7 +414,7 @@ mod tests {
         }
         drop(folder);
         assert_eq!(files::read_text(&table, 100).unwrap(), "kept");
-        // What was staged by a folder of someone else is not taken.
+        // A staging folder of another user is not used.
         std::fs::remove_dir_all(dir.path().join(STAGING)).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), dir.path().join(STAGING)).unwrap();
         let forged =

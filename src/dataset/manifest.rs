@@ -13,7 +13,7 @@ use super::stamp::Stamp;
 /// Marks a folder as a dataset.
 const FORMAT: &str = "clawscope-dataset";
 
-/// What a dataset holds.
+/// The contents of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
@@ -38,11 +38,11 @@ pub struct DatasetSession {
     pub partition: String,
     /// Number of rows, by table.
     pub rows: BTreeMap<String, u64>,
-    /// Why a part of it could not be read.
+    /// The reason that a part of it could not be read.
     pub problem: Option<String>,
 }
 
-/// A text that is no manifest of this version.
+/// A text that is not a manifest of this version.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("not a manifest: {0}")]
@@ -65,7 +65,7 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// When the text is no manifest, or one of another version.
+    /// When the text is not a manifest, or one of another version.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_str(text)?;
         if manifest.format != FORMAT {

@@ -1,6 +1,6 @@
 //! Queries that ship with the program, `assets/queries/*.sql`.
 
-/// A query in DuckDB's SQL over the views of a dataset. Its first line is a comment that says what it answers.
+/// A query in DuckDB's SQL over the views of a dataset. Its first line is a comment with its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
     /// The name on the command line and of the file.
@@ -9,7 +9,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns what it answers.
+    /// Returns its question.
     pub fn question(self) -> &'static str {
         self.sql.lines().next().unwrap_or_default().trim_start_matches(['-', ' '])
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_recipe_begins_with_what_it_answers() {
+    fn every_recipe_begins_with_its_question() {
         for recipe in RECIPES {
             assert!(recipe.sql.starts_with("-- "), "{}", recipe.name);
             assert!(recipe.question().ends_with('?') && recipe.question().len() <= 100, "{}", recipe.name);

@@ -89,10 +89,10 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining files.
     ///
     /// # Errors
-    /// As [`Self::add`].
+    /// Like [`Self::add`].
     pub fn finish(mut self) -> Result<Rewritten, FolderError> {
         while let Some(partition) = self.due.first().copied() {
             self.begin(partition)?;
@@ -195,7 +195,7 @@ mod tests {
         tables.into()
     }
 
-    /// Runs an update: these sessions with their days and settings are read, those are gone.
+    /// Runs an update: these sessions with their days and settings are read, those are removed.
     fn run(folder: &mut DatasetFolder, read: &[(&str, &str, usize)], gone: &[&str]) -> Rewritten {
         let dropped: BTreeSet<&str> =
             read.iter().map(|(name, ..)| *name).chain(gone.iter().copied()).collect();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_keeps_the_rows_of_unchanged_sessions_and_others_stay_untouched() {
+    fn an_update_keeps_rows_of_unchanged_sessions_and_skips_other_partitions() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 2), ("b", "d1", 1), ("c", "d2", 1)], &[]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_moves_leaves_its_old_partition_and_an_empty_one_goes() {
+    fn a_moved_session_leaves_its_old_partition_and_empty_partitions_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 1), ("b", "d1", 1), ("c", "d2", 1)], &[]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_old_file_ends_the_run_before_anything_changed() {
+    fn a_damaged_old_file_ends_the_run_without_a_change() {
         let dir = tempfile::tempdir().unwrap();
         let mut folder = DatasetFolder::open(dir.path()).unwrap();
         run(&mut folder, &[("a", "d1", 1), ("b", "d1", 1)], &[]);

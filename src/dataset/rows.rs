@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_fills_every_column_and_what_is_absent_is_null() {
+    fn a_row_fills_every_column_and_absent_values_are_null() {
         let mut rows = Rows::new(Table::Sessions);
         let flags = ["orphan", "damaged"];
         let listed = json!({ "window": 200_000, "flags": flags, "usage": { "cost": 0.25 }, "bytes": 7.0 });

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::store::header::parse_header;
 use crate::store::source::Source;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Bytes at the end of a transcript that are compared.
 const TAIL_BYTES: u64 = 4096;
@@ -19,7 +19,7 @@ const HEAD_BYTES: u64 = 16 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stamp {
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Last change of the file, ms since 1970; null in a database.
     pub modified_ms: Option<i64>,
     /// Digest of the last 4,096 bytes.
@@ -33,7 +33,7 @@ impl Stamp {
         let bytes = source.len()?;
         let tail = bytes.min(TAIL_BYTES);
         let tail = source.read_span(bytes - tail, tail as usize)?;
-        Ok(Self { bytes, modified_ms: modified_ms.map(Moment::whole), tail: digest(&[&tail]) })
+        Ok(Self { bytes: Bytes(bytes), modified_ms: modified_ms.map(Moment::whole), tail: digest(&[&tail]) })
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(stamp(&long), stamp(&long));
         assert_ne!(stamp(&long), stamp(&format!("{long}y")));
         assert_ne!(stamp(&long).tail, stamp(&format!("{}y", &long[1..])).tail);
-        assert_eq!(stamp("").bytes, 0);
+        assert_eq!(stamp("").bytes, Bytes::ZERO);
     }
 
     #[test]

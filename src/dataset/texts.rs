@@ -40,7 +40,7 @@ impl Texts {
     }
 }
 
-/// Equal texts are equal, wherever they are stored.
+/// Texts are equal by content, not by storage.
 impl PartialEq for Texts {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_repeats_is_stored_once_and_stays_where_it_was() {
+    fn a_repeated_text_is_stored_once_and_keeps_its_positions() {
         let mut texts: Texts = ["a", "b", "a", "a"].into_iter().collect();
         assert!(Arc::ptr_eq(&texts.values[0], &texts.values[2]));
         texts.append(["a", "c"].into_iter().collect());

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_stays_is_drawn_once_and_always_visible() {
+    fn an_unchanged_row_is_drawn_once_and_always_visible() {
         let svg = draw(&[&["same", "one"], &["same", "two"], &["same", "one"], &["same", "six"]]);
         assert_eq!(svg.matches(">same<").count(), 1, "{svg}");
         assert_eq!(svg.matches(">one<").count(), 1, "{svg}");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn one_frame_is_a_plain_picture_and_none_is_nothing() {
+    fn one_frame_is_a_still_picture_and_no_frame_is_empty() {
         let svg = draw(&[&["a"]]);
         assert!(!svg.contains("animation") && svg.contains(">a</text>"), "{svg}");
         assert_eq!(animated_svg(&[]), "");

@@ -24,7 +24,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
@@ -108,8 +108,8 @@ pub struct ExportedPlan {
     pub tokens_before: u64,
     /// Estimated tokens of the messages after.
     pub tokens_after: u64,
-    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the message
-    /// behind it.
+    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the next
+    /// message.
     pub new_messages: Vec<(usize, Value)>,
 }
 
@@ -133,7 +133,7 @@ pub struct DocumentEntry {
     /// Estimated tokens of its message.
     pub tokens: Option<u64>,
     /// Chars of its message as pi counts them.
-    pub chars: Option<u64>,
+    pub chars: Option<Chars>,
     /// NaN if unreadable.
     pub time: Moment,
     pub label: Option<String>,
@@ -286,7 +286,7 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
             role: entry.role(),
             tool: size.and_then(|size| tool_of(index, ix, &size)).map(|tool| out.name(&tool)),
             tokens: size.map(|size| estimate_or_zero(&size)),
-            chars: size.and_then(|size| size.pi_chars.value().ok()).map(|chars| chars as u64),
+            chars: size.and_then(|size| size.pi_chars.value().ok()),
             time: entry.time_ms,
             label: labels.get(&ix).map(|label| out.text(label)),
             position,

@@ -316,7 +316,7 @@ mod tests {
     use crate::js::parse;
 
     #[test]
-    fn numbers_stay_and_whose_it_is_goes() {
+    fn a_shape_keeps_numbers_and_removes_identities() {
         let row = parse(
             r#"{"sessionId":"a-1","displayName":"Ingrid","totalTokens":4321,"chatType":"direct","sessionFile":"/home/ingrid/x.jsonl",
             "origin":{"to":"+4722","kind":"direct"},"participants":{"u:ingrid":1},"systemPromptReport":{"systemPrompt":{"chars":99}}}"#,

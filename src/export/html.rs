@@ -10,7 +10,7 @@ use crate::store::entry::EntryKind;
 
 const STYLE: &str = include_str!("../../assets/export/page.css");
 const SCRIPT: &str = include_str!("../../assets/export/page.js");
-/// Blocks all requests, whatever a text contains.
+/// Blocks all requests, for any text.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Texts over one of these limits are folded.
@@ -232,7 +232,7 @@ fn part(part: &TextPart, out: &mut String) {
     }
 }
 
-/// Renders a text unchanged; a long one is folded behind its beginning and laid out in pieces.
+/// Renders a text unchanged; a long one is folded after its beginning and laid out in pieces.
 fn pre(text: &str, out: &mut String) {
     let text = sanitized(text);
     let chars = text.encode_utf16().count();

@@ -13,7 +13,7 @@ use crate::plan::PolicyEffect;
 use crate::policy::Fate;
 use crate::session::json::finite;
 use crate::store::entry::Role;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -83,7 +83,7 @@ struct PlanJson<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct NewMessageJson<'a> {
-    /// Position of the message behind it.
+    /// Position of the next message.
     before: usize,
     message: &'a Value,
 }
@@ -224,7 +224,7 @@ fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
         role: node.role.map(Role::as_str),
         tool: node.tool.as_deref(),
         tokens: node.tokens,
-        chars: node.chars,
+        chars: node.chars.map(Chars::whole),
         time: finite(node.time),
         label: node.label.as_deref(),
         fate: node.fate.map(fate_json),
@@ -248,11 +248,11 @@ pub trait JsonOutput: Serialize {
     const VERSION: u64 = SCHEMA_VERSION;
 }
 
-/// An answer as it is written.
+/// An answer with its version.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}")]
-pub struct Versioned<T> {
+pub struct VersionedOutput<T> {
     /// Increases when a key changes its meaning or is removed.
     schema_version: u64,
     #[serde(flatten)]
@@ -261,13 +261,13 @@ pub struct Versioned<T> {
 
 /// Encodes a command's answer, or the same from a screen: JSON in one line, `schemaVersion` first.
 pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
-    Ok(escaped(&json_text(&Versioned { schema_version: T::VERSION, output })?))
+    Ok(escaped(&json_text(&VersionedOutput { schema_version: T::VERSION, output })?))
 }
 
-/// Writes what [`to_line`] returns and a line end, without a copy of it in memory.
+/// Writes the text of [`to_line`] and a line end, without a copy of it in memory.
 pub fn write_line<T: JsonOutput>(writer: &mut dyn io::Write, output: &T) -> io::Result<()> {
     let mut writer = EscapingWriter(writer);
-    write_json(&mut writer, &Versioned { schema_version: T::VERSION, output })?;
+    write_json(&mut writer, &VersionedOutput { schema_version: T::VERSION, output })?;
     writer.0.write_all(b"\n")
 }
 

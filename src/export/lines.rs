@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_without_a_double_line_hang_together() {
+    fn arms_without_a_double_line_are_connected() {
         for (index, _) in ARMS.iter().enumerate().filter(|(i, arms)| **arms != 0 && !(0x50..0x6d).contains(i))
         {
             let c = char::from_u32(0x2500 + index as u32).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn other_characters_are_left_to_others() {
+    fn other_characters_are_not_drawn_as_lines() {
         for c in ['a', '╭', '╱', '█', '\u{10ffff}'] {
             assert!(!draw(c, Origin { x: 0, y: 0 }, (0, 0, 0), &mut Shapes::default()), "{c}");
         }

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_taken_as_they_are() {
+    fn markdown_signs_are_escaped() {
         assert_eq!(inline("a|b <script> *c*\u{1b}[0m"), "a\\|b &lt;script&gt; \\*c\\*␛\\[0m");
     }
 }

@@ -68,7 +68,7 @@ impl Format {
 
 /// A document, and the number of removed secrets and images.
 #[derive(Debug)]
-pub struct Exported {
+pub struct ExportedDocument {
     /// The whole document.
     pub text: String,
     /// Replaced secrets, by kind; `None` if redaction is off.
@@ -78,11 +78,11 @@ pub struct Exported {
 }
 
 /// Builds a document.
-pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi::PiError> {
+pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<ExportedDocument, pi::PiError> {
     if format == Format::Pi {
         let (text, redactor) = pi::export_transcript(wanted)?;
         let redacted = redactor.is_enabled().then(|| redactor.counts().clone());
-        return Ok(Exported { text, redacted, removed_images: redactor.removed_images() });
+        return Ok(ExportedDocument { text, redacted, removed_images: redactor.removed_images() });
     }
     let document = Document::build(wanted)?;
     let text = match format {
@@ -90,10 +90,10 @@ pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<Exported, pi
         Format::Markdown => markdown::markdown(&document),
         Format::Json | Format::Pi => format!("{}\n", js::json_text(&json::json(&document))?),
     };
-    Ok(Exported { text, redacted: document.redacted, removed_images: document.removed_images })
+    Ok(ExportedDocument { text, redacted: document.redacted, removed_images: document.removed_images })
 }
 
-impl Exported {
+impl ExportedDocument {
     /// Describes the removed secrets and images; `None` if redaction is off.
     pub fn removal_text(&self) -> Option<String> {
         let kinds = self.redacted.as_ref()?;

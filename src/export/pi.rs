@@ -159,7 +159,7 @@ fn entry_id(session: &LoadedSession, ix: EntryIx) -> Value {
     session.index.entry(ix).id.map_or(Value::Null, |id| session.index.ids.value(id))
 }
 
-/// Returns the messages after a plan, each as its entry (compaction 4.4), behind the model and the thinking level in
+/// Returns the messages after a plan, each as its entry (compaction 4.4), after the model and the thinking level in
 /// force.
 fn planned_lines(
     wanted: &ExportRequest<'_>,

@@ -16,7 +16,7 @@ static WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| words(include_str!("../../assets/export/runtime-words.txt")));
 static MODEL_WORDS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| words(include_str!("../../assets/export/model-words.txt")));
-/// Random for each run, so that nobody finds a name by trying names.
+/// Random for each run, so that a name cannot be found by trying names.
 static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// Prefixes of ids that providers generate.
@@ -94,7 +94,7 @@ fn is_version(text: &str) -> bool {
             .all(|part| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a text has no room for a word: hexadecimal, a few letters and a number, or random characters behind a prefix.
+/// Whether a text has no room for a word: hexadecimal, a few letters and a number, or random characters after a prefix.
 fn is_generated_id(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     // A single letter has no room for a word.
@@ -117,7 +117,7 @@ fn is_generated_id(text: &str) -> bool {
 /// Whether a text is hexadecimal, perhaps with dashes: with digits, or as long as pi's ids.
 fn is_hex(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    // A number alone may be a telephone's.
+    // A bare number may be a telephone number.
     let is_number = digits > 6 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && (text.len() == 8 || digits > 0 && !is_number || is_uuid(text))
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_runtime_stay() {
+    fn runtime_words_are_kept() {
         for text in [
             "toolResult",
             " Read ",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_people_go() {
+    fn words_of_people_are_replaced() {
         for text in [
             "divorce-lawyer",
             "book_trip",
@@ -244,13 +244,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn different_names_stay_different(one in "[a-zA-Z0-9_ -]{0,12}", other in "[a-zA-Z0-9_ -]{0,12}") {
+        fn different_names_get_different_stand_ins(one in "[a-zA-Z0-9_ -]{0,12}", other in "[a-zA-Z0-9_ -]{0,12}") {
             let stand_in = |text: &str| stand_in_name(&JsString::from(text));
             prop_assert_eq!(one == other, stand_in(&one) == stand_in(&other));
         }
 
         #[test]
-        fn no_word_of_five_letters_stays_but_a_known_one(text in "[a-z]{2,5}[_-][a-z]{5,9}") {
+        fn only_known_words_of_five_letters_are_kept(text in "[a-z]{2,5}[_-][a-z]{5,9}") {
             let shown = name_text(&text);
             prop_assert!(shown != text || is_model(&text) || WORDS.contains(text.as_str()), "{}", text);
         }

@@ -168,7 +168,7 @@ const ERROR_WORDS: [&str; 62] = [
     "credit",
 ];
 
-/// Marks that the rules leave in texts or look for.
+/// Marks that the rules leave in texts or search for.
 const RULE_MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn words_go_and_everything_the_runtime_wrote_stays() {
+    fn a_shape_masks_words_and_keeps_the_runtimes_text() {
         let line = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-05T15:00:00.000Z","message":{"role":"toolResult","toolCallId":"toolu_1","toolName":"exec","content":[{"type":"text","text":"Dear Mei,\n\tsee /home/mei/x.txt: 42 €"}],"details":{"exitCode":0,"host":"n-ams-01"},"isError":false,"timestamp":1772722800000}}"#;
         let expected = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-05T15:00:00.000Z","message":{"role":"toolResult","toolCallId":"toolu_1","toolName":"exec","content":[{"type":"text","text":"Xxxx Xxx,\n\txxx /xxxx/xxx/x.xxx: 11 €"}],"details":{"exitCode":0,"xxxx":"x-xxx-11"},"isError":false,"timestamp":1772722800000}}"#;
         assert_eq!(shaped(line), expected);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_in_either_era_keeps_its_structure() {
+    fn entries_of_both_eras_keep_their_structure() {
         for (line, expected) in [
             (
                 r#"{"type":"context_edit","targetId":"a","replacement":{"content":[{"type":"text","text":"Oslo"}]}}"#,
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_still_reported_by_their_words_and_numbers() {
+    fn error_texts_keep_known_words_and_numbers() {
         let line = r#"{"type":"message","message":{"role":"assistant","content":[],"errorMessage":"prompt is too long: 210012 tokens > 200000 maximum (mei@example.org)"}}"#;
         assert!(
             shaped(line).contains("prompt is too long: 210012 tokens > 200000 maximum (xxx@xxxxxxx.xxx)")
@@ -478,20 +478,20 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_the_runtime_stay() {
+    fn runtime_marks_are_kept() {
         let text = shape_text(&JsString::from("was it? NO_REPLY"));
         assert_eq!(text.to_string_lossy(), "xxx xx? NO_REPLY");
     }
 
     #[test]
-    fn a_line_that_is_no_json_stays_none() {
+    fn a_line_that_is_not_json_is_masked_and_still_not_json() {
         assert_eq!(shaped(r#"{"type":"message","id":"ab"#), r#"{"xxxx":"xxxxxxx","xx":"xx"#);
         assert!(js::parse(&shaped("nonsense 12")).is_err());
     }
 
     proptest! {
         #[test]
-        fn nothing_that_rules_count_changes(text in "\\PC{0,80}|[\\u{3000}-\\u{ffff}\\n\"\\\\]{0,30}") {
+        fn masking_changes_no_count_that_rules_use(text in "\\PC{0,80}|[\\u{3000}-\\u{ffff}\\n\"\\\\]{0,30}") {
             let text = JsString::from(text.as_str());
             let out = masked_words(&text);
             prop_assert_eq!(out.len(), text.len());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_for_nothing() {
+    fn an_empty_shape_writes_nothing() {
         let mut out = String::new();
         let mut shapes = Shapes::default();
         shapes.block(RED, PixelRect { x: 0, y: 0, width: 0, height: 9 });

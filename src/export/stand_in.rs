@@ -22,5 +22,9 @@ pub(super) fn stand_in(char: char) -> char {
 /// All that the rules count of a character.
 fn char_traits(char: char) -> (Script, u64, usize) {
     let text = JsString::from(char.encode_utf8(&mut [0; 4]) as &str);
-    (Script::from_code_point(u32::from(char)), weighted_length(&text, NORMAL_WEIGHT).to_bits(), text.len())
+    (
+        Script::from_code_point(u32::from(char)),
+        weighted_length(&text, NORMAL_WEIGHT).get().to_bits(),
+        text.len(),
+    )
 }

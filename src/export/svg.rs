@@ -19,7 +19,7 @@ const FONT_SIZE: &str = "16.667";
 /// The size fits the first font; the others provide the characters that it lacks.
 const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', monospace";
 
-/// Without it, browsers join the blanks of a run, and the letters behind them move to the left; other programs read the
+/// Without it, browsers join the blanks of a run, and the letters after them move to the left; other programs read the
 /// attribute `xml:space`.
 const KEEP_BLANKS: &str = "text{white-space:pre}\n";
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_backgrounds_merge_into_one_run_and_the_page_needs_none() {
+    fn equal_backgrounds_merge_into_one_run_and_the_page_background_is_drawn_once() {
         let blue = Style::new().bg(Color::Rgb(0, 0, 255));
         let svg = draw(6, |b| {
             b.set_string(1, 0, "abc", blue);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_letter_has_its_own_place() {
+    fn each_letter_has_a_separate_position() {
         let svg = draw(6, |b| b.set_string(0, 1, "a -> b", Style::new()));
         assert_eq!(texts(&svg), ["<text x=\"13 23 33 43 53 63\" y=\"45\" fill=\"#c3cad5\">a -&gt; b</text>"]);
     }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn underlines_are_rectangles_in_their_own_colour() {
+    fn underlines_are_rectangles_in_the_underline_colour() {
         let style = Style::new().underlined().underline_color(Color::Rgb(255, 0, 0));
         let svg = draw(3, |b| b.set_string(0, 0, "a b", style));
         assert!(svg.contains("<path fill=\"#ff0000\" d=\"M8 26h30v1h-30z\"/>"), "{svg}");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_reads_as_markup_is_escaped() {
+    fn xml_markup_is_escaped() {
         let svg = draw(9, |b| b.set_string(0, 0, "<a&\"b\"'>", Style::new()));
         assert!(svg.contains(">&lt;a&amp;&quot;b&quot;&#39;&gt;</text>"), "{svg}");
     }
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_and_astral_characters_are_alone() {
+    fn combined_and_astral_characters_are_separate_texts() {
         let svg = draw(6, |b| b.set_string(0, 0, "ae\u{301}b🦀", Style::new()));
         let texts = texts(&svg);
         assert_eq!(texts.len(), 4, "{svg}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_no_text() {
+    fn shapes_are_not_drawn_as_text() {
         let svg = draw(6, |b| b.set_string(0, 0, "┌─█⣿╱", Style::new()));
         assert!(texts(&svg).is_empty(), "{svg}");
     }

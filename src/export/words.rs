@@ -85,9 +85,7 @@ pub(super) fn head(part: &TextPart) -> Option<String> {
         PartKind::Text => None,
         PartKind::Thinking => Some("thinking".to_owned()),
         PartKind::Call { name, .. } => Some(format!("call {name}")),
-        PartKind::Image { mime, chars } => {
-            Some(format!("image {mime}, {} chars", format_number(*chars as u64)))
-        }
+        PartKind::Image { mime, chars } => Some(format!("image {mime}, {} chars", format_number(*chars))),
         PartKind::Error => Some("error".to_owned()),
         PartKind::Other => Some("JSON".to_owned()),
     }

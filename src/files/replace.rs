@@ -1,5 +1,5 @@
 //! Replaces a whole file so that a reader, also after a power failure, sees the old content or the new one: the new
-//! bytes go to a temporary file beside it, are synced, and are renamed over the old name, which is synced too.
+//! bytes go to a temporary file in the same folder, are synced, and are renamed over the old name, which is synced too.
 
 use std::fmt::Debug;
 use std::fs::File;

@@ -13,7 +13,7 @@ impl Amount {
     /// The expected forms, for an error message.
     pub const EXPECTED: &str = "tokens such as 150000 or 150k, or a share of the window such as 90%";
 
-    /// Returns `None` if the text is no positive number or share.
+    /// Returns `None` if the text is not a positive number or share.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let positive = |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);

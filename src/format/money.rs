@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_that_rounds_to_nothing_is_no_zero() {
+    fn an_amount_that_rounds_to_zero_is_not_shown_as_zero() {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);

@@ -1,7 +1,7 @@
 //! Formats counts, tokens and shares.
 
 use crate::js;
-use crate::units::Tokens;
+use crate::units::{Bytes, Chars, Tokens};
 
 /// A number that counts something.
 pub trait Number: Copy {
@@ -73,15 +73,21 @@ impl Number for f64 {
     }
 }
 
-impl Number for Tokens {
-    fn exact(self) -> String {
-        self.get().exact()
-    }
+macro_rules! number_of_unit {
+    ($($unit:ident),*) => {
+        $(impl Number for $unit {
+            fn exact(self) -> String {
+                self.get().exact()
+            }
 
-    fn is_one(self) -> bool {
-        self.get().is_one()
-    }
+            fn is_one(self) -> bool {
+                self.get().is_one()
+            }
+        })*
+    };
 }
+
+number_of_unit!(Tokens, Chars, Bytes);
 
 /// Formats a number exactly: `203,412`.
 pub fn format_number(number: impl Number) -> String {
@@ -235,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_round_half_up_and_nothing_has_no_share() {
+    fn shares_round_half_up_and_a_share_of_zero_is_a_dash() {
         let texts = [(1, 8), (5, 0), (955, 100), (1, 900)].map(|(part, whole)| format_percent(part, whole));
         assert_eq!(texts, ["13%", "-", "955%", "<1%"]);
         assert_eq!(format_ratio(0.414), "41%");

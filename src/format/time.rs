@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_is_utc_and_an_impossible_one_is_none() {
+    fn a_timestamp_is_utc_and_an_impossible_one_has_no_text() {
         assert_eq!(format_timestamp(Moment(1_795_181_467_000.0)).as_deref(), Some("2026-11-20 13:31:07Z"));
         assert_eq!((format_timestamp(Moment(f64::NAN)), format_timestamp(Moment(1e300))), (None, None));
         assert_eq!(

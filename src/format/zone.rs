@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn the_wall_clock_follows_the_zone_and_its_summer_time() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
-        let at = |text| Moment::from_whole(at(text));
+        let at = |text: &str| Moment::from_whole(text.parse::<Timestamp>().unwrap().as_millisecond());
         assert_eq!(wall_clock_in(&berlin, at("2026-01-31T23:30:00Z")), at("2026-02-01T00:30:00Z"));
         assert_eq!(wall_clock_in(&berlin, at("2026-06-30T22:30:00Z")), at("2026-07-01T00:30:00Z"));
         assert_eq!(wall_clock_in(&TimeZone::UTC, Moment(5.0)), Moment(5.0));

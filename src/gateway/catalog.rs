@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_found_however_a_reseller_writes_them() {
+    fn ids_are_found_in_every_resellers_spelling() {
         for (provider, model, id) in [
             ("anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4"),
             ("openrouter", "anthropic/claude-opus-4.6", "claude-opus-4-6"),

@@ -100,7 +100,7 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
     }
 }
 
-/// As [`pi_compaction`], for the newest pi: each value of `modelOverrides` for `provider/modelId` overrides the plain
+/// Like [`pi_compaction`], for the newest pi: each value of `modelOverrides` for `provider/modelId` overrides the plain
 /// one. pi fails on a value that is not a whole number of tokens; here the default replaces it (store-pi-1.5 A8).
 pub fn pi_compaction_for_model(settings: &js::Value, model: &str) -> CompactionSettings {
     let plain = settings.get("compaction");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_itself_is_the_safeguard() {
+    fn only_the_exact_word_selects_the_safeguard() {
         let mode = |compaction: &str| {
             let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
             let config = js::parse(&text).unwrap();

@@ -38,7 +38,7 @@ pub struct GatewayConfig {
     pub root: Value,
     /// `root` with JavaScript numbers and strings, for the rules.
     pub js_root: js::Value,
-    /// The main file; `None` if there is none.
+    /// The main config file, if one exists.
     pub path: Option<PathBuf>,
     /// The reason for which the gateway would run on an empty configuration.
     pub error: Option<ConfigError>,
@@ -195,7 +195,7 @@ impl GatewayConfig {
         }
     }
 
-    /// Reads the registry in an agent directory; pi's lies beside its settings (store R6).
+    /// Reads the registry in an agent directory; pi's is next to its settings (store R6).
     pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, diagnostics: &mut Vec<Diagnostic>) {
         self.registries.insert(agent.to_owned(), Registry::read(agent_dir, diagnostics));
     }

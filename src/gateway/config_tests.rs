@@ -54,7 +54,7 @@ fn no_file_is_an_empty_configuration_without_defaults() {
 }
 
 #[test]
-fn a_broken_file_is_empty_and_says_where_and_why() {
+fn a_broken_file_is_empty_with_an_error_at_its_line() {
     let config = one("{\n  session: {\n    scope: @\n");
     let error = config.error.unwrap();
     assert_eq!((error.line, error.column, error.message.as_str()), (Some(3), Some(12), "expected value"));
@@ -73,7 +73,7 @@ fn hostile_nesting_is_an_error_not_a_crash() {
 }
 
 #[test]
-fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() {
+fn a_directory_is_an_error_and_a_missing_named_file_only_a_note() {
     let files = Files::new(&[("openclaw.json/x", "")]);
     assert_eq!(files.load().error.unwrap().message, "not a regular file");
     let missing = Files::new(&[]).load();
@@ -82,7 +82,7 @@ fn a_directory_is_an_error_and_a_file_that_is_named_but_not_there_only_a_note() 
 }
 
 #[test]
-fn a_file_that_holds_no_object_is_reported_without_an_empty_key() {
+fn a_file_without_an_object_is_reported_without_an_empty_key() {
     assert_eq!(one("[]").error.unwrap().message, "expected an object at the top");
 }
 
@@ -106,7 +106,7 @@ fn included_files_merge_below_their_siblings() {
 }
 
 #[test]
-fn includes_stay_inside_and_end() {
+fn includes_outside_the_folder_and_circular_includes_are_errors() {
     let outside = Files::new(&[("state/openclaw.json", "{\n $include: '../x.json' }"), ("x.json", "{}")]);
     let env = Environment::default();
     let config = GatewayConfig::load(Some(&outside.path("state/openclaw.json")), &env, outside.dir.path());
@@ -126,7 +126,7 @@ fn includes_stay_inside_and_end() {
 }
 
 #[test]
-fn includes_may_go_ten_deep() {
+fn includes_nest_up_to_ten_levels() {
     let chain = |count: usize| {
         let mut files = vec![("openclaw.json".to_owned(), "{ $include: 'f1.json' }".to_owned())];
         for i in 1..count {
@@ -194,7 +194,7 @@ fn main_key_is_ignored_with_a_warning() {
 }
 
 #[test]
-fn provenance_names_the_file_and_line_that_has_the_last_word() {
+fn provenance_names_the_deciding_file_and_line() {
     let files = Files::new(&[
         (
             "openclaw.json",

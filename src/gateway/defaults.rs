@@ -1,7 +1,7 @@
 //! The defaults that the gateway fills in while loading its configuration: the "smart" pruning defaults and their
 //! neighbours (pruning 3.2, compaction 2.5, 7.4).
 //!
-//! They depend on the environment: beside any configuration file, an Anthropic key in the environment is enough to
+//! They depend on the environment: next to any configuration file, an Anthropic key in the environment is enough to
 //! switch pruning on, with a ttl of 1 h.
 
 use schemars::JsonSchema;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_wrong_type_are_left_alone() {
+    fn values_of_a_wrong_type_are_unchanged() {
         let mut root = json!({ "agents": [], "models": { "providers": [] } });
         assert_eq!(apply_defaults(&mut root, &env(&[("ANTHROPIC_API_KEY", "k")])), []);
         assert_eq!(root, json!({ "agents": [], "models": { "providers": [] } }));

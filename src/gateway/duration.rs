@@ -24,7 +24,7 @@ pub fn parse_duration(text: &JsString) -> Option<Millis> {
     rounded(total)
 }
 
-/// As [`parse_duration`], for versions that read one number with one unit (releases R10).
+/// Like [`parse_duration`], but for versions that read one number with one unit (releases R10).
 pub fn parse_single_duration(text: &JsString) -> Option<Millis> {
     let lower = text.trim().to_lowercase().to_string_lossy();
     let (_, rest) = split_number(&lower)?;

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn providers_that_cache_are_eligible_whatever_the_model() {
+    fn caching_providers_are_eligible_for_any_model() {
         for provider in ["anthropic", "Anthropic", "moonshot", "zai", "ZAI"] {
             assert!(is_cache_ttl_eligible(provider, "anything"), "{provider}");
             assert!(is_cache_ttl_eligible(provider, ""), "{provider}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_before_knows_only_anthropic() {
+    fn the_previous_version_prunes_only_for_anthropic() {
         let eligible = |provider, model| {
             is_eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &ModelRoute::default())
         };
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_queries_plugins_and_then_interfaces() {
+    fn the_newest_version_checks_plugins_and_then_interfaces() {
         let config = r#"{"models":{"providers":{
             "own":{"api":"anthropic-messages","models":[{"id":"b","api":"openai-completions"}]},
             "openai":{"baseUrl":"https://proxy.example/v1"}}}}"#;

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_of_the_key_is_requested_first() {
+    fn the_account_in_the_key_comes_first() {
         let newest = |key: &str| {
             limit(Ruleset::V2026_9_2, key)
                 .map(|(turns, setting)| (turns, setting.replace("channels.Telegram.", "")))

@@ -30,7 +30,7 @@ pub fn history_limit(key: &str, config: &Value) -> Option<HistoryLimit> {
 
 pub(super) const CONVERSATION_KINDS: [&str; 4] = ["dm", "direct", "channel", "group"];
 
-/// As [`history_limit`], for a version that has limits only for some kinds, or that ignores the case of channel names
+/// Like [`history_limit`], but for a version that has limits only for some kinds, or that ignores the case of channel names
 /// (releases R81).
 pub(super) fn find_history_limit(
     key: &str,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_with_a_limit_of_their_own_is_found_by_every_form_of_the_key() {
+    fn every_form_of_the_key_finds_a_persons_limit() {
         for key in [
             "telegram:dm:123",
             "agent:main:telegram:dm:123",
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_channels_have_a_default_of_their_own() {
+    fn groups_and_channels_have_separate_defaults() {
         assert_eq!(limit("telegram:group:-100:topic:4"), Some(20.0));
         assert_eq!(limit("telegram:channel:9"), Some(20.0));
         assert_eq!(limit("agent:main:slack:group:1"), Some(3.0));
     }
 
     #[test]
-    fn other_keys_find_nothing() {
+    fn other_keys_have_no_limit() {
         for key in [
             "agent:main:slack:dm:1",
             "agent:main:main",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_thread_is_taken_off_and_only_a_whole_one() {
+    fn only_the_last_complete_thread_part_is_removed() {
         assert_eq!(without_thread("a:topic:1:thread:2"), "a:topic:1");
         assert_eq!(without_thread(":thread:5"), "");
         for whole in ["thread:5", "a:thread:", "a:thread:5b", "a\nb:thread:5", "a:thread:٣", "é"] {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_names_the_setting_it_comes_from() {
+    fn the_limit_names_its_setting() {
         let config = js::parse(CHANNELS).unwrap();
         let setting = |key| history_limit(key, &config).map(|limit| limit.setting);
         assert_eq!(setting("telegram:dm:a:b").as_deref(), Some("channels.telegram.dms.a:b.historyLimit"));

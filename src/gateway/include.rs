@@ -12,6 +12,7 @@ use super::secrets::is_secret_file;
 use super::source_file::SourceFile;
 use crate::files;
 use crate::format::format_size;
+use crate::units::Bytes;
 
 const INCLUDE: &str = "$include";
 const MAX_INCLUDE_DEPTH: usize = 10;
@@ -196,7 +197,7 @@ impl Reader<'_> {
         let next = "include fewer or smaller files; clawscope ignores the configuration until then";
         let bytes = path.metadata().map_or(0, |file| file.len());
         if bytes <= MAX_INCLUDED_BYTES && bytes > self.bytes_left {
-            let limit = format_size(MAX_TOTAL_BYTES);
+            let limit = format_size(Bytes(MAX_TOTAL_BYTES));
             let what = format!("{name:?} exceeds the limit of {limit} for all configuration files together");
             return Err(at.error(what, next));
         }
@@ -221,7 +222,7 @@ fn read_text(path: &Path, limit: u64) -> Result<String, ConfigError> {
     let bytes = files::read(path, limit).map_err(|e| match e.kind() {
         ErrorKind::FileTooLarge => ConfigError {
             advice: "split it, or remove what the gateway does not need".to_owned(),
-            ..error(format!("the file is larger than the limit of {}", format_size(limit)))
+            ..error(format!("the file is larger than the limit of {}", format_size(Bytes(limit))))
         },
         ErrorKind::InvalidInput => error(e.to_string()),
         _ => error(format!("cannot read the file: {e}")),

@@ -17,7 +17,7 @@ pub fn key_line(text: &str, path: &[&str]) -> Option<u32> {
     key_position(text, path).map(|place| place.line)
 }
 
-/// As [`key_line`], with the column.
+/// Like [`key_line`], but with the column.
 pub fn key_position(text: &str, path: &[&str]) -> Option<TextPosition> {
     let mut found = None;
     for_each_position(text, |at, spot| {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_text_ends_the_walk_quietly() {
+    fn broken_text_ends_the_walk_without_an_error() {
         for text in ["{a:'", "{a:/*", "]]]}}", "{\"\\u12", "{\"\\", ",,,:::", "\u{feff}{"] {
             assert_eq!(key_line(text, &["nowhere"]), None);
         }

@@ -5,12 +5,12 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::{Provenance, Setting};
 use crate::gateway::ruleset::{MemoryFlush, Rules};
 use crate::js::Value;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 /// Tokens before the reserve at which a flush is due (compaction 9.1).
 pub const SOFT_THRESHOLD: f64 = 4_000.0;
 /// Bytes of a transcript above which a flush is due regardless of tokens (compaction 9.1).
-pub const FORCE_BYTES: f64 = 2_097_152.0;
+pub const FORCE_BYTES: Bytes = Bytes(2_097_152);
 
 const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
@@ -21,7 +21,7 @@ pub struct FlushSettings {
     /// `memoryFlush.softThresholdTokens`, in tokens.
     pub soft_tokens: Setting<Tokens>,
     /// `memoryFlush.forceFlushTranscriptBytes`, in bytes; 0 disables the size trigger.
-    pub force_bytes: Setting<f64>,
+    pub force_bytes: Setting<Bytes>,
     /// `reserveTokensFloor`, in tokens; not the effective reserve.
     pub floor_tokens: Setting<Tokens>,
 }
@@ -45,7 +45,12 @@ pub fn flush_settings(config: &GatewayConfig) -> FlushSettings {
         enabled: Setting { value: !off, default: true, provenance: setting_provenance(config, &switch, set) },
         soft_tokens: number(&["memoryFlush", "softThresholdTokens"], SOFT_THRESHOLD, whole_number)
             .map(Tokens),
-        force_bytes: number(&["memoryFlush", "forceFlushTranscriptBytes"], FORCE_BYTES, byte_size),
+        force_bytes: number(
+            &["memoryFlush", "forceFlushTranscriptBytes"],
+            FORCE_BYTES.get() as f64,
+            byte_size,
+        )
+        .map(|bytes| Bytes(bytes as u64)),
         floor_tokens: number(&["reserveTokensFloor"], RESERVE_FLOOR, whole_number).map(Tokens),
     }
 }
@@ -58,7 +63,7 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: Token
     match rules.memory_flush {
         MemoryFlush::TotalsAndSize => {}
         MemoryFlush::None => settings.enabled.value = false,
-        MemoryFlush::StoredTotal { .. } => settings.force_bytes.value = 0.0,
+        MemoryFlush::StoredTotal { .. } => settings.force_bytes.value = Bytes::ZERO,
         MemoryFlush::Plugin => {
             let floor = settings.floor_tokens.value.min((window / 4.0).floor());
             settings.floor_tokens.value = floor;
@@ -113,14 +118,14 @@ mod tests {
         flush_settings(&GatewayConfig::load(Some(&path), &Environment::default(), dir.path()))
     }
 
-    fn values(compaction: &str) -> (bool, f64, f64, f64) {
+    fn values(compaction: &str) -> (bool, f64, u64, f64) {
         let s = settings(compaction);
-        (s.enabled.value, s.soft_tokens.value.get(), s.force_bytes.value, s.floor_tokens.value.get())
+        (s.enabled.value, s.soft_tokens.value.get(), s.force_bytes.value.get(), s.floor_tokens.value.get())
     }
 
     #[test]
-    fn without_configuration_the_flush_is_on_with_the_gateways_own_numbers() {
-        assert_eq!(values("{}"), (true, 4_000.0, 2_097_152.0, 20_000.0));
+    fn the_flush_is_on_with_the_gateways_defaults_without_configuration() {
+        assert_eq!(values("{}"), (true, 4_000.0, 2_097_152, 20_000.0));
         let plain = flush_settings(&GatewayConfig::empty());
         assert_eq!((plain.enabled.value, plain.soft_tokens.provenance), (true, Provenance::Default));
     }
@@ -143,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_differ_in_the_size_trigger_and_in_what_a_small_window_leaves() {
+    fn versions_differ_in_the_size_trigger_and_in_the_floor_of_a_small_window() {
         let under = |ruleset: Ruleset, window| {
             let s = flush_settings_under(ruleset.rules(), &GatewayConfig::empty(), window);
             (s.enabled.value, s.floor_tokens.value, s.soft_tokens.value, s.force_bytes.value)
@@ -154,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             under(Ruleset::V2026_2_19, Tokens(8_000.0)),
-            (true, Tokens(20_000.0), Tokens(4_000.0), 0.0)
+            (true, Tokens(20_000.0), Tokens(4_000.0), Bytes::ZERO)
         );
         assert_eq!(
             under(Ruleset::V2026_9_2, Tokens(8_000.0)),

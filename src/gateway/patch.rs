@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_own_limit_is_under_the_whole_id() {
+    fn the_patch_nests_a_persons_limit_under_the_whole_id() {
         let changes = [("channels.matrix.dms.@a:b.example.historyLimit", Value::from(5))];
         let compact = crate::js::stringify(&parse(&patch(changes.clone())).expect("JSON"));
         assert_eq!(compact, r#"{"channels":{"matrix":{"dms":{"@a:b.example":{"historyLimit":5}}}}}"#);

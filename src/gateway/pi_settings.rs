@@ -34,7 +34,7 @@ const SETTINGS: [(&str, &str); 13] = [
     ("cacheWarming", "\"idle\""),
 ];
 
-/// A settings file as it is on disk.
+/// A settings file on disk.
 #[derive(Debug, Clone, PartialEq)]
 struct SettingsFile {
     path: PathBuf,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_the_defaults_are_reported_and_the_global_file_is_where_to_write() {
+    fn without_a_file_defaults_apply_and_changes_belong_in_the_global_file() {
         let dir = tempfile::tempdir().unwrap();
         let global = dir.path().join(FILE_NAME);
         let settings = PiSettings::read(&global, None);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_pi_refuses_is_reported_and_not_in_force() {
+    fn a_value_that_pi_refuses_is_reported_and_ignored() {
         let (_dir, settings) = settings(r#"{"compaction":{"reserveTokens":-5}}"#, None);
         let token = settings.token_setting("reserveTokens", Some("p/m"));
         assert_eq!(token.value, 16_384.0);

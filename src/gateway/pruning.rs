@@ -8,7 +8,7 @@ use super::duration::{parse_duration, parse_single_duration};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 const DEFAULT_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
@@ -25,7 +25,7 @@ pub struct PruneSettings {
     /// Share of the window from which results are cleared.
     pub hard_clear_ratio: f64,
     /// Minimum chars in prunable results for clearing.
-    pub min_prunable_tool_chars: f64,
+    pub min_prunable_tool_chars: Chars,
     /// `tools` exactly as configured: any truthy value, see [`PruneSettings::tool_filter`].
     pub tools: js::Value,
     pub soft_trim: SoftTrim,
@@ -36,11 +36,11 @@ pub struct PruneSettings {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftTrim {
     /// Results up to this size stay whole.
-    pub max_chars: f64,
+    pub max_chars: Chars,
     /// Chars kept from the start.
-    pub head_chars: f64,
+    pub head_chars: Chars,
     /// Chars kept from the end.
-    pub tail_chars: f64,
+    pub tail_chars: Chars,
     /// The handling of results that contain images; the version decides it, not a setting.
     pub images: ImageResults,
 }
@@ -60,12 +60,12 @@ impl Default for PruneSettings {
             keep_last_assistants: 3.0,
             soft_trim_ratio: 0.3,
             hard_clear_ratio: 0.5,
-            min_prunable_tool_chars: 50_000.0,
+            min_prunable_tool_chars: Chars(50_000.0),
             tools: js::Value::Object(js::Object::default()),
             soft_trim: SoftTrim {
-                max_chars: 4000.0,
-                head_chars: 1500.0,
-                tail_chars: 1500.0,
+                max_chars: Chars(4000.0),
+                head_chars: Chars(1500.0),
+                tail_chars: Chars(1500.0),
                 images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled: true, placeholder: DEFAULT_PLACEHOLDER.into() },
@@ -97,7 +97,7 @@ impl PruneSettings {
             ("keepLastAssistants", js::Value::Number(self.keep_last_assistants)),
             ("softTrimRatio", js::Value::Number(self.soft_trim_ratio)),
             ("hardClearRatio", js::Value::Number(self.hard_clear_ratio)),
-            ("minPrunableToolChars", js::Value::Number(self.min_prunable_tool_chars)),
+            ("minPrunableToolChars", js::Value::from(self.min_prunable_tool_chars)),
             ("softTrim", js::Value::Object(soft)),
             ("hardClear", js::Value::Object(hard)),
             ("tools", self.tools.clone()),
@@ -144,11 +144,11 @@ fn override_sizes(settings: &mut PruneSettings, raw: &js::Value) {
     set_if_some(&mut settings.keep_last_assistants, whole_count(raw, "keepLastAssistants"));
     set_if_some(&mut settings.soft_trim_ratio, ratio(raw, "softTrimRatio"));
     set_if_some(&mut settings.hard_clear_ratio, ratio(raw, "hardClearRatio"));
-    set_if_some(&mut settings.min_prunable_tool_chars, whole_count(raw, "minPrunableToolChars"));
+    set_if_some(&mut settings.min_prunable_tool_chars, whole_count(raw, "minPrunableToolChars").map(Chars));
     if let Some(soft) = raw.get("softTrim") {
-        set_if_some(&mut settings.soft_trim.max_chars, whole_count(soft, "maxChars"));
-        set_if_some(&mut settings.soft_trim.head_chars, whole_count(soft, "headChars"));
-        set_if_some(&mut settings.soft_trim.tail_chars, whole_count(soft, "tailChars"));
+        set_if_some(&mut settings.soft_trim.max_chars, whole_count(soft, "maxChars").map(Chars));
+        set_if_some(&mut settings.soft_trim.head_chars, whole_count(soft, "headChars").map(Chars));
+        set_if_some(&mut settings.soft_trim.tail_chars, whole_count(soft, "tailChars").map(Chars));
     }
 }
 
@@ -162,7 +162,7 @@ fn override_hard_clear(settings: &mut HardClear, raw: &js::Value) {
     }
 }
 
-fn set_if_some<N>(slot: &mut N, value: Option<N>) {
+fn set_if_some<T>(slot: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *slot = value;
     }
@@ -225,10 +225,11 @@ mod tests {
         )
         .unwrap();
         assert_eq!(settings.keep_last_assistants, 1.0);
-        assert_eq!(settings.min_prunable_tool_chars, 0.0);
+        assert_eq!(settings.min_prunable_tool_chars, Chars(0.0));
         assert_eq!((settings.soft_trim_ratio, settings.hard_clear_ratio), (0.0, 1.0));
         let images = ImageResults::Skipped;
-        let expected = SoftTrim { max_chars: 99.0, head_chars: 10.0, tail_chars: 0.0, images };
+        let expected =
+            SoftTrim { max_chars: Chars(99.0), head_chars: Chars(10.0), tail_chars: Chars(0.0), images };
         assert_eq!(settings.soft_trim, expected);
     }
 
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_takes_no_duration_beyond_whole_numbers() {
+    fn the_newest_version_ignores_a_duration_beyond_exact_integers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
         assert_eq!(ttl(Ruleset::V2026_9_2), Millis(300_000.0));

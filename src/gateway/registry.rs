@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_there_lists_nothing_and_a_broken_one_says_so() {
+    fn a_missing_registry_is_empty_and_a_broken_one_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let mut diagnostics = Vec::new();
         assert_eq!(Registry::read(dir.path(), &mut diagnostics).models, []);

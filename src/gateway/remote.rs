@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_named_without_what_signs_in() {
+    fn the_gateway_host_is_named_without_credentials() {
         let words = said(
             r#"{"gateway":{"mode":"remote","remote":{"url":"wss://me:secret@gw.example:18789/ws?token=t","token":"t"}}}"#,
         );

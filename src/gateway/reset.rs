@@ -73,7 +73,7 @@ pub struct ResetPolicy {
     pub mode: (ResetMode, Provenance),
     /// The hour of mode `daily`, 0 to 23.
     pub at_hour: (f64, Provenance),
-    /// Idle minutes, at least 1; they count in mode `daily` too. `None`: idle time alone resets nothing.
+    /// Idle minutes, at least 1; they count in mode `daily` too. `None`: idle time does not reset.
     pub idle_minutes: Option<(f64, Provenance)>,
 }
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_key_chooses_the_mode_only_where_nothing_else_is_said() {
+    fn the_old_key_decides_the_mode_only_without_newer_keys() {
         let of = |config: &str| reported(config, MAIN, None);
         assert_eq!(of("{ session: { idleMinutes: 0 } }").2, 1.0);
         assert_eq!(of("{ session: { idleMinutes: 90 } }").0, "idle");

@@ -99,7 +99,7 @@ mod tests {
         "openai/gpt":{"params":{"cacheControlTtl":"1h"}},"amazon-bedrock/claude":{"params":{"cacheRetention":"short"}}}}}}"#;
 
     #[test]
-    fn it_is_short_unless_the_model_needs_more_at_the_providers_own_address() {
+    fn long_retention_needs_the_providers_address() {
         assert_eq!(of("{}", "anthropic", "opus", None), Retention::Short);
         assert_eq!(of(LONG, "anthropic", "opus", None), Retention::Long);
         assert_eq!(of(LONG, "anthropic", "opus", Some("https://proxy.local")), Retention::Short);
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn bedrock_caches_only_claude_and_only_where_it_is_reported_to() {
+    fn bedrock_caches_only_claude_and_only_with_configured_retention() {
         assert_eq!(of("{}", "amazon-bedrock", "claude", None), Retention::None);
         assert_eq!(of(LONG, "amazon-bedrock", "claude", None), Retention::Short);
         assert_eq!(of(LONG, "amazon-bedrock", "nova", None), Retention::None);
     }
 
     #[test]
-    fn an_agent_has_its_own_word_over_the_models() {
+    fn an_agents_retention_overrides_the_models() {
         let config = r#"{"agents":{"defaults":{"models":{"anthropic/opus":{"params":{"cacheRetention":"long"}}}},
             "list":[{"id":"main","params":{"cacheRetention":"none"}}]}}"#;
         assert_eq!(of(config, "anthropic", "opus", None), Retention::None);

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_retired_place_fills_what_todays_lacks() {
+    fn retired_keys_fill_only_missing_values() {
         let (root, severity) = migrated(
             r#"{"agent":{"contextTokens":5,"tools":{},"contextPruning":{"mode":"off","ttl":"2h"}},
                 "agents":{"defaults":{"contextPruning":{"ttl":"1h"}}}}"#,
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_release_ignores_it_and_that_is_said() {
+    fn the_newest_release_ignores_retired_keys_with_a_warning() {
         let (root, severity) =
             migrated(r#"{"meta":{"lastTouchedVersion":"2026.9.6"},"agent":{"contextTokens":5}}"#);
         assert!(root.get("agents").is_none());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_without_it_says_nothing() {
+    fn a_configuration_without_retired_keys_has_no_note() {
         for text in ["{}", r#"{"agent":5}"#, r#"{"agents":{}}"#] {
             let mut root: Value = serde_json::from_str(text).unwrap();
             assert_eq!(migrate(&mut root, (PathBuf::new(), None)), None, "{text}");

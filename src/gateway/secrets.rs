@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_known_by_file_name_and_key() {
+    fn credentials_are_recognised_by_file_name_and_key() {
         assert!(is_secret_file(Path::new("/x/agent/auth.json")));
         assert!(is_secret_file(Path::new("auth-profiles.json")));
         assert!(!is_secret_file(Path::new("/x/models.json")));

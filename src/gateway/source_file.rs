@@ -13,7 +13,7 @@ pub(super) struct SourceFile {
     text: String,
     /// The keys that lead to the place of inclusion.
     pub(super) mount: Vec<String>,
-    /// Positions that were looked up. A search over many settings asks for the same few keys thousands of times, and each
+    /// Positions that were looked up. A search over many settings looks up the same few keys thousands of times, and each
     /// lookup scans the whole text.
     found: Arc<Mutex<HashMap<Vec<String>, Option<TextPosition>>>>,
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_is_the_same_when_it_is_looked_up_again() {
+    fn looking_up_a_position_again_gives_the_same_one() {
         let text = "{\n a: { b: [1,\n 2] },\n a: 3 }".to_owned();
         let file = SourceFile::new("openclaw.json".into(), text.clone(), Vec::new());
         for key in [&["a"][..], &["a", "b", "1"], &["a", "c"], &[], &["a"], &["a", "c"]] {

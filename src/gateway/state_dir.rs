@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_place_comes_before_older_ones_and_is_the_answer_when_none_exists() {
+    fn the_current_state_dir_comes_before_legacy_ones_and_is_the_default() {
         Home::with(&[".openclaw/x", ".clawdbot/x"]).state_is(&[], ".openclaw", &StateDirSource::Home);
         Home::with(&[".moltbot/x", ".moldbot/x"]).state_is(&[], ".moldbot", &StateDirSource::Legacy);
         Home::with(&[".moltbot/x", ".clawdbot/x"]).state_is(&[], ".clawdbot", &StateDirSource::Legacy);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_in_the_environment_alone_moves_nothing() {
+    fn a_profile_in_the_environment_does_not_move_the_state_dir() {
         Home::with(&[]).state_is(&[("OPENCLAW_PROFILE", "work")], ".openclaw", &StateDirSource::Home);
     }
 

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_taken_in() {
+    fn variables_in_secrets_are_not_substituted() {
         let mut value = json!({ "apiKey": "${KEY}", "botToken": "${GONE}" });
         let missing = substitute(&mut value, &env(&[("KEY", "sk-1")]));
         assert_eq!(value, json!({ "apiKey": "${KEY}", "botToken": "${GONE}" }));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_env_block_fills_only_what_has_no_value() {
+    fn the_env_block_fills_only_unset_variables() {
         let mut env = env(&[("A", "own"), ("B", " ")]);
         let block = json!({ "env": { "vars": { "A": "x", "B": "b" }, "C": "c", "B": "late", "N": 5, "shellEnv": "no" } });
         apply_env_block(&mut env, &block);

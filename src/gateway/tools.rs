@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_blanks_deny_nothing_and_allow_everything() {
+    fn blank_lists_deny_no_tool_and_allow_every_tool() {
         check(r#"{"deny":[""," "]}"#, "read", true);
         check(r#"{"allow":[""," ",null]}"#, "read", true);
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_are_no_text_are_turned_into_text() {
+    fn list_elements_are_converted_to_text() {
         check(r#"{"allow":[5,true,["a","b"],{}]}"#, "5", true);
         check(r#"{"allow":[5,true,["a","b"],{}]}"#, "true", true);
         check(r#"{"allow":[5,true,["a","b"],{}]}"#, "a,b", true);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_hold_no_lists_filter_nothing() {
+    fn values_that_are_not_lists_filter_no_tool() {
         for odd in [r#"{"allow":"read","deny":{"a":1}}"#, r#""deny""#, "7", "true", r#"["read"]"#] {
             check(odd, "exec", true);
         }

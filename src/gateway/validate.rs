@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gateway_accepts_passes() {
+    fn a_configuration_that_the_gateway_accepts_is_valid() {
         let root = json!({ "anything": 1, "agents": { "defaults": {
             "contextPruning": { "mode": "cache-ttl", "ttl": "not checked", "keepLastAssistants": 0, "softTrimRatio": 0,
                 "hardClearRatio": 1, "tools": {}, "softTrim": {}, "hardClear": { "placeholder": "" } },

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configured_window_comes_before_the_models_own_and_the_default() {
+    fn the_configured_window_comes_before_the_models_and_the_default() {
         use WindowSource::{AgentContextTokens, Default, Model, ModelsConfig};
         check(MODELS, "anthropic", "m3", Some(Tokens(5e5)), Tokens(15_999.0), ModelsConfig);
         check(MODELS, "anthropic", "m2", Some(Tokens(50_000.0)), Tokens(50_000.0), Model);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_only_ever_lowers() {
+    fn the_cap_only_lowers_the_window() {
         use WindowSource::{AgentContextTokens, Default};
         let capped = |cap: &str| format!(r#"{{"agents":{{"defaults":{{"contextTokens":{cap}}}}}}}"#);
         check(&capped("1000.99"), "x", "y", None, Tokens(1000.0), AgentContextTokens);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_takes_is_known_beside_the_cap() {
+    fn the_models_window_is_known_besides_the_cap() {
         let config = js::parse(MODELS).unwrap();
         let own = |model| {
             resolve_window(Some(&config), "anthropic", model, Some(Tokens(1e6)), Tokens(5.0)).model_tokens

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gateways_own_words_are_given() {
+    fn messages_use_the_gateways_wording() {
         assert_eq!(
             judged(Tokens(20_000.0)).log_line("p", "m").as_deref(),
             Some("low context window: p/m ctx=20000 (warn<32000) source=model")

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_line_may_say_a_million_where_the_parameters_need_it() {
+    fn the_status_line_shows_a_million_for_anthropics_large_models() {
         let of = |provider, model| window_for_status(&config(), provider, model);
         assert_eq!(of("anthropic", "claude-opus-4-6"), Tokens(1_048_576.0));
         assert_eq!(of("openrouter", "claude-opus-4-6"), Tokens(200_000.0));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_a_precedence_and_not_a_minimum() {
+    fn the_stored_window_follows_precedence_not_the_minimum() {
         assert_eq!(stored_window(&config(), "m", Some(Tokens(9.0))), Tokens(150_000.0));
         let empty = js::parse("{}").unwrap();
         assert_eq!(stored_window(&empty, "gpt-5.2", Some(Tokens(9.0))), Tokens(400_000.0));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flush_lowers_no_known_window() {
+    fn the_flush_does_not_lower_a_known_window() {
         assert_eq!(flush_window(&config(), "m"), Tokens(300_000.0));
         assert_eq!(flush_window(&config(), "nothing"), Tokens(150_000.0));
     }

@@ -28,7 +28,7 @@ pub fn window_under(
     resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
-/// As [`window_under`], with everything that may be known. `of` is provider and model. The default is only floored,
+/// Like [`window_under`], but with everything that may be known. `of` is provider and model. The default is only floored,
 /// not tested (compaction 7.1a), unless shares judge the window (releases R71).
 pub fn resolve_window_under(
     rules: &Rules,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_takes_a_tenth_and_a_fifth_of_the_models_own_window() {
+    fn the_newest_guard_uses_a_tenth_and_a_fifth_of_the_models_window() {
         let newest = |tokens, reference| judged(Ruleset::V2026_9_2, tokens, reference);
         assert_eq!(newest(Tokens(8000.0), Tokens(8000.0)), (false, false));
         assert_eq!(newest(Tokens(7999.0), Tokens(8000.0)), (true, false));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_for_all_models_is_gone_and_that_of_one_model_is_new() {
+    fn the_newest_release_replaces_the_global_cap_with_one_per_model() {
         let config = crate::js::parse(
             r#"{"agents":{"defaults":{"contextTokens":5000}},"models":{"providers":{"p":{"models":[
                 {"id":"m","contextWindow":90000,"contextTokens":60000},{"id":"n","contextWindow":90000}]}}}}"#,

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_agent_and_the_others_have_folders_of_their_own() {
+    fn each_agent_has_a_separate_workspace() {
         let (folder, config) = config(r#"{"agents":{"list":[{"id":"main","default":true},{"id":"ops"}]}}"#);
         assert_eq!(config.workspace_dir("main", folder.path()), None);
         let (own, other) = (make(&folder, "workspace"), make(&folder, "workspace-ops"));

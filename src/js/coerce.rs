@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_nan_for_values_without_one_and_throws_for_nothing() {
+    fn length_is_nan_for_values_without_one_and_throws_for_null() {
         assert_eq!(length_of(None), Err(JsException));
         assert_eq!(length_of(Some(&Value::Null)), Err(JsException));
         assert_eq!(length_of(Some(&"a😀".into())), Ok(3.0));

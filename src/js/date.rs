@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_dates_are_nan() {
+    fn texts_that_are_not_dates_are_nan() {
         let texts = [
             "",
             "junk",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_texts_have_date_values_too() {
+    fn values_other_than_text_have_date_values_too() {
         assert!(date_value(None).is_nan());
         let date = |json: &str| date_value(Some(&parse(json).unwrap())).get();
         for (json, ms) in

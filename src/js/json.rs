@@ -39,13 +39,13 @@ pub trait Json<'a>: Copy {
     /// Whether this is exactly the string `text`.
     fn str_is(self, text: &str) -> bool;
 
-    /// Returns the length of its JSON text in UTF-16 units, as [`super::stringify_len`].
+    /// Returns the length of its JSON text in UTF-16 units, like [`super::stringify_len`].
     fn json_len(self) -> usize;
 
     /// Builds the value with everything in it.
     fn to_value(self) -> Value;
 
-    /// As [`Json::to_value`], but borrows a value that is in memory.
+    /// Like [`Json::to_value`], but borrows a value that is in memory.
     fn to_cow(self) -> Cow<'a, Value> {
         Cow::Owned(self.to_value())
     }

@@ -28,7 +28,7 @@ impl Object {
         self.insert(JsString::from(key), value);
     }
 
-    /// As [`set`](Self::set), for a key that may contain lone surrogates.
+    /// Like [`set`](Self::set), for a key that may contain lone surrogates.
     pub fn insert(&mut self, key: JsString, value: Value) {
         if let Some((_, place)) = self.0.iter_mut().find(|(name, _)| *name == key) {
             *place = value;

@@ -1,5 +1,5 @@
 //! Outlines JSON text: the positions of its values and the lengths of its strings, without building either. A line of
-//! a transcript is mostly text that nobody reads but every policy counts.
+//! a transcript is mostly text that is never shown but that every policy counts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_says_what_the_value_says() {
+    fn an_outline_agrees_with_the_parsed_value() {
         for text in [
             r#"{"a":1,"b":[1.50,-0,1e400,"x\ny","é😀","\ud83d\ude00","\ud83d","\udc00\ud83d","\u0041\/"],"a":{"c":[]},"":null}"#,
             " [ ] ",
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn many_members_and_repeated_keys_are_counted_as_they_are_written() {
+    fn many_members_and_repeated_keys_are_counted_as_written() {
         let members: Vec<String> = (0..60).map(|n| format!("\"k{}\":{n}", n % 40)).collect();
         check(&format!("{{{}}}", members.join(",")));
     }
@@ -445,7 +445,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_outlined_as_it_is_parsed(text in json(), cut in 0_usize..400) {
+        fn outlining_any_json_agrees_with_parsing(text in json(), cut in 0_usize..400) {
             check(&text);
             check(&stringify(&parse(&text).unwrap()));
             let cut = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

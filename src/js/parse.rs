@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_json_names_the_byte_and_what_was_expected() {
+    fn a_parse_error_names_the_byte_and_the_expected_token() {
         for (text, message) in [
             ("", "expected a value at byte 0"),
             ("  ", "expected a value at byte 2"),

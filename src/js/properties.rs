@@ -62,7 +62,7 @@ fn spread(json: &str) -> String {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(value in values()) {
+    fn a_written_value_parses_back(value in values()) {
         prop_assert_eq!(parse(&stringify(&value)), Ok(value));
     }
 
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn compact_text_is_what_stringify_writes_and_spacing_does_not_matter(value in values()) {
+    fn compacting_spaced_json_gives_the_text_of_stringify(value in values()) {
         let json = stringify(&value);
         let spaced = spread(&json);
         prop_assert_eq!(compact(&spaced), Ok(json));
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_readers_panic_and_all_agree_on_what_is_json(
+    fn no_text_makes_the_readers_panic_and_they_agree_on_valid_json(
         text in r#"[\[\]{},:"\\u0-9a-f.eE+ntrls \x{1}é😀-]{0,24}"#,
     ) {
         let parsed = parse(&text);

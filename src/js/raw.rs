@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_in_file_order_with_their_text_as_it_is() {
+    fn fields_are_in_file_order_with_their_text_unchanged() {
         let text = " { \"b\" : 1.50 ,\"1\":[ 1, {\"x\":2} ] , \"\\u0062\":\"\\u0041}\", \"c\":{} }\n";
         let expected = [("b", "1.50"), ("1", "[ 1, {\"x\":2} ]"), ("b", "\"\\u0041}\""), ("c", "{}")];
         assert_eq!(pairs(text), expected.map(|(key, value)| (key.to_owned(), value)));

@@ -19,7 +19,7 @@ pub struct SyntaxError {
 const TOO_DEEP: &str = "no deeper nesting";
 /// The expectation where a line holds more than [`MAX_LINE_VALUES`].
 const TOO_MANY_VALUES: &str = "no more values";
-/// Maximum number of values in one line of a transcript: each costs memory, however few bytes it has.
+/// Maximum number of values in one line of a transcript: each costs memory, even with few bytes.
 pub const MAX_LINE_VALUES: usize = 1 << 20;
 
 impl SyntaxError {

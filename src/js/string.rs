@@ -129,7 +129,7 @@ impl JsString {
     }
 }
 
-/// Strings that are the same wherever they occur: each is kept in memory once.
+/// Interned strings: equal ones are kept in memory once.
 #[derive(Debug, Default)]
 pub struct SharedStrings(HashSet<Arc<[u16]>>);
 
@@ -157,7 +157,7 @@ pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
     }
 }
 
-/// Returns the text of bytes, with U+FFFD for what is no UTF-8. Text that is UTF-8, nearly all of a transcript, is only
+/// Returns the text of bytes, with U+FFFD for invalid UTF-8. Text that is UTF-8, nearly all of a transcript, is only
 /// checked.
 pub fn utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_pushed_together_are_one_character_again() {
+    fn two_surrogate_halves_pushed_together_are_one_character() {
         let text = JsString::from("😀");
         let mut joined = text.slice(0, 1);
         joined.push(&text.slice(1, 2));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_share_units_are_equal_and_change_alone() {
+    fn strings_that_share_units_are_equal_and_change_separately() {
         let mut shared = SharedStrings::default();
         let (mut one, mut other) = (JsString::from("call_1"), JsString::from("call_1"));
         shared.share(&mut one);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn comparing_with_text_looks_at_every_unit() {
+    fn comparing_with_text_checks_every_unit() {
         let text = JsString::from("tool😀");
         assert!(text.eq_str("tool😀") && !text.eq_str("tool") && !text.eq_str("tool😀x"));
         assert!(!JsString::from(vec![0xD83D]).eq_str("\u{FFFD}"));

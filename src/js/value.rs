@@ -1,7 +1,7 @@
 //! A JSON value as the gateway represents it: strings in UTF-16, numbers as doubles (pruning 0.1, 0.2).
 
 use super::JsString;
-use crate::units::Tokens;
+use crate::units::{Bytes, Chars, Tokens};
 
 /// A JSON value. An absent value is `Option::None`, because rules distinguish it from `null` (pruning 0.7).
 #[derive(PartialEq, Debug)]
@@ -128,6 +128,18 @@ impl From<Tokens> for Value {
     }
 }
 
+impl From<Chars> for Value {
+    fn from(chars: Chars) -> Self {
+        chars.get().into()
+    }
+}
+
+impl From<Bytes> for Value {
+    fn from(bytes: Bytes) -> Self {
+        bytes.get().into()
+    }
+}
+
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Self::Number(number)
@@ -208,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_read_only_as_what_it_is() {
+    fn a_value_is_read_only_as_its_type() {
         assert!(Value::from("5").as_f64().is_none() && Value::from(5).as_str().is_none());
         assert!(Value::from("x").str_is("x") && !Value::from("x").str_is("X") && !Value::Null.str_is("null"));
         assert_eq!(Value::from(false).as_bool(), Some(false));

@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_cache_makes_the_next_call_cheaper_by_what_leaves() {
+    fn a_plan_with_a_cold_cache_makes_the_next_call_cheaper() {
         let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
         assert!(!cost.is_warm && cost.next_call < -0.6 && cost.calls_to_break_even().is_none());
     }
 
     #[test]
-    fn a_dearer_call_is_paid_back_by_the_later_ones() {
+    fn later_calls_pay_back_a_more_expensive_one() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         assert_eq!(cost.calls_to_break_even(), Some(3));
     }

@@ -28,7 +28,7 @@ use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::{Fate, MessageFate, PolicySettings};
 use crate::store::entry::MessageSize;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The result of some policies on one context.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,8 +126,8 @@ impl Plan {
     }
 
     /// Sums the chars of all messages before and after, as the pruner counts them (pruning 5.4).
-    pub fn total_chars(&self) -> Result<(f64, f64), JsException> {
-        self.fates.iter().try_fold((0.0, 0.0), |(before, after), fate| {
+    pub fn total_chars(&self) -> Result<(Chars, Chars), JsException> {
+        self.fates.iter().try_fold((Chars::ZERO, Chars::ZERO), |(before, after), fate| {
             Ok((before + fate.before.value()?, after + fate.after.value()?))
         })
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::PolicySet;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
-use crate::units::{Millis, Tokens};
+use crate::units::{Chars, Millis, Tokens};
 
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
@@ -45,7 +45,7 @@ fn reused() -> Messages {
 }
 
 #[test]
-fn what_the_history_limit_leaves_is_paired_again() {
+fn the_history_limit_pairs_its_messages_again() {
     let plan = plan(&reused(), &settings(&[Policy::Repair, Policy::History]), true).expect("plans");
     let policies: Vec<(Policy, usize, usize)> = plan
         .effects
@@ -60,7 +60,7 @@ fn what_the_history_limit_leaves_is_paired_again() {
 }
 
 #[test]
-fn history_alone_pairs_nothing_and_repair_alone_pairs_once() {
+fn only_repair_pairs_results() {
     let history = plan(&reused(), &settings(&[Policy::History]), true).expect("plans");
     assert_eq!((history.effects.len(), history.messages.len()), (1, 3));
     let repair = plan(&reused(), &settings(&[Policy::Repair]), true).expect("plans");
@@ -68,7 +68,7 @@ fn history_alone_pairs_nothing_and_repair_alone_pairs_once() {
 }
 
 #[test]
-fn details_that_go_change_nothing_that_is_sent() {
+fn removed_details_do_not_change_the_sent_messages() {
     let messages = Messages::of(&[USER, &calls(&["c"]), &result("c", "a")]);
     let plan = plan(&messages, &settings(&[Policy::Repair]), true).expect("plans");
     assert!(plan.is_empty() && !plan.edits_at(2).is_empty());
@@ -85,7 +85,7 @@ fn content_policies_need_texts() {
 }
 
 #[test]
-fn pruning_goes_by_what_the_step_before_it_left() {
+fn pruning_measures_the_list_after_the_previous_policy() {
     let big = result("c", &"x".repeat(100_000));
     let call = calls(&["c"]);
     let messages = Messages::of(&[USER, &call, &big, &call, &call, &call]);
@@ -94,8 +94,8 @@ fn pruning_goes_by_what_the_step_before_it_left() {
     };
     let (_, left) = planned(&[Policy::Truncate]).total_chars().expect("measurable");
     let (written, _) = planned(&[Policy::Prune]).total_chars().expect("measurable");
-    assert!(left < written / 2.0, "it is truncated: {left}");
+    assert!(left < written / 2.0, "it is truncated: {left:?}");
     let ratio = |policies: &[Policy]| planned(policies).pruning.ratio_before;
-    assert_eq!(ratio(&[Policy::Prune]), written / 40_000.0);
-    assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / 40_000.0);
+    assert_eq!(ratio(&[Policy::Prune]), written / Chars(40_000.0));
+    assert_eq!(ratio(&[Policy::Truncate, Policy::Prune]), left / Chars(40_000.0));
 }

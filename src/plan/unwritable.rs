@@ -1,5 +1,5 @@
 //! Finds the parts of a plan that no transcript can hold: messages left out, moved or invented. The gateway repeats
-//! such changes in memory on every run and leaves the file alone; only new texts and a compaction are ever written.
+//! such changes in memory on every run and never writes them; only new texts and a compaction are ever written.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::gateway::pruning::SoftTrim;
-use crate::gateway::ruleset::{Aggregate, Ends, Notice, Truncation};
+use crate::gateway::ruleset::{Aggregate, HeadTailCut, Notice, Truncation};
 use crate::js::{JsString, Object, Value};
 use crate::policy::clear_tool_uses::{cleared_result, without_arguments};
 use crate::policy::guard::{compacted_message, cut_message, halved_message, trimmed_message};
@@ -16,6 +16,7 @@ use crate::policy::prune::{cleared_message, soft_trimmed_message};
 use crate::policy::repair::{rename_result, repaired_message};
 use crate::policy::truncate::{CutOptions, Reduction, truncated_message_by};
 use crate::store::entry::{CharCount, MessageSize, Role};
+use crate::units::Chars;
 
 /// Replaces an image that the model has seen (pruning 1.6).
 pub const IMAGE_REMOVED: &str = "[image data removed - already processed by model]";
@@ -33,40 +34,40 @@ pub enum Edit {
     /// Makes the text blocks of a tool result share a limit (pruning 6.6).
     Truncate {
         /// In chars.
-        max_chars: f64,
+        max_chars: Chars,
         /// Chars that every cut block keeps.
-        min_keep_chars: f64,
+        min_keep_chars: Chars,
         truncation: Truncation,
     },
     /// Shrinks a tool result because all of them share a budget (releases R35–R38).
     Reduce {
         reduction: Reduction,
-        ends: Ends,
+        ends: HeadTailCut,
         /// Order in which results shrink.
         aggregate: Aggregate,
     },
     /// Cuts a tool result to the guard's limit (pruning 6.33).
     GuardCut {
         /// In chars.
-        max_chars: f64,
+        max_chars: Chars,
     },
     /// Cuts a tool result to the limit of the guard since 2026.8.1 and keeps as many images as fit (pruning 8.7).
     GuardFit {
         /// In weighted chars.
-        max_chars: f64,
+        max_chars: Chars,
     },
     /// Cuts a tool result to half the guard's limit, in units (releases R42, R43).
     GuardHalve {
         /// In chars as the guard counts them.
-        max_chars: f64,
+        max_chars: Chars,
         /// Counts the missing chars, in versions that report them.
         notice: Option<Notice>,
     },
     /// Shortens a tool result to make room in the guard's budget (releases R42).
     GuardTrim {
-        ends: Ends,
+        ends: HeadTailCut,
         /// Chars that stay, as the guard counts them.
-        max_chars: f64,
+        max_chars: Chars,
     },
     /// Replaces images and media references with texts (pruning 8, row "Legacy images").
     RemoveMedia,
@@ -125,14 +126,14 @@ pub fn apply_all(edits: &[Edit], message: &Value) -> Value {
 }
 
 /// Returns the sizes of a tool result whose content is a single text block of `chars` chars.
-pub fn single_text_size(before: &MessageSize, chars: f64) -> MessageSize {
+pub fn single_text_size(before: &MessageSize, chars: Chars) -> MessageSize {
     MessageSize {
         pi_chars: CharCount::new(Ok(chars)),
         prune_chars: CharCount::new(Ok(chars)),
         joined_chars: chars,
         text_blocks: 1,
         images: 0,
-        text_chars: chars as u32,
+        text_chars: chars.into(),
         needs_body: false,
         ..*before
     }
@@ -141,8 +142,8 @@ pub fn single_text_size(before: &MessageSize, chars: f64) -> MessageSize {
 /// Returns the sizes of a message after [`Edit::RemoveImages`].
 pub fn size_without_images(before: &MessageSize) -> MessageSize {
     let images = before.images;
-    let text = IMAGE_REMOVED.len() as f64 * f64::from(images);
-    let grown = |size: CharCount, by: f64| CharCount::new(size.value().map(|chars| chars + by));
+    let text = Chars::from_len(IMAGE_REMOVED.len()) * f64::from(images);
+    let grown = |size: CharCount, by: Chars| CharCount::new(size.value().map(|chars| chars + by));
     MessageSize {
         pi_chars: grown(before.pi_chars, text),
         prune_chars: grown(
@@ -151,10 +152,10 @@ pub fn size_without_images(before: &MessageSize) -> MessageSize {
         ),
         joined_chars: before.joined_chars
             + text
-            + f64::from(if before.text_blocks == 0 { images.saturating_sub(1) } else { images }),
+            + Chars::from(if before.text_blocks == 0 { images.saturating_sub(1) } else { images }),
         text_blocks: before.text_blocks + images,
         images: 0,
-        text_chars: before.text_chars + (text as u32),
+        text_chars: before.text_chars + text.into(),
         ..*before
     }
 }

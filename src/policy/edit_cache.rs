@@ -59,6 +59,7 @@ impl EditCache {
 mod tests {
     use super::*;
     use crate::store::entry::MessageSize;
+    use crate::units::Chars;
 
     fn change(cache: &EditCache, at: usize, before: &[Edit], edit: &Edit) -> (Arc<FullChange>, bool) {
         let mut made = false;
@@ -71,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn the_same_edit_of_the_same_message_is_worked_out_once() {
+    fn the_same_edit_of_the_same_message_is_computed_once() {
         let cache = EditCache::default();
-        let cut = |max_chars: f64| Edit::GuardCut { max_chars };
+        let cut = |max_chars: f64| Edit::GuardCut { max_chars: Chars(max_chars) };
         assert!(change(&cache, 1, &[], &cut(10.0)).1);
         assert!(!change(&cache, 1, &[], &cut(10.0)).1);
         assert!(change(&cache, 2, &[], &cut(10.0)).1, "another message");
@@ -88,7 +89,7 @@ mod tests {
     fn limits_that_move_do_not_fill_memory() {
         let cache = EditCache::default();
         for limit in 0..100 {
-            change(&cache, 1, &[], &Edit::GuardCut { max_chars: f64::from(limit) });
+            change(&cache, 1, &[], &Edit::GuardCut { max_chars: Chars(f64::from(limit)) });
         }
         assert_eq!(cache.lock()[&1].len(), MAX_CHANGES);
     }

@@ -7,28 +7,29 @@ use crate::js::{self, JsString, Value};
 use crate::policy::truncate::MIN_KEEP_CHARS;
 use crate::policy::truncate::replaced_content::with_content;
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result, truncated_text};
+use crate::units::Chars;
 
 /// Weighted chars of an image.
-const IMAGE_CHARS: f64 = 16_000.0;
+const IMAGE_CHARS: Chars = Chars(16_000.0);
 
 /// Returns the weighted chars of a tool result; 0 for every other message.
-pub fn counted_chars(message: &Value) -> f64 {
+pub fn counted_chars(message: &Value) -> Chars {
     if !message.get("role").is_some_and(|role| role.str_is("toolResult")) {
-        return 0.0;
+        return Chars::ZERO;
     }
     match message.get("content") {
         Some(Value::String(text)) => weighted_length(text, GUARD_WEIGHT),
         Some(Value::Array(blocks)) => blocks_chars(blocks),
-        _ => 0.0,
+        _ => Chars::ZERO,
     }
 }
 
-fn blocks_chars<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> f64 {
+fn blocks_chars<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> Chars {
     let chars = |block: &Value| match (block_text(block), block) {
         (Some(text), _) => weighted_length(text, GUARD_WEIGHT),
         _ if is_image(block) => IMAGE_CHARS,
-        (None, Value::String(text)) => text.len() as f64 * 2.0,
-        _ => js::stringify_len(block) as f64 * 2.0,
+        (None, Value::String(text)) => Chars::from_len(text.len()) * 2.0,
+        _ => Chars::from_len(js::stringify_len(block)) * 2.0,
     };
     blocks.into_iter().map(chars).sum()
 }
@@ -44,11 +45,11 @@ fn is_image(block: &Value) -> bool {
 /// Returns the copy of a tool result that is over `limit`: the leading images that fit stay, the texts share the rest,
 /// the details are removed. If the blocks of other kinds leave the texts too little room, those blocks are replaced by
 /// a note. `None` for a message without content.
-pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
+pub fn fitted_result(message: &Value, limit: Chars) -> Option<Value> {
     let blocks = match message.get("content")? {
         Value::Array(blocks) => blocks,
         Value::String(text) => {
-            let text = truncated_text(text, limit, 0.0, WeightedCutOptions::GUARD)?;
+            let text = truncated_text(text, limit, Chars::ZERO, WeightedCutOptions::GUARD)?;
             let mut new = message.as_object()?.clone();
             new.set("content", Value::String(text));
             new.remove("details");
@@ -72,20 +73,20 @@ pub fn fitted_result(message: &Value, limit: f64) -> Option<Value> {
     let (texts, others): (Vec<&Value>, Vec<&Value>) =
         blocks.iter().partition(|block| block_text(block).is_some());
     let texts: Vec<Value> = texts.into_iter().cloned().collect();
-    let gone = (blocks_chars(others) / 2.0).floor().max(1.0);
+    let gone = (blocks_chars(others) / 2.0).floor().max(Chars(1.0));
     let note = if images > 0 { omitted_images_note(images, true) } else { Notice::CountAndAdvice.text(gone) };
     Some(with_limited_texts(message, &texts, Some(note), limit))
 }
 
 /// Returns a copy with `blocks` and then `note`; the texts share the limit that the other blocks leave.
-fn with_limited_texts(message: &Value, blocks: &[Value], note: Option<JsString>, limit: f64) -> Value {
+fn with_limited_texts(message: &Value, blocks: &[Value], note: Option<JsString>, limit: Chars) -> Value {
     let note = note.map(|note| {
         let members = [("type", Value::from("text")), ("text", Value::String(note))];
         Value::Object(members.into_iter().collect())
     });
     let taken = blocks_chars(blocks.iter().filter(|block| block_text(block).is_none()).chain(&note));
     let kept = with_content(message, blocks.to_vec());
-    let room = (limit - taken).max(0.0);
+    let room = (limit - taken).max(Chars::ZERO);
     let mut new = truncated_result(&kept, room, MIN_KEEP_CHARS, WeightedCutOptions::GUARD).unwrap_or(kept);
     let mut content = new.get("content").and_then(Value::as_array).unwrap_or_default().to_vec();
     content.extend(note);
@@ -132,7 +133,7 @@ mod tests {
 
     /// Returns the copy of a message that is over a limit, as the guard of a list makes it.
     fn guarded_result(message: &Value, limit: f64) -> Option<Value> {
-        if counted_chars(message) > limit { fitted_result(message, limit) } else { None }
+        if counted_chars(message) > Chars(limit) { fitted_result(message, Chars(limit)) } else { None }
     }
 
     fn content(message: &Value) -> (usize, Vec<String>) {
@@ -142,18 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn what_has_room_stays_details_and_all() {
+    fn a_result_within_the_limit_keeps_its_details() {
         assert_eq!(guarded_result(&result(1000, 0), 2000.0), None);
         assert_eq!(guarded_result(&result(0, 1), 16_000.0), None);
         assert_eq!(guarded_result(&js::parse(r#"{"role":"user","content":[]}"#).unwrap(), 1.0), None);
     }
 
     #[test]
-    fn a_text_over_the_limit_is_cut_and_details_go() {
+    fn a_text_over_the_limit_is_cut_and_its_details_are_removed() {
         let new = guarded_result(&result(1001, 0), 2000.0).unwrap();
         let (_, texts) = content(&new);
         assert!(texts[0].ends_with("rerun with narrower args if needed]"));
-        assert!(weighted_length(&texts[0].as_str().into(), GUARD_WEIGHT) <= 2000.0);
+        assert!(weighted_length(&texts[0].as_str().into(), GUARD_WEIGHT) <= Chars(2000.0));
         assert!(new.get("details").is_none() && new.get("toolName").is_some());
     }
 
@@ -163,11 +164,11 @@ mod tests {
         let new = guarded_result(&js::parse(&text).unwrap(), 2000.0).unwrap();
         let text = new.get("content").and_then(Value::as_str).unwrap();
         assert!(text.to_string_lossy().ends_with("rerun with narrower args if needed]"));
-        assert!(weighted_length(text, GUARD_WEIGHT) <= 2000.0 && new.get("details").is_none());
+        assert!(weighted_length(text, GUARD_WEIGHT) <= Chars(2000.0) && new.get("details").is_none());
     }
 
     #[test]
-    fn blocks_of_other_kinds_that_leave_texts_no_room_go() {
+    fn other_blocks_that_leave_no_room_for_text_are_removed() {
         let text = format!(
             r#"{{"role":"toolResult","content":[{{"type":"text","text":"abc"}},{{"type":"resource","data":"{}"}}]}}"#,
             "x".repeat(2000)
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_images_stay_as_fit_and_the_others_are_counted() {
+    fn images_that_fit_are_kept_and_the_rest_is_counted() {
         let (images, texts) = content(&guarded_result(&result(10, 5), 40_000.0).unwrap());
         assert_eq!((images, texts.len()), (2, 2));
         assert_eq!(texts[1], "[3 images omitted from context; rerun with fewer images]");

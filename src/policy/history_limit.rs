@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_turns_stay_with_what_follows_them() {
+    fn the_last_turns_are_kept_with_everything_after_them() {
         check("buarauaura", 2.0, "uaura");
         check("buarauaura", 1.0, "ura");
         check("uuu", 2.0, "uu");
     }
 
     #[test]
-    fn as_many_turns_as_the_limit_keep_what_precedes_them() {
+    fn a_session_within_the_limit_keeps_the_messages_before_its_first_turn() {
         check("bauaua", 2.0, "bauaua");
         check("bauaua", 3.0, "bauaua");
     }

@@ -17,9 +17,9 @@ use crate::store::entry::{MessageSize, Role};
 
 /// Keeps only the last user turns (pruning 2).
 #[derive(Debug)]
-pub struct LimitHistory;
+pub struct HistoryPolicy;
 
-impl TrimmingPolicy for LimitHistory {
+impl TrimmingPolicy for HistoryPolicy {
     fn word(&self) -> &'static str {
         "history"
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_before_the_conversation_stays() {
+    fn a_summary_before_the_conversation_is_kept() {
         let roles = roles("suauauau");
         let kept = retained_in_batches(&roles, 1.0);
         assert_eq!(kept, RetainedRange { prelude: 1, from: 5 });
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_cuts_nothing() {
+    fn without_a_limit_every_turn_is_kept() {
         for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(retained_in_batches(&roles("uuuu"), limit), RetainedRange::ALL);
         }
     }
 
     #[test]
-    fn a_limit_below_one_leaves_only_what_precedes_the_conversation() {
+    fn a_limit_below_one_keeps_only_the_messages_before_the_conversation() {
         assert_eq!(retained_in_batches(&roles("sua"), 0.5), RetainedRange { prelude: 1, from: 3 });
     }
 }

@@ -15,9 +15,9 @@ use crate::store::entry::Role;
 
 /// The policy of images that the model has seen (pruning 1.6).
 #[derive(Debug)]
-pub struct RemoveSeenImages;
+pub struct ImagesPolicy;
 
-impl TrimmingPolicy for RemoveSeenImages {
+impl TrimmingPolicy for ImagesPolicy {
     fn word(&self) -> &'static str {
         "images"
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pictures_before_the_last_answer_go() {
+    fn only_pictures_before_the_last_answer_are_cleared() {
         assert_eq!(fates(&[PICTURE, ANSWER, PICTURE]), [Fate::Cleared, Fate::Kept, Fate::Kept]);
         assert_eq!(fates(&[PICTURE]), [Fate::Kept]);
     }

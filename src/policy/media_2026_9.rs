@@ -101,7 +101,7 @@ const COLON: u16 = b':' as u16;
 /// Units that are searched together; enough to use the processor's wide registers.
 const CHUNK: usize = 64;
 
-/// Returns the next sign that every reference has: the bracket that begins it, or the colon behind its scheme. Both are
+/// Returns the next sign that every reference has: the bracket that begins it, or the colon after its scheme. Both are
 /// rare, and long texts are searched often.
 fn next_sign(units: &[u16], from: usize) -> Option<usize> {
     let is_sign = |unit: &u16| *unit == BRACKET || *unit == COLON;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_three_answered_turns_stay_and_answers_always_do() {
+    fn the_last_three_answered_turns_and_all_answers_are_kept() {
         assert_eq!(changed("uauaua"), [0_usize; 0]);
         assert_eq!(changed("uarauauaua"), [0, 2]);
         assert_eq!(changed("uauauauauu"), [0]);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn from_9_3_on_the_present_turn_is_none_of_them() {
+    fn from_9_3_on_the_current_turn_does_not_count() {
         let changed = |text_features: &str| {
             without_seen_media(&list(text_features), KeptTurns { open: false, ..TURNS }).len()
         };
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn a_user_turn_without_an_answer_is_none() {
+    fn a_user_turn_without_an_answer_does_not_count() {
         assert_eq!(changed("uuauaua"), [0_usize; 0]);
         assert_eq!(changed("uauuauaua"), [0, 2]);
     }
 
     #[test]
-    fn an_image_becomes_a_text_and_other_blocks_stay() {
+    fn an_image_becomes_a_text_and_other_blocks_are_kept() {
         let (_, new) = &without_seen_media(&list("uauauaua"), TURNS)[0];
         let text = js::stringify(new);
         let image = r#"{"type":"text","text":"[image data removed - already processed by model]"}"#;

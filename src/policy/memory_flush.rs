@@ -4,7 +4,7 @@
 //! For a window of 200,000 and the default settings, the flush is due from 176,000 tokens on.
 
 use crate::gateway::memory_flush::FlushSettings;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 /// The gateway reads the transcript if the stored total is within this many tokens of the threshold (compaction 9.5).
 const READ_MARGIN: f64 = 8_192.0;
@@ -25,14 +25,14 @@ pub struct FlushInput {
     pub reserve_tokens: Tokens,
     /// `totalTokens` of the row.
     pub stored_tokens: Option<Tokens>,
-    /// `totalTokensFresh` of the row; absent counts as fresh if the stored total is used alone.
+    /// `totalTokensFresh` of the row; absent counts as fresh if only the stored total is used.
     pub fresh: Option<bool>,
     /// Last call of the transcript with a usage.
     pub last_call: Option<LastCall>,
     /// Tokens of the next message; 0 while unknown.
     pub message_tokens: Tokens,
     /// Size of the transcript, in bytes.
-    pub bytes: f64,
+    pub bytes: Bytes,
     /// `compactionCount` of the row; 0 without a row.
     pub compactions: f64,
     /// `memoryFlushCompactionCount` of the row: the compaction count at the last flush.
@@ -85,7 +85,7 @@ pub enum FlushState {
     /// The flush runs before the next message.
     Due(FlushTrigger),
     Waiting {
-        /// Tokens to go, more than 0.
+        /// Tokens until it is due, more than 0.
         tokens: Tokens,
     },
     /// No total is known, so the tokens decide nothing (compaction 9.4).
@@ -160,7 +160,7 @@ pub fn flush_status(settings: &FlushSettings, facts: &FlushInput) -> Flush {
         FlushState::Flushed { at }
     } else if threshold > Tokens::ZERO && total.is_some_and(|total| total.tokens >= threshold) {
         FlushState::Due(FlushTrigger::Tokens)
-    } else if bytes > 0.0 && facts.bytes >= bytes {
+    } else if bytes > Bytes::ZERO && facts.bytes >= bytes {
         FlushState::Due(FlushTrigger::Bytes)
     } else if threshold <= Tokens::ZERO {
         FlushState::Never
@@ -213,7 +213,7 @@ mod tests {
             fresh: Some(true),
             last_call: None,
             message_tokens: Tokens::ZERO,
-            bytes: 1_000.0,
+            bytes: Bytes(1_000),
             compactions: 0.0,
             flushed_at: None,
             skipped: None,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_total_says_nothing_and_the_transcript_is_read_instead() {
+    fn a_stale_total_is_replaced_by_the_last_call_of_the_transcript() {
         let stale = FlushInput { fresh: Some(false), ..facts() };
         assert_eq!(state(&stale), FlushState::NoTotal);
         let last_call = Some(LastCall { prompt_tokens: Tokens(150_000.0), output_tokens: Tokens(500.0) });
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_flush_a_cycle_and_a_count_of_nothing_is_zero() {
+    fn a_flush_happens_once_per_compaction_cycle() {
         let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..due }), FlushState::Flushed { at: 0.0 });
         let next = FlushInput { flushed_at: Some(0.0), compactions: 1.0, ..due };
@@ -269,18 +269,18 @@ mod tests {
     }
 
     #[test]
-    fn a_large_transcript_is_flushed_whatever_the_tokens_but_once_a_cycle_too() {
-        let large = FlushInput { bytes: 2_097_152.0, ..facts() };
+    fn a_large_transcript_is_flushed_once_per_cycle_at_any_token_count() {
+        let large = FlushInput { bytes: Bytes(2_097_152), ..facts() };
         assert_eq!(state(&large), FlushState::Due(FlushTrigger::Bytes));
-        assert_eq!(state(&FlushInput { bytes: 2_097_151.0, ..large }), state(&facts()));
+        assert_eq!(state(&FlushInput { bytes: Bytes(2_097_151), ..large }), state(&facts()));
         assert_eq!(state(&FlushInput { flushed_at: Some(0.0), ..large }), FlushState::Flushed { at: 0.0 });
         let mut unlimited = settings();
-        unlimited.force_bytes.value = 0.0;
+        unlimited.force_bytes.value = Bytes::ZERO;
         assert_eq!(flush_status(&unlimited, &large).state, FlushState::Waiting { tokens: Tokens(76_000.0) });
     }
 
     #[test]
-    fn what_is_off_or_left_out_is_never_due() {
+    fn a_disabled_or_skipped_flush_is_never_due() {
         let due = FlushInput { stored_tokens: Some(Tokens(190_000.0)), ..facts() };
         let mut off = settings();
         off.enabled.value = false;

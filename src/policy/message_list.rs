@@ -15,6 +15,7 @@ pub use crate::policy::planned_message::{
 };
 use crate::store::entry::MessageSize;
 use crate::store::intern::ValueTable;
+use crate::units::Chars;
 
 /// Features of the messages of a context.
 #[derive(Debug, Clone, Copy)]
@@ -176,7 +177,7 @@ impl<'a> MessageList<'a> {
 
     /// Replaces a tool result with a single text of `chars` chars. If the list has features or the message is changed
     /// already, the change is stored in full.
-    pub fn replace_with_text(&mut self, at: usize, chars: f64, edit: SharedEditIx) {
+    pub fn replace_with_text(&mut self, at: usize, chars: Chars, edit: SharedEditIx) {
         if self.features.is_none() && self.messages[at].change.is_none() {
             self.is_edited = true;
             self.messages[at].change = Some(MessageChange::SingleText { chars, edit });

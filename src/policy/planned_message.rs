@@ -8,7 +8,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::repair::MissingResult;
 use crate::store::entry::MessageSize;
 use crate::store::scan::measure_message;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageOrigin {
@@ -27,13 +27,13 @@ pub enum MessageChange {
     /// The tool result became a single text. Its sizes follow from `chars`, so nothing is allocated: a preview makes
     /// hundreds of these.
     SingleText {
-        chars: f64,
+        chars: Chars,
         edit: SharedEditIx,
     },
     Full(Arc<FullChange>),
 }
 
-/// Lists share most changes, so that the pointers usually tell, without a comparison of all features.
+/// Lists share most changes, so that the pointers usually decide, without a comparison of all features.
 impl PartialEq for MessageChange {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

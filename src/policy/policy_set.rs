@@ -25,7 +25,7 @@ pub enum Policy {
     Clear,
 }
 
-/// When a policy runs.
+/// The phase in which a policy runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Rewrites the transcript.
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_keeps_the_order_of_a_run_whatever_it_was_made_from() {
+    fn a_policy_set_always_has_the_order_of_a_run() {
         let set = PolicySet::of(&[Policy::Prune, Policy::History]);
         assert_eq!(set.iter().collect::<Vec<_>>(), [Policy::History, Policy::Prune]);
         assert_eq!(set.with(Policy::History, false), PolicySet::of(&[Policy::Prune]));

@@ -10,6 +10,7 @@ use crate::policy::prune::{joined_metrics, trimmed_metrics};
 use crate::policy::repair::PairingShape;
 use crate::policy::truncate::{CutOptions, truncated_content};
 use crate::store::entry::{CharCount, MessageSize, Role};
+use crate::units::Chars;
 
 impl Edit {
     /// Returns the sizes and the features of a message after this edit.
@@ -86,8 +87,10 @@ fn content_like(content: &ResultContent, text: TextMetrics) -> ResultContent {
 fn without_images(size: &MessageSize, features: &ContentFeatures) -> ContentFeatures {
     let images = size.images as usize;
     let mut features = features.clone();
-    features.guard.chars =
-        reduced_size(features.guard.chars, (IMAGE_CHARS - IMAGE_REMOVED.len() as f64) * images as f64);
+    features.guard.chars = reduced_size(
+        features.guard.chars,
+        (IMAGE_CHARS - Chars::from_len(IMAGE_REMOVED.len())) * images as f64,
+    );
     if let Ok(Some(MessageDigest::Human { content })) = &mut features.digest {
         content.code_points += IMAGE_REMOVED.len() * images;
         content.images -= images;
@@ -113,19 +116,19 @@ fn without_arguments(
 ) -> (MessageSize, ContentFeatures) {
     let mut features = features.clone();
     let gone = match &mut features.digest {
-        Ok(Some(digest)) => ids.iter().map(|id| digest.clear_arguments(id)).sum::<i64>(),
-        _ => 0,
+        Ok(Some(digest)) => ids.iter().map(|id| digest.clear_arguments(id)).sum(),
+        _ => Chars::ZERO,
     };
-    features.guard.chars = reduced_size(features.guard.chars, gone as f64);
+    features.guard.chars = reduced_size(features.guard.chars, gone);
     let size = MessageSize {
-        pi_chars: reduced_size(size.pi_chars, gone as f64),
-        prune_chars: reduced_size(size.prune_chars, gone as f64),
-        tool_call_chars: (i64::from(size.tool_call_chars) - gone) as u32,
+        pi_chars: reduced_size(size.pi_chars, gone),
+        prune_chars: reduced_size(size.prune_chars, gone),
+        tool_call_chars: (size.tool_call_chars.get() - gone).into(),
         ..*size
     };
     (size, features)
 }
 
-fn reduced_size(size: CharCount, chars: f64) -> CharCount {
+fn reduced_size(size: CharCount, chars: Chars) -> CharCount {
     CharCount::new(size.value().map(|size| size - chars))
 }

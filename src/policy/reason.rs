@@ -65,7 +65,7 @@ pub enum Reason {
     SummarisedTurn,
     /// The previous summary, which the new one includes (compaction 3.12).
     PreviousSummary,
-    /// A system message: its content goes into the prompt and tools that the compaction carries (store-pi-1.5 I4).
+    /// A system message: its content becomes part of the prompt and tools that the compaction carries (store-pi-1.5 I4).
     Replayed,
     /// Kept by the previous compaction and lost with this one (compaction 3.3).
     LostTail,

@@ -4,12 +4,12 @@ use crate::gateway::ruleset::Rules;
 use crate::js::Object;
 use crate::policy::clear_tool_uses::Clear;
 use crate::policy::compact::Compact;
-use crate::policy::guard::HoldResults;
-use crate::policy::history_range::LimitHistory;
-use crate::policy::images::RemoveSeenImages;
+use crate::policy::guard::GuardPolicy;
+use crate::policy::history_range::HistoryPolicy;
+use crate::policy::images::ImagesPolicy;
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::{Phase, Policy, PolicySet};
-use crate::policy::preflight::CheckPrompt;
+use crate::policy::preflight::CheckPolicy;
 use crate::policy::prune::Prune;
 use crate::policy::repair::Repair;
 use crate::policy::settings::PolicySettings;
@@ -22,12 +22,12 @@ impl Policy {
             Self::Compact => &Compact,
             Self::Truncate => &Truncate,
             Self::Repair => &Repair,
-            Self::History => &LimitHistory,
-            Self::Images => &RemoveSeenImages,
+            Self::History => &HistoryPolicy,
+            Self::Images => &ImagesPolicy,
             Self::Reduce => &Reduce,
-            Self::Check => &CheckPrompt,
+            Self::Check => &CheckPolicy,
             Self::Prune => &Prune,
-            Self::Guard => &HoldResults,
+            Self::Guard => &GuardPolicy,
             Self::Clear => &Clear,
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
 
     #[test]
-    fn steps_go_from_the_transcript_to_the_call() {
+    fn policies_are_ordered_from_the_transcript_to_the_call() {
         let moments: Vec<Phase> = Policy::ALL.into_iter().map(Policy::phase).collect();
         assert!(moments.is_sorted());
         assert!(Policy::ALL.into_iter().all(|policy| Policy::from_word(policy.word()) == Some(policy)));

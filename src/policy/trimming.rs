@@ -57,7 +57,7 @@ pub struct Windows {
     pub model: f64,
 }
 
-/// The input of a policy beside the message list.
+/// The input of a policy besides the message list.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyInput<'a> {
     pub settings: &'a PolicySettings,

@@ -1,5 +1,5 @@
 //! Remembers texts without secrets by their digests. The keys of the digests are random for each document, so that
-//! nobody can craft a text with the digest of a clean one.
+//! no one can craft a text with the digest of a clean one.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};

@@ -9,7 +9,7 @@ macro_rules! argument {
     };
 }
 
-/// Builds the rule of a command: the letters that it needs, and what is before the password.
+/// Builds the rule of a command: the letters that it needs, and the part before the password.
 macro_rules! command {
     ($letters:expr, $before:literal) => {
         rule("value", Proof::Named, &$letters, concat!($before, argument!()))

@@ -1,4 +1,4 @@
-//! Finds what the rules match: one search for the letters that rules need finds all that may match. A token is matched only
+//! Finds the matches of the rules: one search for the letters that rules need finds all candidates. A token is matched only
 //! where its letters are.
 
 use std::sync::{LazyLock, OnceLock};
@@ -157,7 +157,7 @@ impl CompiledRule {
     }
 }
 
-/// Leaves punctuation behind a value to the text, unless the value has its other half.
+/// Excludes punctuation after a value, unless the value has its other half.
 fn trimmed(text: &str, from: usize, to: usize) -> (usize, usize) {
     let mut end = to;
     while let Some(last) = text[from..end].chars().next_back() {
@@ -239,7 +239,7 @@ fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
 
 #[cfg(test)]
 impl CompiledRules {
-    /// The patterns of the rules that are no tokens and find nothing in any of the texts.
+    /// The patterns of the rules that are not tokens and find nothing in any of the texts.
     pub(super) fn rules_without_hit(&self, texts: &[String]) -> Vec<&str> {
         let rules = self.rules.iter().filter(|rule| !rule.is_anchored);
         let idle = rules.filter(|rule| texts.iter().all(|text| rule.hits(text).next().is_none()));
@@ -269,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn what_replaces_a_secret_is_none_whatever_follows_it() {
+    fn a_placeholder_is_never_taken_for_a_secret() {
         for text in ["[redacted:authorization:1]%27%20x", "[redacted:cookie:2]a=b; c=defghijkl"] {
             assert_eq!(COMPILED.find_hits(text, false), [], "{text}");
         }
     }
 
     #[test]
-    fn a_text_that_only_begins_like_a_placeholder_hides_nothing() {
+    fn a_text_that_only_begins_like_a_placeholder_hides_no_secret() {
         let key = format!("AIza{}", "39kNwkjzBTOB23FJK9mryivFmyVPv6RID7u");
         for text in [
             format!("fn mai[redacted:\nI use {key} for it"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_code_and_numbers_about_tokens_are_no_secrets() {
+    fn prose_code_and_token_counts_are_not_secrets() {
         for text in [
             "The token: see the documentation for what it means.",
             "password: string;",

@@ -125,7 +125,7 @@ fn every_rule_has_a_text_in_which_it_finds_a_secret() {
 }
 
 #[test]
-fn what_only_a_place_reveals_is_found_there() {
+fn secrets_are_found_by_their_context() {
     for place in MORE_PLACES
         .iter()
         .filter(|place| place.matches('@').count() == 1 && !place.contains("://") && !place.contains("B@h"))

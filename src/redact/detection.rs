@@ -59,7 +59,7 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     reported
 }
 
-/// Detects secrets in neighbouring texts of which one goes on in the next. Returns for each text the ranges of its
+/// Detects secrets in neighbouring texts of which one continues in the next. Returns for each text the ranges of its
 /// pieces with the kind and the whole secret.
 pub(super) fn detect_across(texts: &[String]) -> Vec<Vec<(usize, usize, &'static str, String)>> {
     let mut pieces = vec![Vec::new(); texts.len()];
@@ -98,7 +98,7 @@ fn for_encoded(text: &str, views: &[View], mut visit: impl FnMut(&str, Vec<(usiz
         for (from, to, inner) in encoded_texts(&view.text) {
             let spans_seam = !view.is_joined || view.seams().any(|seam| from < seam && seam < to);
             if spans_seam {
-                // A word before or behind the lines sticks to them.
+                // A word before or after the lines belongs to them.
                 let ranges = original_ranges(views, at, from, to);
                 let is_part = |range: &(usize, usize)| !view.is_joined || is_random(&text[range.0..range.1]);
                 visit(&inner, ranges.into_iter().filter(is_part).collect());
@@ -136,7 +136,7 @@ fn add_merged(reported: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
     reported.push(new);
 }
 
-/// Adds what no other secret covers.
+/// Adds ranges that no other secret covers.
 fn add_uncovered(reported: &mut Vec<DetectedSecret>, new: &DetectedSecret) {
     let mut covered: Vec<(usize, usize)> = reported
         .iter()

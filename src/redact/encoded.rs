@@ -13,7 +13,7 @@ const SNIFF_CHARS: usize = 32;
 #[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
 static ENCODED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
 
-/// Finds what encodes text: first byte, end byte, and the decoded text.
+/// Finds encoded texts: first byte, end byte, and the decoded text.
 pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
     let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode(found.as_str())?));
     ENCODED.find_iter(text).filter_map(of).collect()
@@ -39,7 +39,7 @@ fn decode_base64(text: &str) -> Option<String> {
         .with_decode_allow_trailing_bits(true);
     let alphabet = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
     let engine = GeneralPurpose::new(alphabet, config);
-    // The head alone excludes most long words and every picture.
+    // The head is enough to exclude most long words and every picture.
     let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
     as_text(&head)?;
     let whole = if text.len() % 4 == 1 { &text[..text.len() - 1] } else { text };
@@ -50,7 +50,7 @@ fn decode_base64(text: &str) -> Option<String> {
 /// Reads bytes as UTF-8 or UTF-16, unless they hold control characters. A word that sticks to the end decodes to noise,
 /// so only the start must be text.
 fn as_text(bytes: &[u8]) -> Option<String> {
-    // Text in two bytes a character: most of every second byte is 0, whatever script a few letters have.
+    // Text in two bytes a character: most of every second byte is 0, even if a few letters are of another script.
     let head = &bytes[..bytes.len().min(64)];
     let zeros = |first: usize| head.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
     let is_most = |count: usize| head.len() >= 8 && count * 3 > head.len();

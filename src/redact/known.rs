@@ -136,7 +136,7 @@ fn is_whole_word(text: &str, start: usize, end: usize, secret: &str) -> bool {
         || !letter(text[..start].chars().next_back()) && !letter(text[end..].chars().next())
 }
 
-/// Each line identifies a secret of several lines, however the lines are joined.
+/// Each line identifies a secret of several lines, for any way to join the lines.
 fn parts(secret: &str) -> Vec<&str> {
     let lines = secret.split(['\n', '\r']).flat_map(|line| line.split("\\n"));
     let lines: Vec<&str> =
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_whole_and_as_what_a_cut_left_of_it() {
+    fn a_secret_is_found_whole_and_as_a_cut_part() {
         assert_eq!(found(KEY, &format!("a{KEY}b {KEY}")), [KEY, KEY]);
         assert_eq!(found(KEY, &format!("head {}\n...\n", &KEY[..20])), [&KEY[..20]]);
         assert_eq!(found(KEY, &format!("\n...\n{} tail", &KEY[16..])), [&KEY[16..]]);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_secret_is_a_whole_word_and_not_a_plain_one() {
+    fn a_short_secret_matches_only_whole_words_and_is_not_a_plain_word() {
         assert_eq!(found("hunter2!", "(hunter2!) xhunter2!"), ["hunter2!"]);
         assert_eq!(found("gOnJihEz3CMPB0", "xgOnJihEz3CMPB0U"), ["gOnJihEz3CMPB0"]);
         assert_eq!(found("EtaNMbCfngNeSEIQbs", "9EtaNMbCfngNeSEIQbsVVw"), ["EtaNMbCfngNeSEIQbs"]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_key_are_known_one_by_one() {
+    fn each_line_of_a_key_is_recognised() {
         let secret = format!("-----BEGIN X PRIVATE KEY-----\n{KEY}\n-----END X PRIVATE KEY-----");
         assert_eq!(found(&secret, &format!("  1  {KEY}")), [KEY]);
     }

@@ -5,7 +5,7 @@
 //! by the name before it, or by its key. The second replaces every occurrence, even where nothing around it reveals a
 //! secret, or where a cut left only its head or tail. The same secret has the same placeholder throughout a document,
 //! so a reader still sees which two are equal: `git push https://[redacted:github-token:1]@github.com`. A short text
-//! is masked alone under the same rules. Its placeholders have no numbers, because the same number in two rows would
+//! is masked separately under the same rules. Its placeholders have no numbers, because the same number in two rows would
 //! mean nothing.
 
 mod clean_texts;
@@ -72,7 +72,7 @@ impl Redactor {
         Self { masks_personal, ..self }
     }
 
-    /// Detects what is masked in a text.
+    /// Detects the secrets to mask in a text.
     fn detect(&self, text: &str, views: &[View]) -> Vec<DetectedSecret> {
         let mut found = detect(text, views);
         if self.masks_personal {
@@ -234,12 +234,12 @@ impl Redactor {
         places
     }
 
-    /// As [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
+    /// Like [`Self::redact_text`], for JavaScript strings; keeps lone surrogates.
     pub fn redact_js(&mut self, text: &JsString) -> JsString {
         self.redact_pieces(text, &[])
     }
 
-    /// Replaces the secrets in a text, and the pieces of secrets that go on in a neighbouring text.
+    /// Replaces the secrets in a text, and the pieces of secrets that continue in a neighbouring text.
     fn redact_pieces(
         &mut self,
         text: &JsString,

@@ -1,4 +1,4 @@
-//! The keys of configurations, requests and arguments whose values are secrets, whatever the values look like.
+//! The keys of configurations, requests and arguments whose values are always secrets.
 
 use crate::js::{JsString, Object};
 
@@ -52,7 +52,7 @@ const SECRET_SUFFIXES: [&str; 43] = [
     "identitytoken",
 ];
 
-/// Words that are secrets only as a whole name, or behind a separator.
+/// Words that are secrets only as a whole name, or after a separator.
 const SECRET_WORDS: [&str; 8] = ["pass", "pw", "pin", "salt", "_auth", "cred", "creds", "otp"];
 
 /// Names of the member with the name, and of the member with the value, of a pair.
@@ -61,7 +61,7 @@ const PAIR_NAMES: [&str; 9] =
 const PAIR_VALUES: [&str; 8] =
     ["value", "val", "default", "defaultValue", "content", "plaintext", "text", "data"];
 
-/// Whether a member of an object is a secret because of its own name or because of a name beside it.
+/// Whether a member of an object is a secret because of its own name or because of a name next to it.
 pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
     let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value)) || ends_in(key, &["value"]);
     let is_pair_name = |name: &JsString| {
@@ -85,7 +85,7 @@ pub(super) fn is_value_name(key: &JsString) -> bool {
     PAIR_VALUES.iter().any(|value| key.eq_str(value)) || is_secret_name(key)
 }
 
-/// Names with such a suffix that are no secrets: positions in a list, switches.
+/// Names with such a suffix that are not secrets: positions in a list, switches.
 const HARMLESS_NAMES: [&str; 8] = [
     "pagetoken",
     "nextpagetoken",

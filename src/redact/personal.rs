@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_times_and_counts_are_no_personal_data() {
+    fn ids_times_and_counts_are_not_personal_data() {
         for text in [
             "git@github.com:a/b.git",
             "203,412 of 200,000 tokens at 2026-03-05T14:02:12Z",

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that stand for a value.
+/// Words that are placeholders for a value.
 const WORDS: [&str; 62] = [
     "string",
     "number",
@@ -97,7 +97,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
 }
 
 /// Returns the length of the placeholder at the start of a text, `[redacted:kind]` or `[redacted:kind:7]`. Only a whole
-/// one counts: a text that anyone may write must not hide what follows its first letters.
+/// one counts: a text that anyone may write must not hide the text after its first letters.
 pub(super) fn placeholder_len(text: &str) -> Option<usize> {
     let rest = text.strip_prefix(PLACEHOLDER_START)?;
     let end = rest.find(']')?;
@@ -116,12 +116,12 @@ fn is_secret_identifier(text: &str) -> bool {
     is_identifier(text) && ["token", "secret", "passw", "key"].iter().any(|name| lower.contains(name))
 }
 
-/// Whether a text is an expression or a name of code, as behind `:` in a struct or a call.
+/// Whether a text is an expression or a name of code, as after `:` in a struct or a call.
 pub(super) fn is_expression(text: &str) -> bool {
     is_code(text) || is_identifier(text) || text.starts_with(['&', ':', '*'])
 }
 
-/// Whether a text is a word or a path of words: small letters behind the first, or capitals only.
+/// Whether a text is a word or a path of words: small letters after the first, or capitals only.
 pub(super) fn is_word(text: &str) -> bool {
     let word = text.trim_end_matches(['.', ':', '!', '?', ',', ';', ')', '}', ']', '*', '`']);
     let is_small = |char: char| char.is_lowercase() || "-_/.".contains(char);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_one_as_a_whole() {
+    fn only_a_complete_reference_is_a_placeholder() {
         for text in [
             "$TOKEN",
             "${DB_PASSWORD}",

@@ -40,7 +40,7 @@ pub(super) const fn rule(
     Rule { kind, pattern, proof, letters }
 }
 
-/// The end of a name whose value is a secret, and what may follow it in the name.
+/// The end of a name whose value is a secret, and the characters that may follow it in the name.
 macro_rules! secret_name {
     () => {
         r"(?:token|secret|passw(?:or)?d|passwd|pwd|passwort|contraseña|mot[_ ]de[_ ]passe|passphrase|passcode|[_.-](?:pass|pw|psk|pin|salt|cred)|(?-i:[a-z0-9](?:Pass|Pw|Psk))|(?:subscription|activation|product|pairing|unlock)[_ -]?key|db_?pass|psk|preshared_?key|pre[_-]shared[_-]key|api[_ -]?key|apikey|app[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|service[_-]?key|master[_-]?key|bot[_-]?key|license[_-]?key|webhook[_-]?key|hmac[_-]?key|credentials?|connection[_-]?string|[_.-]auth|otp|mnemonic|seed[_ -]?phrase|recovery[_ -]?(?:phrase|codes?))(?:[_-]?(?:base|value|val|raw|(?:file[_-]?)?contents?|plain|text|b64|base64|string|prod|dev|test|staging|old|new|live|current|hash|[0-9]{1,3}))?"
@@ -48,7 +48,7 @@ macro_rules! secret_name {
 }
 pub(super) use secret_name;
 
-/// What may be between a name and its value.
+/// The separators allowed between a name and its value.
 macro_rules! separator {
     () => {
         r#"[\\"'`*\])]{0,4}[ \t]*(?::=|=>|->|→|==?|:)[*]{0,2}\s*"#
@@ -235,7 +235,7 @@ pub(super) const RULES: &[Rule] = &[
             r"(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^<>\]]{3,}?)\s*(?:\]\]>)?</"
         ),
     ),
-    // A name as a value, and the value beside it.
+    // A name as a value, and the value next to it.
     rule(
         "value",
         Proof::Unquoted,
@@ -347,7 +347,7 @@ pub(super) const RULES: &[Rule] = &[
         &["phrase", "mnemonic", "words"],
         r#"(?i)(?:seed|recovery|mnemonic|secret|backup)[ _-]?(?:phrase|words)?["'*`\s]*(?:is|:|=|are)+\s*["'`*]*((?:[a-z]{3,8}[ ,\n]+){11,23}[a-z]{3,8})"#,
     ),
-    // `pass` alone, which prose and test reports contain too.
+    // A bare `pass`, which prose and test reports contain too.
     rule(
         "value",
         Proof::Named,
@@ -424,7 +424,7 @@ pub(super) const RULES: &[Rule] = &[
         NAMES,
         concat!(r"(?i)", secret_name!(), separator!(), r#"\{\{[^}\n]*\}\}([^\s"'`]{6,})"#),
     ),
-    // The login of mail and file servers; a test report has the name of a file behind the word.
+    // The login of mail and file servers; a test report has the name of a file after the word.
     rule(
         "value",
         Proof::Random,

@@ -121,7 +121,7 @@ fn mark_wrapped(rows: &[ScreenRow], marked: &mut [Vec<bool>], redactor: &Redacto
     }
 }
 
-/// Marks `rest` wherever a line of a pane begins with it.
+/// Marks every `rest` at the start of a pane's line.
 fn mark_start(row: &ScreenRow, marked: &mut [bool], rest: &[char]) {
     if rest.is_empty() {
         return;
@@ -147,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_shows_its_shape_is_masked_without_being_known() {
+    fn a_secret_is_masked_by_its_shape_without_being_known() {
         let text = drawn(&[format!("│ key {KEY} │")], &Redactor::default());
         assert!(text.starts_with("│ key ███") && text.ends_with("█ │"), "{text}");
     }
 
     #[test]
-    fn a_known_secret_is_masked_where_a_line_breaks_it() {
+    fn a_known_secret_broken_over_lines_is_masked() {
         let mut redactor = Redactor::default();
         redactor.learn(KEY);
         for at in 9..KEY.len() {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_base64_is_masked_where_a_line_breaks_it() {
+    fn a_base64_secret_broken_over_lines_is_masked() {
         // `key {KEY}` as in a header.
         let written = "a2V5IHNrLWFudC1hcGkwMy1aeDgxS3E5MkxtMzdWYjY0TmM1NQ";
         let mut redactor = Redactor::default();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_masked_when_it_is_off() {
+    fn redaction_switched_off_masks_nothing() {
         assert!(drawn(&[KEY.to_owned()], &Redactor::disabled()).contains(KEY));
     }
 }

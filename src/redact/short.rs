@@ -9,7 +9,7 @@ use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
 use super::views::views;
 
-/// Whether lists and rows show the secrets in their texts.
+/// The display of secrets in lists and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SecretDisplay {
     /// A placeholder replaces each secret.
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_gives_way_to_its_kind_wherever_it_is_repeated() {
+    fn every_occurrence_of_a_secret_is_replaced_by_its_kind() {
         let key = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55";
         assert_eq!(
             masked(&format!("use {key}, not AKIAABCDEFGHIJKLMNOP")),

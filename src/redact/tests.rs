@@ -17,7 +17,7 @@ fn redacted(text: &str) -> String {
 }
 
 #[test]
-fn every_shape_is_gone_and_what_surrounds_it_stays() {
+fn every_secret_shape_is_removed_and_its_surroundings_are_kept() {
     // Only the key itself reveals a single line of it.
     for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
         let text = redacted(&sample.text);
@@ -34,7 +34,7 @@ fn every_shape_is_gone_and_what_surrounds_it_stays() {
 }
 
 #[test]
-fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
+fn every_secret_shape_is_removed_from_nested_json() {
     for sample in samples().iter().filter(|sample| sample.name != "private key by a line") {
         let inner =
             js::stringify(&Value::from(Object::from([("command", Value::from(sample.text.as_str()))])));
@@ -50,7 +50,7 @@ fn every_shape_is_gone_from_texts_in_json_and_from_json_in_texts() {
 }
 
 #[test]
-fn every_shape_is_gone_however_its_text_is_escaped() {
+fn every_secret_shape_is_removed_in_every_escaped_form() {
     let percent = |text: &str| -> String {
         let one = |byte: u8| {
             let plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
@@ -83,7 +83,7 @@ fn every_shape_is_gone_however_its_text_is_escaped() {
 }
 
 #[test]
-fn a_secret_reported_once_is_known_behind_escapes_and_has_the_same_placeholder() {
+fn a_learned_secret_is_found_behind_escapes_and_has_the_same_placeholder() {
     let mut redactor = Redactor::default();
     redactor.learn("password: \"tall/9-orange\"");
     assert_eq!(redactor.redact_text("x=tall%2F9-orange&y"), "x=[redacted:value:1]&y");
@@ -92,7 +92,7 @@ fn a_secret_reported_once_is_known_behind_escapes_and_has_the_same_placeholder()
 }
 
 #[test]
-fn the_same_secret_has_the_same_placeholder_wherever_it_is_there() {
+fn the_same_secret_has_the_same_placeholder_everywhere() {
     let key = format!("ghp_{}", random(1, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let other = format!("ghp_{}", random(2, 36, "abcdefghijkmnpqrstuvwxyz23456789"));
     let mut redactor = Redactor::default();
@@ -109,7 +109,7 @@ fn the_same_secret_has_the_same_placeholder_wherever_it_is_there() {
 }
 
 #[test]
-fn a_secret_that_was_reported_once_is_known_everywhere() {
+fn a_learned_secret_is_recognised_everywhere() {
     let mut redactor = Redactor::default();
     let password = "tall9-orange";
     redactor.learn(&format!("password: \"{password}\""));
@@ -121,7 +121,7 @@ fn a_secret_that_was_reported_once_is_known_everywhere() {
 }
 
 #[test]
-fn what_a_cut_left_of_a_secret_goes_too() {
+fn parts_of_a_cut_secret_are_removed_too() {
     let key =
         format!("sk-ant-api03-{}", random(3, 90, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"));
     let mut redactor = Redactor::default();
@@ -132,7 +132,7 @@ fn what_a_cut_left_of_a_secret_goes_too() {
 }
 
 #[test]
-fn halves_of_characters_stay_where_they_are() {
+fn redaction_keeps_lone_surrogates_in_place() {
     let mut redactor = Redactor::default();
     let mut units: Vec<u16> = "é".encode_utf16().collect();
     units.push(0xD800);
@@ -146,7 +146,7 @@ fn halves_of_characters_stay_where_they_are() {
 }
 
 #[test]
-fn pictures_are_left_blank_and_other_data_stays() {
+fn pictures_are_blanked_and_other_data_is_kept() {
     let value = js::parse(
         r#"[{"type":"image","data":"iVBOabc","mimeType":"image/png"},{"type":"custom","data":"iVBOabc"}]"#,
     );
@@ -174,13 +174,13 @@ fn no_two_samples_are_the_same() {
 
 proptest! {
     #[test]
-    fn any_text_stays_a_text_and_nothing_is_redacted_twice(text in "\\PC{0,200}") {
+    fn redacting_a_text_again_changes_nothing(text in "\\PC{0,200}") {
         let once = redacted(&text);
         prop_assert_eq!(redacted(&once), once);
     }
 
     #[test]
-    fn a_token_is_gone_whatever_surrounds_it(before in "[^A-Za-z0-9_-]{0,20}", after in "[^A-Za-z0-9_-]{0,20}", seed in 1u64..5000) {
+    fn a_token_is_removed_in_any_surroundings(before in "[^A-Za-z0-9_-]{0,20}", after in "[^A-Za-z0-9_-]{0,20}", seed in 1u64..5000) {
         let key = format!("sk-ant-api03-{}", random(seed, 60, "ABCDEFabcdef0123456789_"));
         let text = redacted(&format!("{before}{key}{after}"));
         prop_assert!(!text.contains(&key[..24]), "{}", text);

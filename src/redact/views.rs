@@ -29,7 +29,7 @@ pub(super) struct View {
     runs: Vec<Run>,
     /// The view that it was made from; `None` for the original.
     parent: Option<usize>,
-    /// Whether its runs were apart, as lines are; only tokens with a form of their own are looked for then.
+    /// Whether its runs were apart, as lines are; then only tokens with a distinctive form are searched.
     pub is_joined: bool,
 }
 
@@ -69,7 +69,7 @@ impl View {
         ranges
     }
 
-    /// Where the runs of a joined view meet.
+    /// The offsets at which the runs of a joined view meet.
     pub(super) fn seams(&self) -> impl Iterator<Item = usize> {
         self.runs.iter().skip(1).map(|run| run.at)
     }
@@ -371,7 +371,7 @@ fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<
     Some(view)
 }
 
-/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` behind it may be the
+/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` after it may be the
 /// rest of a token.
 fn prefix_len(above: &str, line: &str) -> usize {
     let find = |line: &str| PREFIX.find(line).map_or(0, |found| found.end());
@@ -387,7 +387,7 @@ fn prefix_len(above: &str, line: &str) -> usize {
     if above.trim().is_empty() { whole } else { whole - rest.len() }
 }
 
-/// Splits a text into numbers and what is between them.
+/// Splits a text into numbers and the texts between them.
 fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
     let same = move |one: &u8, other: &u8| is_digit(one) == is_digit(other);
@@ -440,7 +440,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_undone_level_by_level_and_every_byte_knows_its_place() {
+    fn escapes_are_decoded_level_by_level_with_the_original_position_of_every_byte() {
         let text = r#"a \\\"b\\\" é%20d%C3%A9 %zz \u0041"#;
         let views = views(text);
         let last = views.iter().rposition(|view| !view.is_joined).unwrap();
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_behind_the_prefix_of_every_line_are_part_of_a_word() {
+    fn digits_after_a_line_prefix_are_part_of_a_word() {
         for prefix in ["a/b.rs:12:", "> ", "# ", "| ", "2026-01-01T10:00:00.123Z ", "12-"] {
             let text = format!("{prefix}HRKU-1b0c7c78-4dfa-cd5b-\n{prefix}7099-2025cfe163c5\nend");
             let joined = "HRKU-1b0c7c78-4dfa-cd5b-7099-2025cfe163c5";

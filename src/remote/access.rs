@@ -1,15 +1,15 @@
 //! Which commands another machine answers: only those that read a store. The person's side checks first, so that it can
-//! name the command to run there; the serving side checks again, because it trusts nobody else with its store.
+//! name the command to run there; the serving side checks again, because it trusts no one else with its store.
 
 use crate::cli::{Cli, Command};
 use crate::config::SummarizerKind;
 
-/// Why another machine does not answer a command.
+/// The reason that another machine does not answer a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It writes to a store.
     Writes,
-    /// It writes files beside its answer.
+    /// It writes files besides its answer.
     WritesFiles {
         /// The option that names them.
         option: &'static str,

@@ -1,6 +1,6 @@
 //! The address of a store on another machine: `ssh://[USER@]HOST[:PORT][/PATH]`.
 
-use super::host::Host;
+use super::host::Transport;
 
 /// The first letters of a store on another machine.
 const SCHEME: &str = "ssh://";
@@ -8,7 +8,7 @@ const SCHEME: &str = "ssh://";
 /// A store on another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
-    pub(super) host: Host,
+    pub(super) host: Transport,
     /// The path there; `None` is the default store of that machine.
     pub(super) path: Option<String>,
 }
@@ -56,7 +56,7 @@ fn parse_rest(rest: &str) -> Result<Address, AddressProblem> {
     user.map_or(Ok(()), |user| check_name("user", user))?;
     check_name("host", name)?;
     let destination = user.map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
-    Ok(Address { host: Host::Ssh { destination, port }, path: parse_path(path)? })
+    Ok(Address { host: Transport::Ssh { destination, port }, path: parse_path(path)? })
 }
 
 /// Splits off the port; an IPv6 address is in brackets.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn ssh(destination: &str, port: Option<u16>, path: Option<&str>) -> Address {
-        let host = Host::Ssh { destination: destination.to_owned(), port };
+        let host = Transport::Ssh { destination: destination.to_owned(), port };
         Address { host, path: path.map(str::to_owned) }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::access::refusal;
 use super::address::{Address, parse_address};
-use super::host::Host;
+use super::host::Transport;
 use super::out_file::OutFile;
 use crate::cli::{Cli, Command};
 use crate::command::failure::Failure;
@@ -13,7 +13,7 @@ use crate::command::failure::Failure;
 /// A command for a store on another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RemoteCommand {
-    pub(super) host: Host,
+    pub(super) host: Transport,
     /// The store or the transcript there; `None` is the default store.
     pub(super) path: Option<String>,
     /// The command line there, after the program's name.
@@ -39,7 +39,7 @@ pub(super) fn remote_command(words: &[OsString], cli: &Cli) -> Result<Option<Rem
             (Some(url), address.map_err(|error| Failure::usage(error.to_string()))?)
         }
         (None, Some(line)) => {
-            let host = Host::from_command(line).map_err(|error| Failure::usage(error.to_string()))?;
+            let host = Transport::from_command(line).map_err(|error| Failure::usage(error.to_string()))?;
             (None, Address { host, path: None })
         }
     };
@@ -161,7 +161,7 @@ fn far_words(typed: &[String], url: Option<&str>, path: Option<&str>, cli: &Cli)
 }
 
 impl LocalOption {
-    /// Whether a word is the option, alone or with its value behind `=` or the letter.
+    /// Whether a word is the option, by itself or with its value after `=` or the letter.
     fn matches(&self, word: &str) -> bool {
         self.names.iter().any(|name| {
             let with_value = word.strip_prefix(name).filter(|_| self.takes_value);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_becomes_the_path_there_in_every_place() {
+    fn the_address_becomes_the_remote_path_in_every_argument() {
         for (line, expected) in [
             ("clawscope ssh://gw", ""),
             ("clawscope ssh://gw/srv/x --ascii", "/srv/x --ascii"),

@@ -7,7 +7,7 @@ use super::link::{Link, LinkError};
 use super::packed::unpack;
 use super::person;
 use super::protocol::{Answer, Question, Request};
-use super::relay::{Delivery, Relay, relay_error};
+use super::relay::{Delivery, RemoteStdout, relay_error};
 use super::view;
 use crate::cli::{Cli, Command};
 use crate::command::environment::Invocation;
@@ -55,7 +55,7 @@ fn answer(
 ) -> Result<u8, Failure> {
     let is_followed = matches!(cli.command, Some(Command::Watch(_)));
     let is_whole = remote.out.is_some() || cli.is_json() && !is_followed;
-    let mut relay = Relay::new(if is_whole { Delivery::Whole } else { Delivery::Streamed });
+    let mut relay = RemoteStdout::new(if is_whole { Delivery::Whole } else { Delivery::Streamed });
     // A link that ended already is reported by the next read.
     _ = link.send(&Question::Run(Box::new(request)));
     loop {

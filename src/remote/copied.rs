@@ -86,7 +86,7 @@ fn words_here(remote: &RemoteCommand, cli: &Cli, copy: &StoreCopy) -> Result<Vec
     Ok(words)
 }
 
-/// Replaces a word, or the value behind `=` in it.
+/// Replaces a word, or the value after `=` in it.
 fn replaced(word: &str, old: &str, new: &str) -> String {
     match word.strip_suffix(old) {
         Some(lead) if lead.is_empty() || lead.starts_with("--") && lead.ends_with('=') => {
@@ -96,7 +96,7 @@ fn replaced(word: &str, old: &str, new: &str) -> String {
     }
 }
 
-/// Returns a text as it is between the quotes of JSON.
+/// Returns a text as JSON writes it between quotes.
 fn json_text(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::extract::{Unpacked, unpack};
-use super::host::Host;
+use super::extract::{ArchiveTotals, unpack};
+use super::host::Transport;
 use super::link::{Process, StartError};
 use super::protocol::read_line;
 use crate::text::{shell, visible};
@@ -29,7 +29,7 @@ pub(super) struct StoreCopy {
     pub(super) root: String,
     /// The requested path below the folder.
     rest: PathBuf,
-    pub(super) unpacked: Unpacked,
+    pub(super) unpacked: ArchiveTotals,
 }
 
 impl StoreCopy {
@@ -52,7 +52,7 @@ impl StoreCopy {
     }
 }
 
-/// Why there is no copy.
+/// The reason that there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CopyError {
     #[error(
@@ -73,7 +73,7 @@ pub(super) enum CopyError {
 ///
 /// # Errors
 /// The store is missing or changes all the time, or the link ends early.
-pub(super) fn copy_store(host: &Host, path: Option<&str>) -> Result<StoreCopy, CopyError> {
+pub(super) fn copy_store(host: &Transport, path: Option<&str>) -> Result<StoreCopy, CopyError> {
     for _ in 0..MAX_TRIES {
         if let Some(copy) = try_copy(host, path)? {
             return Ok(copy);
@@ -83,32 +83,32 @@ pub(super) fn copy_store(host: &Host, path: Option<&str>) -> Result<StoreCopy, C
 }
 
 /// Copies once; `None` if a database changed meanwhile.
-fn try_copy(host: &Host, path: Option<&str>) -> Result<Option<StoreCopy>, CopyError> {
-    // The script goes through the standard input, so that no shell in between reads it.
+fn try_copy(host: &Transport, path: Option<&str>) -> Result<Option<StoreCopy>, CopyError> {
+    // The script is sent through the standard input, so that no shell in between reads it.
     let command = host.command(&["sh", "-s"], "sh -s");
     let (mut process, output) = Process::start(&command)?;
     process.write_script(&format!("path={}\n{SCRIPT}", posix_word(path.unwrap_or_default())));
     let mut output = BufReader::with_capacity(1 << 16, output);
     match receive_copy(&mut output) {
-        Ok(Received::Copy(copy)) => Ok(Some(copy)),
-        Ok(Received::Changed) => Ok(None),
-        Ok(Received::Missing) => Err(CopyError::Missing { path: path.unwrap_or("~/.openclaw").to_owned() }),
+        Ok(CopyReply::Copy(copy)) => Ok(Some(copy)),
+        Ok(CopyReply::Changed) => Ok(None),
+        Ok(CopyReply::Missing) => Err(CopyError::Missing { path: path.unwrap_or("~/.openclaw").to_owned() }),
         Err(source) => Err(CopyError::Link { source, end: process.end_text() }),
     }
 }
 
-/// The other machine has a POSIX shell, whatever this one has.
+/// The other machine has a POSIX shell, even if this one does not.
 fn posix_word(text: &str) -> String {
     if cfg!(windows) { format!("'{}'", text.replace('\'', r"'\''")) } else { shell::word(text) }
 }
 
-enum Received {
+enum CopyReply {
     Copy(StoreCopy),
     Changed,
     Missing,
 }
 
-fn receive_copy(from: &mut dyn BufRead) -> io::Result<Received> {
+fn receive_copy(from: &mut dyn BufRead) -> io::Result<CopyReply> {
     let ended = || io::Error::new(io::ErrorKind::UnexpectedEof, "the link ended");
     let unexpected = || io::Error::new(io::ErrorKind::InvalidData, "an unexpected answer");
     let line = |from: &mut dyn BufRead| {
@@ -121,7 +121,7 @@ fn receive_copy(from: &mut dyn BufRead) -> io::Result<Received> {
         other => Some(other),
     });
     match first.ok_or_else(unexpected)??.as_str() {
-        "clawscope-copy missing" => return Ok(Received::Missing),
+        "clawscope-copy missing" => return Ok(CopyReply::Missing),
         "clawscope-copy 1" => {}
         answer => return Err(answer.strip_prefix("clawscope-copy lacks ").map_or_else(unexpected, lacks)),
     }
@@ -139,8 +139,8 @@ fn receive_copy(from: &mut dyn BufRead) -> io::Result<Received> {
     reader.take(1 << 20).read_to_end(&mut end)?;
     let end = String::from_utf8_lossy(&end).trim_matches(['\0', '\n']).to_owned();
     match end.as_str() {
-        "clawscope-copy same" => Ok(Received::Copy(StoreCopy { folder, root, rest, unpacked })),
-        "clawscope-copy changed" => Ok(Received::Changed),
+        "clawscope-copy same" => Ok(CopyReply::Copy(StoreCopy { folder, root, rest, unpacked })),
+        "clawscope-copy changed" => Ok(CopyReply::Changed),
         _ => Err(ended()),
     }
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
+use crate::units::Bytes;
+
 /// Files of a copy.
 const MAX_FILES: u64 = 1_000_000;
 /// Bytes of the header of a long name.
@@ -15,18 +17,18 @@ const MAX_NAME_BYTES: u64 = 1 << 16;
 
 /// The content of an archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Unpacked {
+pub(super) struct ArchiveTotals {
     pub(super) files: u64,
-    pub(super) bytes: u64,
+    pub(super) bytes: Bytes,
 }
 
-/// Unpacks an archive; leaves the reader behind its end.
+/// Unpacks an archive; leaves the reader after its end.
 ///
 /// # Errors
 /// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
-pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<Unpacked> {
+pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<ArchiveTotals> {
     let mut archive = Archive::new(from);
-    let (mut unpacked, mut long_name) = (Unpacked::default(), None);
+    let (mut unpacked, mut long_name) = (ArchiveTotals::default(), None);
     // The raw entries: the crate would read a long name of any length into memory.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
@@ -40,7 +42,7 @@ pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<Unpacked>
                     None => entry.path_bytes().into_owned(),
                 };
                 unpacked.files += 1;
-                unpacked.bytes += write_file(&mut entry, &folder.join(safe_path(&name)?))?;
+                unpacked.bytes += Bytes(write_file(&mut entry, &folder.join(safe_path(&name)?))?);
             }
             kind => return Err(invalid(&format!("an entry of kind {kind:?}"))),
         }
@@ -128,7 +130,7 @@ mod tests {
         header
     }
 
-    fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<Unpacked>) {
+    fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<ArchiveTotals>) {
         let mut builder = Builder::new(Vec::new());
         build(&mut builder);
         let folder = tempfile::tempdir().unwrap();
@@ -150,14 +152,14 @@ mod tests {
             builder.append_data(&mut header(EntryType::Regular, 3), "a/b.json", &b"{}\n"[..]).unwrap();
             builder.append_data(&mut header(EntryType::Regular, 1), &long, &b"x"[..]).unwrap();
         });
-        assert_eq!(result.unwrap(), Unpacked { files: 2, bytes: 4 });
+        assert_eq!(result.unwrap(), ArchiveTotals { files: 2, bytes: Bytes(4) });
         assert_eq!(fs::read(folder.path().join(&long)).unwrap(), b"x");
         let changed = fs::metadata(folder.path().join("a/b.json")).unwrap().modified().unwrap();
         assert_eq!(changed.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), 1_772_452_800);
     }
 
     #[test]
-    fn nothing_is_written_outside_the_folder_and_no_link_is_made() {
+    fn extraction_writes_only_inside_the_folder_and_makes_no_link() {
         for name in ["../x", "/etc/x", "a/../../x", "..", "a\\..\\x", "."] {
             let (folder, result) = unpacked(|builder| raw_name(builder, name, EntryType::Regular));
             assert!(result.is_err(), "{name}");

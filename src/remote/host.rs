@@ -5,7 +5,7 @@ use crate::text::shell;
 
 /// The way to another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum Transport {
     Ssh {
         /// `HOST` or `USER@HOST`.
         destination: String,
@@ -26,7 +26,7 @@ pub(super) enum InvalidCommand {
     Option { line: String },
 }
 
-impl Host {
+impl Transport {
     /// Parses the command of `--via` without a shell.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// How a command line reaches the machine.
+    /// Returns the command line that reaches the machine.
     pub(super) fn link(&self) -> RemoteLink {
         match self {
             Self::Ssh { destination, port } => {
@@ -108,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn the_program_runs_behind_the_persons_command_and_no_shell_here_sees_it() {
-        let via = Host::from_command("docker exec -i 'a b'").unwrap();
+    fn the_program_runs_through_the_persons_command_without_a_local_shell() {
+        let via = Transport::from_command("docker exec -i 'a b'").unwrap();
         assert_eq!(
             via.command(&["clawscope", "x"], "unused"),
             ["docker", "exec", "-i", "a b", "clawscope", "x"]
@@ -121,19 +121,19 @@ mod tests {
         let link = address("ssh://[::1]/x").host.link();
         assert_eq!(link, RemoteLink::Address("ssh://[::1]".into()));
         assert_eq!(host.command(&["unused"], "a b"), ["ssh", "-T", "-p", "22", "--", "me@gw", "a b"]);
-        assert!(Host::from_command("docker 'x").is_err());
-        assert!(Host::from_command("  ").is_err());
-        assert!(Host::from_command("--privileged").is_err());
+        assert!(Transport::from_command("docker 'x").is_err());
+        assert!(Transport::from_command("  ").is_err());
+        assert!(Transport::from_command("--privileged").is_err());
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_line_to_run_there_keeps_every_word_through_both_shells() {
+    fn the_remote_command_line_keeps_every_word_through_both_shells() {
         let words = ["clawscope", "commit", "agent:main:it's $(id)", "--apply"].map(str::to_owned);
         let line = address("ssh://gw").host.line(&words);
         let far = shell_words::split(&line).unwrap().pop().unwrap();
         assert_eq!(shell_words::split(&far).unwrap(), words);
-        let line = Host::from_command("docker exec -i gw").unwrap().line(&words);
+        let line = Transport::from_command("docker exec -i gw").unwrap().line(&words);
         assert_eq!(shell_words::split(&line).unwrap()[4..], words);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::host::Host;
+use super::host::Transport;
 use super::protocol::{
     Answer, Greeting, MAX_ANSWER_BYTES, MAX_NOISE_BYTES, PROTOCOL, read_line, receive, send,
 };
@@ -25,7 +25,7 @@ const END_WAIT: Duration = Duration::from_secs(2);
 /// Wait for its last words.
 const REST_WAIT: Duration = Duration::from_millis(500);
 
-/// Why there is no link.
+/// The reason that there is no link.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error("clawscope is not installed there")]
@@ -75,7 +75,7 @@ impl Link {
     ///
     /// # Errors
     /// The command fails, there is no clawscope, or it has another protocol.
-    pub(super) fn open(host: &Host) -> Result<Self, LinkError> {
+    pub(super) fn open(host: &Transport) -> Result<Self, LinkError> {
         let command = host.command(&SERVE, &format!("sh -c '{SERVE_SHELL}'"));
         let (mut process, output) = Process::start(&command)?;
         let mut output = BufReader::new(output);
@@ -118,7 +118,7 @@ impl Link {
     }
 }
 
-/// Reads the greeting; ignores what a login shell prints before it.
+/// Reads the greeting; ignores the output of a login shell before it.
 fn read_greeting(output: &mut BufReader<ChildStdout>) -> io::Result<Option<Greeting>> {
     let mut ignored = 0;
     while ignored < MAX_NOISE_BYTES {
@@ -189,7 +189,7 @@ impl Process {
         if words.is_empty() { format!("{end}.") } else { format!("{end}: {words}") }
     }
 
-    /// Why the command ended before a greeting.
+    /// Returns the reason that the command ended before a greeting.
     fn failure(&mut self) -> LinkError {
         let text = self.end_text();
         let code = self.wait().and_then(|status| status.code());
@@ -222,7 +222,7 @@ impl Drop for Process {
     }
 }
 
-/// The error stream of the command: held back until the link is open, then shown.
+/// The error stream of the command: buffered until the link is open, then shown.
 #[derive(Debug)]
 struct ErrorStream {
     state: Arc<Mutex<ErrorLines>>,
@@ -256,7 +256,7 @@ impl ErrorStream {
         Self { state, end }
     }
 
-    /// Shows what was held back and what follows.
+    /// Shows the buffered and all later output.
     fn show(&self) {
         let mut lines = lock(&self.state);
         lines.is_shown = true;

@@ -6,7 +6,7 @@
 //! leaves. Where clawscope is not installed, the answer comes from a copy of the store (`copy`).
 //!
 //! Neither side trusts the other more than it must: the serving side runs only commands that read (`access`), and the
-//! person's side treats what arrives as text from outside (`client`, `runtime::remote_screen`).
+//! person's side treats all input as text from outside (`client`, `runtime::remote_screen`).
 
 mod access;
 mod address;

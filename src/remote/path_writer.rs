@@ -17,7 +17,7 @@ impl<'a> PathWriter<'a> {
         Self { to, old: old.as_bytes().to_vec(), new: new.as_bytes().to_vec(), held: Vec::new() }
     }
 
-    /// Writes what is held back at the end.
+    /// Writes the buffered rest.
     pub(super) fn finish(mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
         self.to.write_all(&held)?;
@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_text_is_replaced_wherever_the_writes_are_cut(text in "(/tmp/aab|/tmp|/|a|b|t|m|p){0,30}", cuts in prop::collection::vec(0_usize..60, 0..6)) {
+        fn the_path_is_replaced_even_across_split_writes(text in "(/tmp/aab|/tmp|/|a|b|t|m|p){0,30}", cuts in prop::collection::vec(0_usize..60, 0..6)) {
             let mut out = Vec::new();
             let mut writer = PathWriter::new(&mut out, "/tmp/aab", "/srv/x");
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_and_keys_of_the_person_stay_here() {
+    fn commands_and_keys_of_the_person_are_not_sent() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         let text = "theme = \"light\"\n[alerts]\ncommand = [\"x\"]\n[summarizer]\nkind = \"http\"\nurl = \"u\"\n\

@@ -131,7 +131,7 @@ pub(super) fn read_line(from: &mut dyn BufRead, limit: u64) -> io::Result<Option
 /// Reads a message; `None` at the end of the link.
 ///
 /// # Errors
-/// As [`read_line`], and [`io::ErrorKind::InvalidData`] for anything but a message.
+/// Like [`read_line`], but fails with [`io::ErrorKind::InvalidData`] for anything but a message.
 pub(super) fn receive<T: DeserializeOwned>(from: &mut dyn BufRead, limit: u64) -> io::Result<Option<T>> {
     let Some(line) = read_line(from, limit)? else { return Ok(None) };
     let parsed = serde_json::from_slice(&line);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_survive_the_link_and_others_are_refused() {
+    fn messages_survive_the_link_and_unknown_ones_are_refused() {
         let request = Request { words: vec!["tree".into(), "a\nb\u{1b}".into()], ..Request::default() };
         let mut line = Vec::new();
         send(&mut line, &Question::Run(Box::new(request.clone()))).unwrap();

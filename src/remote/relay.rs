@@ -9,9 +9,9 @@ use crate::command::output::Output;
 use crate::text::relayed::relayed_line;
 use crate::text::shell::pasteable;
 
-/// Bytes of an answer that are held in memory.
+/// Bytes of an answer that are kept in memory.
 const MAX_MEMORY_BYTES: usize = 16 << 20;
-/// Bytes of an answer that is held: it must not fill the disk.
+/// Bytes of an answer that is kept back: it must not fill the disk.
 const MAX_HELD_BYTES: u64 = 4 << 30;
 /// Bytes of a line that waits for its end.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -27,7 +27,7 @@ pub(super) enum Delivery {
 
 /// The standard output of the other machine.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(super) struct RemoteStdout {
     delivery: Delivery,
     held: SpooledTempFile,
     bytes: u64,
@@ -35,7 +35,7 @@ pub(super) struct Relay {
     line: String,
 }
 
-impl Relay {
+impl RemoteStdout {
     pub(super) fn new(delivery: Delivery) -> Self {
         Self { delivery, held: SpooledTempFile::new(MAX_MEMORY_BYTES), bytes: 0, line: String::new() }
     }
@@ -113,7 +113,7 @@ mod tests {
     fn relayed(delivery: Delivery, columns: Option<usize>, parts: &[&str]) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err).with_terminal(columns, true);
-        let mut relay = Relay::new(delivery);
+        let mut relay = RemoteStdout::new(delivery);
         for part in parts {
             relay.push(part, &mut output).unwrap();
         }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_every_byte_and_a_terminal_nothing_that_it_executes() {
+    fn a_pipe_gets_every_byte_and_a_terminal_no_control_sequence() {
         let parts = ["a\u{1b}]0;x", "\u{7}\n\u{1b}[31mred\u{1b}[0m\u{9b}", "2J"];
         for delivery in [Delivery::Streamed, Delivery::Whole] {
             assert_eq!(relayed(delivery, None, &parts), parts.concat());
@@ -137,7 +137,7 @@ mod tests {
     fn an_incomplete_object_is_not_printed() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut output = Output::new(&mut out, &mut err);
-        let mut relay = Relay::new(Delivery::Whole);
+        let mut relay = RemoteStdout::new(Delivery::Whole);
         relay.push("{\"a\":", &mut output).unwrap();
         drop(relay);
         assert!(out.is_empty());

@@ -45,7 +45,7 @@ impl Line {
 /// Serves one request over standard input and output.
 ///
 /// # Errors
-/// The other side is no clawscope, or one with another protocol.
+/// The other side is not clawscope, or one with another protocol.
 pub(super) fn serve(invocation: &Invocation) -> Result<(), Failure> {
     send(&mut io::stdout().lock(), &Greeting::own())?;
     let mut input = BufReader::new(io::stdin());
@@ -152,7 +152,7 @@ fn attached_files(request: &Request, env: &Environment) -> AttachedFiles {
     }
 }
 
-/// Reports the end of the link, after which nobody reads the answer.
+/// Reports the end of the link, after which the answer has no reader.
 fn end_with_the_link(mut input: BufReader<io::Stdin>, end: Sender<Option<u8>>) {
     thread::spawn(move || {
         // The person's side sends nothing more; anything but silence is its end.
@@ -237,7 +237,7 @@ impl<'a> Part<'a> {
         Self { packs: true, ..Self::new(line, Answer::Out) }
     }
 
-    /// Takes the whole characters; other bytes that are no text become replacement signs.
+    /// Takes the whole characters; other bytes that are not text become replacement signs.
     fn take_text(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {

@@ -23,7 +23,7 @@ const MAX_WAITING: usize = 64;
 /// Bytes of the error stream that are kept.
 const MAX_ERROR_BYTES: usize = 1 << 16;
 
-/// How the other side ended.
+/// The end of the other side.
 #[derive(Debug, Default)]
 struct Ending {
     /// The exit code; `None` when the link was cut off.

@@ -13,7 +13,7 @@ use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
 use crate::policy::repair::{
-    Invented, MissingResult, PairingShape, PlacedMessage, RepairRules, pair, pair_list, repair_list,
+    MissingResult, PairingShape, PlacedMessage, RepairRules, StubMark, pair, pair_list, repair_list,
 };
 use crate::replay::ReplaySession;
 use crate::replay::entry_reading::{is_context_edit, runtime_size};
@@ -102,7 +102,7 @@ impl ReplayBase {
         self.push(ix, size, weight, is_result);
     }
 
-    /// Adds an invented result behind the message that needs it. Its entry is that message's entry.
+    /// Adds an invented result after the message that needs it. Its entry is that message's entry.
     fn push_missing(&mut self, missing: MissingResult, rules: RepairRules) {
         let at = self.len();
         let message = PlannedMessage::invented(missing, rules.rules);
@@ -197,11 +197,11 @@ fn repaired_slots(features: &[&ContentFeatures], rules: RepairRules) -> Option<V
         return None;
     }
     // A result without a call makes `pair` return the order that it would give any list.
-    let foreign = PairingShape::Result { id: None, name: None, invented: Invented::No };
+    let foreign = PairingShape::Result { id: None, name: None, invented: StubMark::No };
     let shapes: Vec<&PairingShape> =
         std::iter::once(&foreign).chain(features.iter().map(|t| &t.shape)).collect();
     let pairing = pair(&shapes, rules);
-    // Such results go only where something else changes.
+    // Such results are dropped only if something else changes.
     let may_stay = rules.pairing().failed_calls == FailedCalls::WithoutResults { replaces: false };
     if pairing.dropped_duplicates > 0 || may_stay && !pairing.failed.is_empty() {
         return None;

@@ -16,7 +16,7 @@ pub(super) struct Bill {
     /// USD; the recorded sum if there is one.
     pub(super) cost: Option<f64>,
     pub(super) recorded_cost: Option<f64>,
-    /// USD by the cache model alone.
+    /// USD by the cache model only.
     pub(super) modelled_cost: Option<f64>,
     /// USD that the prompt's edits add or save.
     pub(super) cache_cost: Option<f64>,

@@ -28,9 +28,9 @@ impl TokenSplit {
         [self.read, self.write, self.input, self.output].iter().all(|tokens| *tokens == Tokens::ZERO)
     }
 
-    /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are
-    /// behind the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read
-    /// price the provider sells no cache.
+    /// Splits a request of `request` tokens, of which the first `reusable` are cached and the last `uncached` are after
+    /// the last breakpoint (compaction 10.11). Without a write price no tokens count as written; without a read price
+    /// the provider sells no cache.
     pub fn for_request(
         request: Tokens,
         reusable: Tokens,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_prompt_reads_what_was_sent_before_until_the_retention_has_passed() {
+    fn a_growing_prompt_reads_the_previous_one_until_the_retention_has_passed() {
         let mut cache = PrefixCache::new(Retention::Short);
         assert_eq!(cache.reusable_len(Moment::ZERO, &1, 5, differs(&[])), None);
         cache.record_prompt(Moment::ZERO, 1, 5, Vec::new());
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pruned_prompt_is_cached_up_to_its_first_change_and_the_unpruned_one_beside_it() {
+    fn the_cache_serves_pruned_and_unpruned_prompts_up_to_their_first_change() {
         let mut cache = PrefixCache::new(Retention::Long);
         cache.record_prompt(Moment::ZERO, 1, 10, Vec::new());
         assert_eq!(cache.reusable_len(Moment(1.0), &1, 11, differs(&[(3, 9), (6, 9)])), Some(3));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_leaves_what_precedes_the_messages() {
+    fn after_a_compaction_only_the_part_before_the_messages_is_cached() {
         let mut cache = PrefixCache::new(Retention::Short);
         cache.record_prompt(Moment::ZERO, 1, 10, Vec::new());
         cache.invalidate_from(0);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_counts_against_the_last_prompt_and_added_messages_are_none() {
+    fn a_change_is_measured_from_the_last_prompt_and_added_messages_do_not_count() {
         let mut cache = PrefixCache::new(Retention::Short);
         assert_eq!(cache.first_change(5, differs(&[])), None);
         cache.record_prompt(Moment::ZERO, 1, 5, Vec::new());

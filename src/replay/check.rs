@@ -8,7 +8,7 @@ use crate::policy::truncate::reducible_chars;
 use crate::replay::calls::ModelCall;
 use crate::replay::outcome::CallReplay;
 use crate::replay::trace::Trace;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 impl Trace<'_> {
     /// Returns the check's route for a call; `None` if the version does not check here. The check runs before the first
@@ -28,7 +28,7 @@ impl Trace<'_> {
             reserve,
             counted_tokens: Tokens(counted),
             estimated_tokens: Tokens(sum),
-            reducible_chars: 0.0,
+            reducible_chars: Chars::ZERO,
         };
         let route = check(rules, &request)?.route;
         if route == Route::Fits || window.is_nan() {

@@ -1,4 +1,4 @@
-//! Clearing of tool uses without a message list. The size of a cleared result depends on that result alone, and whether
+//! Clearing of tool uses without a message list. The size of a cleared result depends only on that result, and whether
 //! it may be cleared depends on the reply before it. Above its trigger, clearing is therefore two borders in the prefix
 //! sums (pruning 7.1, 7.2, 7.11).
 

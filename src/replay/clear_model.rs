@@ -1,5 +1,5 @@
-//! The effect of clearing on each result of a path, computed once per trace: which results it may clear, and what one
-//! weighs before and after (pruning 7.1, 7.2).
+//! The effect of clearing on each result of a path, computed once per trace: the results it may clear, and the size of
+//! each before and after (pruning 7.1, 7.2).
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::policy::clear_tool_uses::{CallDigest, MessageDigest, TokenCounter, TokenCounting};
@@ -12,7 +12,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The clearable results and the edit that clears them.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl ClearModel {
         let (after, left) = self.edit.predict(size, features);
         let tokens = arena.estimate_tokens(at, &after);
         Some(EditTotals {
-            chars: 0.0,
+            chars: Chars::ZERO,
             tokens: arena.estimate_tokens(at, size) - tokens,
             clear_tokens: clear_tokens(counting, size, Some(features))
                 - clear_tokens(counting, &after, Some(&left)),

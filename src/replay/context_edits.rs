@@ -67,7 +67,7 @@ impl Trace<'_> {
     }
 
     /// Returns the runtime's own estimate of the context before a call: the last count plus chars / 4 of the messages
-    /// since, however inaccurate (store-pi-1.5 E5).
+    /// since, even if inaccurate (store-pi-1.5 E5).
     fn runtime_context_tokens(&self) -> Option<Tokens> {
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite())?;
         let since = self.last_answer? + 1..self.messages_seen;

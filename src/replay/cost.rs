@@ -98,7 +98,7 @@ mod tests {
     const PRICE: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
 
     #[test]
-    fn a_recorded_cost_counts_and_one_of_zero_or_none_leaves_the_list_price() {
+    fn a_recorded_cost_counts_and_a_zero_or_missing_one_is_replaced_by_the_list_price() {
         let mut cost = Cost::default();
         cost.add_usage(&usage(1.25), Some(&PRICE));
         assert_eq!((cost.total(), cost.is_estimated()), (Some(1.25), false));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_zero_without_a_price_is_no_total() {
+    fn a_recorded_zero_without_a_price_has_no_total() {
         let mut cost = Cost::default();
         cost.add_usage(&usage(0.0), None);
         assert_eq!((cost.recorded, cost.total()), (Some(0.0), None));

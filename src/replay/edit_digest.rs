@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edits_are_the_same_whatever_their_order_and_others_wherever_one_differs() {
+    fn the_digest_of_edits_ignores_order_and_detects_every_difference() {
         let of = |edits: &[EditedMessage]| {
             edits.iter().fold(EditDigest::default(), |digest, edit| digest.with_edit(*edit))
         };

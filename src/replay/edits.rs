@@ -6,6 +6,7 @@ use crate::replay::edit_digest::EditedMessage;
 use crate::replay::prompt_edits::{GuardRange, PromptEdits};
 use crate::replay::range_totals::{EditTotals, RangeTotals};
 use crate::replay::trace::Trace;
+use crate::units::Chars;
 
 /// Returns the edit of a message with these totals, if there is one.
 fn edited(totals: &RangeTotals, at: usize, reach: &GuardRange) -> Option<EditedMessage> {
@@ -22,7 +23,7 @@ impl Trace<'_> {
     pub(super) fn guard_range(&self, totals: &RangeTotals) -> GuardRange {
         let (from, to) = (self.run_start.from, self.messages_seen);
         let needed = totals.guard_chars - totals.guard_cut.chars - self.measure.budget();
-        let reached = if needed > 0.0 {
+        let reached = if needed > Chars::ZERO {
             (self.prefix_sums.find_first(from, to, |totals| totals.guard_compacted.chars >= needed) + 1)
                 .min(to)
         } else {
@@ -32,7 +33,7 @@ impl Trace<'_> {
     }
 
     /// Chars that the guard removes from the messages of its range.
-    pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> f64 {
+    pub(super) fn guard_freed_chars(&self, reach: &GuardRange) -> Chars {
         let cut = self.prefix_sums.range(reach.from, reach.to).guard_cut.chars;
         cut + self.prefix_sums.range(reach.from, reach.compacted_until).guard_compacted.chars
     }

@@ -1,4 +1,4 @@
-//! How the runtime of a transcript reads an entry: with which sizes, and whether as a context edit.
+//! An entry as the runtime of a transcript reads it: its sizes, and whether it is a context edit.
 
 use crate::context::projection::projected_size;
 use crate::gateway::ruleset::PiChange;

@@ -1,6 +1,6 @@
 //! The guard without a message list. Near a full window the guard acts on every call, but it only truncates results
 //! over the limit of a single result and replaces the oldest results one after another (pruning 6.33–6.35). The size of
-//! a changed result depends on that result alone, so prefix sums and a binary search give the guard's effect on a call.
+//! a changed result depends only on that result, so prefix sums and a binary search give the guard's effect on a call.
 
 use crate::gateway::ruleset::{Guard, Notice, Truncation};
 use crate::policy::PolicySettings;
@@ -13,7 +13,7 @@ use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::EditTotals;
 use crate::store::entry::MessageSize;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The guard's limits, and the size of a result that it replaced.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(super) struct GuardModel {
 
 /// Size of a result after the guard.
 struct GuardedSize {
-    chars: f64,
+    chars: Chars,
     tokens: Tokens,
     /// Tokens as clearing counts them.
     clear_tokens: Tokens,
@@ -51,17 +51,17 @@ impl GuardModel {
 
     /// Whether the guard's choice of results needs the message list: newest first, and not all alike (releases R42).
     /// `chars` are those of all messages once each result is within its own limit.
-    pub(super) fn needs_list(&self, chars: f64) -> bool {
+    pub(super) fn needs_list(&self, chars: Chars) -> bool {
         self.rule == Guard::NewestFirst && chars > self.limits.budget
     }
 
     /// Whether the call ends before it is sent; `chars` are those after the guard's changes.
-    pub(super) fn stops(&self, chars: f64) -> bool {
+    pub(super) fn stops(&self, chars: Chars) -> bool {
         self.limits.stop.is_some_and(|stop| chars > stop)
     }
 
     /// Chars that all messages may have together.
-    pub(super) fn budget(&self) -> f64 {
+    pub(super) fn budget(&self) -> Chars {
         self.limits.budget
     }
 
@@ -74,10 +74,10 @@ impl GuardModel {
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> (EditTotals, EditTotals) {
-        let own = features.guard.chars.value().unwrap_or(0.0);
+        let own = features.guard.chars.value().unwrap_or(Chars::ZERO);
         let (tokens, clear) = (arena.estimate_tokens(at, size), clear_tokens(counting, size, Some(features)));
-        let done = |made: &GuardedSize, from: f64, trimmed: u32| EditTotals {
-            chars: (from - made.chars).max(0.0),
+        let done = |made: &GuardedSize, from: Chars, trimmed: u32| EditTotals {
+            chars: (from - made.chars).max(Chars::ZERO),
             tokens: tokens - made.tokens,
             clear_tokens: clear - made.clear_tokens,
             trimmed,
@@ -90,8 +90,8 @@ impl GuardModel {
         let left = made.map_or(own, |made| made.chars);
         let may_go = matches!(self.rule, Guard::Placeholders { .. }) && features.guard.is_result;
         let cut = cut.unwrap_or_default();
-        if !may_go || left <= COMPACTED.len() as f64 {
-            return (cut, EditTotals { chars: 0.0, ..cut });
+        if !may_go || left <= Chars::from_len(COMPACTED.len()) {
+            return (cut, EditTotals { chars: Chars::ZERO, ..cut });
         }
         (cut, done(&self.compact_result((arena, counting), at, size, features), left, 0))
     }
@@ -104,7 +104,7 @@ impl GuardModel {
         size: &MessageSize,
         features: &ContentFeatures,
     ) -> Option<GuardedSize> {
-        let own = features.guard.chars.value().unwrap_or(0.0);
+        let own = features.guard.chars.value().unwrap_or(Chars::ZERO);
         let max_chars = self.limits.single;
         let edit = match self.rule {
             Guard::Placeholders { .. } if features.guard.is_result && own > max_chars => {
@@ -138,7 +138,7 @@ impl GuardModel {
         if counting.is_some() || features.body.is_some() || size.role != crate::store::entry::Role::ToolResult
         {
             let (size, after) = Edit::GuardCompact.predict(size, features);
-            let chars = after.guard.chars.value().unwrap_or(f64::NAN);
+            let chars = after.guard.chars.value().unwrap_or(Chars::NAN);
             let clear = clear_tokens(counting, &size, Some(&after));
             return GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear };
         }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::policy::message_list::PlannedMessage;
-use crate::replay::prompt_edits::Start;
+use crate::replay::prompt_edits::ListStart;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{Loaded, Trace};
+use crate::replay::trace::{LoadedHistory, Trace};
 use crate::store::entry::Role;
 use crate::units::Tokens;
 
@@ -38,7 +38,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Returns the end of the first `count` messages behind the list's summary.
+    /// Returns the end of the first `count` messages after the list's summary.
     pub(super) fn arena_index_after(&self, count: usize) -> usize {
         self.index_after(self.run_start.from, count)
     }
@@ -62,11 +62,11 @@ impl Trace<'_> {
             .collect()
     }
 
-    /// Returns the messages of a run's list: those that it loaded, or its start, and those sent behind them.
+    /// Returns the messages of a run's list: those that it loaded, or its start, and those sent after them.
     fn list_messages<'a>(
         &'a self,
-        start: &Start,
-        loaded: Option<&'a Loaded>,
+        start: &ListStart,
+        loaded: Option<&'a LoadedHistory>,
         run_from: usize,
         paired_until: usize,
     ) -> impl Iterator<Item = Cow<'a, PlannedMessage>> + 'a {
@@ -142,8 +142,8 @@ impl Trace<'_> {
 
 /// The list of the run before.
 pub(super) struct ListBefore {
-    pub(super) start: Start,
-    pub(super) loaded: Option<Loaded>,
+    pub(super) start: ListStart,
+    pub(super) loaded: Option<LoadedHistory>,
     /// Messages that the session had when that run began.
     pub(super) run_from: usize,
     /// Messages that were paired then.

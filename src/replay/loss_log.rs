@@ -11,10 +11,10 @@ use crate::units::Tokens;
 
 /// The messages that the current prompt lacks. A long session lacks most of its messages at every call, so that only the
 /// others are listed one by one.
-struct Withheld {
+struct MissingMessages {
     /// The prompt lacks every message before this one.
     prefix: usize,
-    /// Behind the prefix: why, and tokens of what is left.
+    /// After the prefix: the cause, and the remaining tokens.
     rest: BTreeMap<usize, (LossCause, f64)>,
 }
 
@@ -51,7 +51,7 @@ impl Trace<'_> {
         self.loss_log = Some(log);
     }
 
-    fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> Withheld {
+    fn withheld_messages(&self, sent: &SentPrompt, has_rewrites: bool) -> MissingMessages {
         let mut withheld = BTreeMap::new();
         let prefix = if let Some(loaded) = &self.loaded {
             let present: BTreeSet<usize> =
@@ -84,10 +84,10 @@ impl Trace<'_> {
             }
         }
         withheld.retain(|at, (_, after)| *at >= prefix && self.is_counted(*at, Tokens(*after)));
-        Withheld { prefix, rest: withheld }
+        MissingMessages { prefix, rest: withheld }
     }
 
-    /// Whether something of a message is gone. A summary and an invented result are no messages of the path.
+    /// Whether a part of a message is lost. A summary and an invented result are not messages of the path.
     fn is_counted(&self, at: usize, tokens_after: Tokens) -> bool {
         at < self.arena.base.len() && tokens_after < self.whole_tokens(at)
     }

@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 use crate::replay::outcome::TrimStats;
 use crate::units::Tokens;
 
-/// Why the model lacks a message or a part of it.
+/// The reason that the model lacks a message or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossCause {
     /// A summary replaced it.
@@ -64,7 +64,7 @@ pub struct ContextLoss {
     pub until_call: Option<usize>,
     /// Tokens of the whole message.
     pub tokens_before: Tokens,
-    /// Tokens of what was left at the first call.
+    /// Remaining tokens at the first call.
     pub tokens_after: Tokens,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct MessageArena<'a> {
     pub(super) base: &'a ReplayBase,
     /// Sizes, in the form that a message list needs.
     pub(super) context: Context,
-    /// Features of messages that a run or a truncation changed; stripped details alone do not appear here.
+    /// Features of messages that a run or a truncation changed; only stripped details do not count as a change here.
     changed_features: HashMap<usize, ContentFeatures>,
     /// Results before this index have no details.
     stripped_until: usize,
@@ -221,7 +221,7 @@ impl<'a> MessageArena<'a> {
         self.context.messages[at].size = size;
     }
 
-    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them once more.
+    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them again.
     pub(super) fn forget_edits_before(&self, from: usize) {
         self.edit_cache.invalidate_before(from);
     }

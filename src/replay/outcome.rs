@@ -48,7 +48,7 @@ pub struct CompactionEvent {
 }
 
 impl CompactionEvent {
-    /// Returns the tokens before it: from the transcript, otherwise `after`, the tokens of the call behind it, plus the
+    /// Returns the tokens before it: from the transcript, otherwise `after`, the tokens of the next call, plus the
     /// tokens that the compaction removed.
     pub fn tokens_before_or_estimate(&self, after: Tokens) -> TokensBefore {
         self.tokens_before.unwrap_or_else(|| TokensBefore::estimate(after + self.tokens))
@@ -136,7 +136,7 @@ pub struct CallReplay {
     pub cost: Option<f64>,
     /// Cost that the file records for exactly these tokens, in USD; 0 counts as recorded.
     pub recorded_cost: Option<f64>,
-    /// Cost by the cache model in USD, whatever the file records.
+    /// Cost by the cache model in USD, even where the file records one.
     pub modelled_cost: Option<f64>,
     /// The split is the provider's count, not the cache model's.
     pub is_measured: bool,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn two_compactions_before_one_call_remove_what_both_removed() {
+    fn two_compactions_before_one_call_add_up() {
         let both = event(Tokens(100.0), Some(0.25), false).followed_by(event(Tokens(30.0), Some(0.5), true));
         assert_eq!((both.messages, both.tokens, both.count), (4, Tokens(130.0), 2));
         assert_eq!((both.summary_cost, both.summary_recorded), (Some(0.75), None));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trim_that_touched_no_message_is_no_change() {
+    fn a_trim_without_trimmed_messages_is_not_a_change() {
         let trim =
             |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: Tokens(5.0) }.has_changes();
         assert!(!trim(0, 0) && trim(1, 0) && trim(0, 1));

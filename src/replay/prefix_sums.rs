@@ -14,7 +14,7 @@ use crate::replay::guard::GuardModel;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::range_totals::{ClearTotals, GuardTotals, PlainTotals, RangeTotals};
 use crate::store::entry::{MessageSize, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Measures messages for the sums under one trace's settings.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct MessageMeasure {
     /// `None` if clearing is off.
     counting: Option<TokenCounter>,
     /// Chars allowed for one result where a budget holds for all results; infinite where there is no budget.
-    single_limit: f64,
+    single_limit: Chars,
     /// `None` if the guard is off.
     guard_model: Option<GuardModel>,
     /// `None` if clearing is off, or also empties the arguments of calls.
@@ -42,7 +42,7 @@ impl MessageMeasure {
     ) -> Self {
         let reduces = settings.enabled.has(Policy::Reduce) && !settings.reduce.keeps_sent;
         let single = settings.truncate.max_result_chars_under(settings.ruleset.rules(), window);
-        let single_limit = if reduces { single } else { f64::INFINITY };
+        let single_limit = if reduces { single } else { Chars::INFINITY };
         let clear_model = ClearModel::new(session, base, settings);
         let guard_model =
             GuardModel::new(guard_window, settings).filter(|_| settings.enabled.has(Policy::Guard));
@@ -59,8 +59,8 @@ impl MessageMeasure {
     }
 
     /// Chars that the guard allows; infinite without a guard.
-    pub(super) fn budget(&self) -> f64 {
-        self.guard_model.as_ref().map_or(f64::INFINITY, GuardModel::budget)
+    pub(super) fn budget(&self) -> Chars {
+        self.guard_model.as_ref().map_or(Chars::INFINITY, GuardModel::budget)
     }
 
     /// Whether the guard's effect needs the message list (releases R42).
@@ -71,11 +71,11 @@ impl MessageMeasure {
     }
 
     /// Whether the guard ends a call whose messages have this many chars after its changes (releases R41, R43).
-    pub(super) fn stops(&self, chars: f64) -> bool {
+    pub(super) fn stops(&self, chars: Chars) -> bool {
         self.guard_model.as_ref().is_some_and(|guarding| guarding.stops(chars))
     }
 
-    /// Measures one message as it is now; an omitted message counts as nothing.
+    /// Measures one message in its current form; an omitted message counts as nothing.
     pub(super) fn message_totals(&self, arena: &MessageArena<'_>, at: usize) -> RangeTotals {
         if arena.is_omitted(at) {
             return RangeTotals::default();
@@ -109,15 +109,15 @@ impl MessageMeasure {
         size: &MessageSize,
         features: Option<&ContentFeatures>,
     ) -> RangeTotals {
-        let known = |number: Option<f64>| number.filter(|number| number.is_finite());
+        let known = |chars: Option<Chars>| chars.filter(|chars| chars.is_finite());
         let plain = known(size.prune_chars.value().ok());
         let weight = features.and_then(ContentFeatures::prune_chars);
         let prune = weight.map_or(plain, |weight| known(weight.value().ok()));
         let chars = features
             .and_then(ContentFeatures::text_features)
-            .map_or(0.0, |text_features| text_features.chars);
-        let results = if size.role == Role::ToolResult { chars } else { 0.0 };
-        let guard = features.map_or(Some(0.0), |features| known(features.guard.chars.value().ok()));
+            .map_or(Chars::ZERO, |text_features| text_features.chars);
+        let results = if size.role == Role::ToolResult { chars } else { Chars::ZERO };
+        let guard = features.map_or(Some(Chars::ZERO), |features| known(features.guard.chars.value().ok()));
         let unsure = |policy: Policy, is_odd: bool| self.policies.has(policy) && is_odd;
         let is_odd = unsure(Policy::Prune, prune.is_none() || size.needs_body)
             || unsure(Policy::Guard, guard.is_none())
@@ -125,8 +125,8 @@ impl MessageMeasure {
         let mut totals = RangeTotals {
             count: 1,
             tokens: arena.estimate_tokens(at, size),
-            prune_chars: prune.unwrap_or(0.0),
-            guard_chars: guard.unwrap_or(0.0),
+            prune_chars: prune.unwrap_or(Chars::ZERO),
+            guard_chars: guard.unwrap_or(Chars::ZERO),
             clear_tokens: clear_tokens(self.counting, size, features),
             check_tokens: self.check_tokens(size, features),
             result_chars: results,
@@ -167,7 +167,7 @@ impl MessageMeasure {
     }
 }
 
-/// Sums of the messages before each index, as far as the trace has come; the last one is the sum of all. The effects of
+/// Sums of the messages before each index, up to the current call; the last one is the sum of all. The effects of
 /// a policy that is off are not stored: a long session has as many sums as messages.
 #[derive(Debug, Clone)]
 pub(super) struct PrefixSums {

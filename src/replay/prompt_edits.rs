@@ -3,9 +3,9 @@
 
 use crate::replay::edit_digest::EditedMessage;
 
-/// The start of a message list: its summary, and the first message of the path behind it.
+/// The start of a message list: its summary, and the first message of the path after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Start {
+pub(super) struct ListStart {
     /// Index of the summary in the arena.
     pub(super) summary: Option<usize>,
     /// Index of the first message on the path.
@@ -17,7 +17,7 @@ pub(super) struct Start {
 pub(super) struct GuardRange {
     /// First message of the range.
     pub(super) from: usize,
-    /// Results before this index were replaced, as far as they can be.
+    /// Results before this index were replaced, where possible.
     pub(super) compacted_until: usize,
     /// Results from `compacted_until` to here were cut to the limit of a single result.
     pub(super) to: usize,
@@ -40,10 +40,10 @@ impl GuardRange {
 /// The edits of one prompt, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PromptEdits {
-    /// Start of the prompt; `None` where edits are indexed by position in the list.
-    pub(super) start: Option<Start>,
+    /// ListStart of the prompt; `None` where edits are indexed by position in the list.
+    pub(super) start: Option<ListStart>,
     pub(super) guard_range: Option<GuardRange>,
-    /// Edits behind the guard's range, or all edits without one.
+    /// Edits after the guard's range, or all edits without one.
     pub(super) listed_edits: Vec<EditedMessage>,
 }
 

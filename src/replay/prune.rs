@@ -11,7 +11,7 @@ use crate::replay::range_totals::RangeTotals;
 use crate::replay::step_outcome::{GuardedResult, PrunedForm, StepOutcome};
 use crate::replay::trace::Trace;
 use crate::store::entry::{MessageSize, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 struct PrunedResult {
     at: usize,
@@ -47,10 +47,10 @@ impl Trace<'_> {
         &self,
         all: &RangeTotals,
         forms: &[(usize, PrunedForm, RangeTotals)],
-        needed: f64,
+        needed: Chars,
         worked: &mut StepOutcome,
     ) {
-        let (mut gained, mut reaches) = (0.0, needed > 0.0);
+        let (mut gained, mut reaches) = (Chars::ZERO, needed > Chars::ZERO);
         let mut left = all.guard_chars;
         let mut forms = forms.iter().peekable();
         let mut results = Vec::new();
@@ -61,10 +61,10 @@ impl Trace<'_> {
             let totals = made.unwrap_or(own);
             let done = if reaches { totals.guard_compacted } else { totals.guard_cut };
             left += totals.guard_chars - own.guard_chars - totals.guard_cut.chars;
-            left -= if reaches { totals.guard_compacted.chars } else { 0.0 };
+            left -= if reaches { totals.guard_compacted.chars } else { Chars::ZERO };
             if reaches {
                 gained += done.chars;
-                reaches = !(gained >= needed && done.chars > 0.0);
+                reaches = !(gained >= needed && done.chars > Chars::ZERO);
             }
             counted += totals.clear_tokens - done.clear_tokens - own.clear_tokens;
             let is_pruned = made.is_some();
@@ -104,21 +104,21 @@ impl Trace<'_> {
             return Vec::new();
         }
         let trimming = SoftTrimmer::new(&settings.soft_trim);
-        let mut candidates: Vec<(usize, f64, bool)> = Vec::new();
+        let mut candidates: Vec<(usize, Chars, bool)> = Vec::new();
         for at in self.results_within(start, cutoff) {
             let size = self.arena.size(*at);
             if size.role != Role::ToolResult || self.arena.is_omitted(*at) || !self.may_prune(*at, size) {
                 continue;
             }
-            let before = size.prune_chars.value().unwrap_or(0.0);
+            let before = size.prune_chars.value().unwrap_or(Chars::ZERO);
             let trimmed = trimming.chars_after(&size.tool_result_size());
             let after = trimmed.unwrap_or(before);
             clearing.total_chars += after - before;
             candidates.push((*at, after, trimmed.is_some()));
         }
-        let chars: Vec<f64> = candidates.iter().map(|(_, chars, _)| *chars).collect();
+        let chars: Vec<Chars> = candidates.iter().map(|(_, chars, _)| *chars).collect();
         let cleared = clearing.count_cleared(&chars, chars.iter().sum()).unwrap_or(0);
-        let form = |(nth, (at, _, trimmed)): (usize, &(usize, f64, bool))| {
+        let form = |(nth, (at, _, trimmed)): (usize, &(usize, Chars, bool))| {
             let form = if nth < cleared {
                 Some(PrunedForm::Cleared)
             } else {
@@ -152,11 +152,11 @@ impl Trace<'_> {
         let (edit, chars) = match pruned.form {
             PrunedForm::Trimmed => {
                 let chars = SoftTrimmer::new(&settings.soft_trim).chars_after(&size.tool_result_size());
-                (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(0.0))
+                (Edit::SoftTrim(settings.soft_trim), chars.unwrap_or(Chars::ZERO))
             }
             PrunedForm::Cleared => {
                 let placeholder = settings.hard_clear.placeholder.clone();
-                let chars = placeholder.len() as f64;
+                let chars = Chars::from_len(placeholder.len());
                 (Edit::Placeholder(placeholder.into()), chars)
             }
         };

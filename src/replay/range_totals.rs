@@ -4,13 +4,13 @@
 use derive_more::{Add, Sub};
 
 use crate::replay::edit_digest::EditDigest;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Effect of a policy on a range of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Add, Sub)]
 pub(super) struct EditTotals {
     /// Chars removed, as the guard counts them.
-    pub(super) chars: f64,
+    pub(super) chars: Chars,
     /// Tokens removed.
     pub(super) tokens: Tokens,
     /// Tokens removed, as clearing counts them.
@@ -29,15 +29,15 @@ pub(super) struct RangeTotals {
     pub(super) count: u32,
     pub(super) tokens: Tokens,
     /// Chars as the pruner counts them (pruning 5.4).
-    pub(super) prune_chars: f64,
+    pub(super) prune_chars: Chars,
     /// Chars as the guard counts them (pruning 6.32).
-    pub(super) guard_chars: f64,
+    pub(super) guard_chars: Chars,
     /// Tokens as clearing counts them.
     pub(super) clear_tokens: Tokens,
     /// Tokens as the check before a prompt counts them; 0 where that check is off.
     pub(super) check_tokens: Tokens,
     /// Text length of tool results, as truncation measures it; 0 without text features.
-    pub(super) result_chars: f64,
+    pub(super) result_chars: Chars,
     /// Results over the limit of a single result.
     pub(super) oversized: u32,
     /// Messages whose weight for the pruner differs from their chars.
@@ -64,11 +64,11 @@ pub(super) struct RangeTotals {
 pub(super) struct PlainTotals {
     count: u32,
     tokens: Tokens,
-    prune_chars: f64,
-    guard_chars: f64,
+    prune_chars: Chars,
+    guard_chars: Chars,
     clear_tokens: Tokens,
     check_tokens: Tokens,
-    result_chars: f64,
+    result_chars: Chars,
     oversized: u32,
     reweighted: u32,
     odd: u32,

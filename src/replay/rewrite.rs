@@ -13,7 +13,7 @@ use crate::policy::truncate::truncate_after_overflow;
 use crate::replay::cache::TokenSplit;
 use crate::replay::cost::file_cost;
 use crate::replay::outcome::{CompactionEvent, TrimStats};
-use crate::replay::prompt_edits::Start;
+use crate::replay::prompt_edits::ListStart;
 use crate::replay::trace::Trace;
 use crate::store::entry::{EntryKind, Role};
 use crate::units::Tokens;
@@ -56,7 +56,7 @@ impl Trace<'_> {
         let (size, features) = assumed_summary(settings.summary_tokens);
         let front = self.arena.push_assumed_summary(ix, size, features);
         let from = self.branch.messages_before[prepared.cut.first_kept];
-        self.compact_to(Start { summary: Some(front), from }, by_overflow, None);
+        self.compact_to(ListStart { summary: Some(front), from }, by_overflow, None);
         let entry = BranchEntry {
             entry: ix,
             kind: EntryKind::Compaction,
@@ -72,7 +72,7 @@ impl Trace<'_> {
 
     /// Replaces the list with a summary and the kept messages (compaction 4.2), and undoes the changes that a run made to
     /// its history. `written` is the entry of a compaction in the transcript.
-    pub(super) fn compact_to(&mut self, start: Start, by_overflow: bool, written: Option<EntryIx>) {
+    pub(super) fn compact_to(&mut self, start: ListStart, by_overflow: bool, written: Option<EntryIx>) {
         let old = self.session_start;
         self.loaded = None;
         self.history_trim = TrimStats::default();

@@ -16,9 +16,9 @@ use crate::policy::truncate::reduce_list;
 use crate::policy::{Fate, Policy};
 use crate::replay::list::ListBefore;
 use crate::replay::outcome::TrimStats;
-use crate::replay::prompt_edits::Start;
+use crate::replay::prompt_edits::ListStart;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{Loaded, Trace};
+use crate::replay::trace::{LoadedHistory, Trace};
 use crate::store::entry::{Role, StopReason};
 use crate::units::Tokens;
 
@@ -156,7 +156,7 @@ impl Trace<'_> {
     }
 
     /// Holds the list's results to the budget of all results (releases R36–R38). Each run truncates again from the
-    /// transcript, as after a restart; where the version keeps what it sent, nothing is truncated.
+    /// transcript, as after a restart; where the version keeps sent results, nothing is truncated.
     fn reduce_results(&mut self) -> TrimStats {
         let settings = &self.settings.policies;
         if !settings.enabled.has(Policy::Reduce) || settings.reduce.keeps_sent {
@@ -213,7 +213,7 @@ impl Trace<'_> {
         if kept.prelude <= front {
             let front = self.run_start.summary.filter(|_| kept.prelude > 0);
             let from = self.arena_index(kept.from);
-            self.run_start = Start { summary: front, from };
+            self.run_start = ListStart { summary: front, from };
         } else {
             let items = self.messages();
             let items =
@@ -277,7 +277,7 @@ impl Trace<'_> {
         }
     }
 
-    pub(super) fn measure_list(&self, items: Vec<PlannedMessage>) -> Loaded {
+    pub(super) fn measure_list(&self, items: Vec<PlannedMessage>) -> LoadedHistory {
         let (mut sums, mut totals) = (vec![Tokens::ZERO], RangeTotals::default());
         for item in &items {
             let own = match (item.position(), &item.change) {
@@ -287,6 +287,6 @@ impl Trace<'_> {
             totals = totals + own;
             sums.push(totals.tokens);
         }
-        Loaded { messages: items, prefix_tokens: sums, totals }
+        LoadedHistory { messages: items, prefix_tokens: sums, totals }
     }
 }

@@ -17,7 +17,7 @@ use crate::units::Tokens;
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// A prompt as it is sent, after its policies.
+/// A prompt in its sent form, after its policies.
 pub(super) struct SentPrompt {
     pub(super) tokens: Tokens,
     pub(super) gate: Gate,
@@ -177,9 +177,9 @@ impl Trace<'_> {
     fn policies_may_act(&self, totals: &RangeTotals, gate: Gate) -> [bool; 3] {
         let settings = &self.settings.policies;
         let policies = settings.enabled;
-        let ratio = totals.prune_chars / (self.settings.window * CHARS_PER_TOKEN).get();
+        let ratio = totals.prune_chars / self.settings.window.to_chars(CHARS_PER_TOKEN);
         let unsure = totals.odd > 0;
-        let is_over = |limit: f64, tokens: f64| limit.is_nan() || tokens > limit;
+        let is_over = |limit: f64, number: f64| limit.is_nan() || number > limit;
         [
             policies.has(Policy::Prune)
                 && gate.is_open()
@@ -188,7 +188,10 @@ impl Trace<'_> {
                 && (unsure
                     || totals.guard_cut.count() > 0
                     || self.measure.stops(totals.guard_chars - totals.guard_cut.chars)
-                    || is_over(self.measure.budget(), totals.guard_chars - totals.guard_cut.chars)),
+                    || is_over(
+                        self.measure.budget().get(),
+                        (totals.guard_chars - totals.guard_cut.chars).get(),
+                    )),
             policies.has(Policy::Clear)
                 && (unsure
                     || is_over(

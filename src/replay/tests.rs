@@ -19,7 +19,7 @@ use crate::policy::prune::Gate;
 use crate::store::entry::ReadMode;
 use crate::store::load::{load_bytes, load_for_release};
 use crate::store::source::Source;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 const MINUTE: i64 = 60_000;
 /// 2026-02-21T05:00:00Z, ms.
@@ -162,7 +162,7 @@ fn settings(steps: &[Policy]) -> Settings {
     let mut all = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.1,
-        min_prunable_tool_chars: 1.0,
+        min_prunable_tool_chars: Chars(1.0),
         ..PruneSettings::default()
     });
     all.enabled = PolicySet::of(steps);
@@ -200,7 +200,7 @@ fn after_an_idle_time_the_first_call_is_pruned_and_the_next_within_the_ttl_is_no
 }
 
 #[test]
-fn a_minute_less_than_the_ttl_prunes_nothing() {
+fn a_pause_a_minute_shorter_than_the_ttl_does_not_prune() {
     let replay = idle(4).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]);
     assert_eq!(replay.simulated.len(), 4);
     assert!(replay.simulated.iter().all(|call| !call.pruned.has_changes()));
@@ -252,7 +252,7 @@ fn the_threshold_is_passed_by_more_than_window_less_reserve() {
 }
 
 #[test]
-fn a_compaction_frees_what_it_summarises_and_the_cache_begins_anew() {
+fn a_compaction_frees_the_summarised_tokens_and_restarts_the_cache() {
     let replay = two_runs(9_001).replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let (before, after) = (&replay.recorded[2], &replay.simulated[2]);
     let compacted = after.compacted.as_ref().expect("compacted");
@@ -279,7 +279,7 @@ fn a_refused_prompt_is_compacted_and_fits_the_second_time() {
 }
 
 #[test]
-fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
     let silent = [refused_at(3, None, None)];
     let replay = two_runs(12_000).replay(&settings(&[]), Tokens(10_000.0), &silent);
     let overflows: Vec<bool> = replay.recorded.iter().map(|call| call.overflowed).collect();
@@ -295,7 +295,7 @@ fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
 }
 
 #[test]
-fn what_was_answered_did_fit_whatever_the_window_is_said_to_be() {
+fn an_answered_call_is_no_overflow_even_above_the_window() {
     let within = Script::default().user().answer(12_000, true).result(40).answer(5_000, false);
     let [recorded, simulated] = fates(&within.replay(&settings(&[]), Tokens(10_000.0), &[]));
     assert_eq!(recorded, [(false, false); 2], "a call within a run is no overflow for its count");
@@ -319,7 +319,7 @@ fn the_settings_in_force_bring_the_record_again() {
 }
 
 #[test]
-fn what_was_refused_and_fits_now_is_paid_for_once() {
+fn a_refused_call_that_now_fits_is_paid_once() {
     let script = idle(70).user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(9, Some(12_000.0), Some(10_000.0))];
     let fitting = Settings { policies: settings(&[Policy::History]).policies, ..settings(&[]) };
@@ -337,7 +337,7 @@ fn what_was_refused_and_fits_now_is_paid_for_once() {
 }
 
 #[test]
-fn calls_know_when_they_were_made_and_what_was_before_them() {
+fn calls_have_their_idle_time_and_start_of_run() {
     let calls = idle(30).replay(&settings(&[]), Tokens(1e6), &[]).calls;
     let idle: Vec<f64> = calls.iter().map(|call| call.idle_ms.get()).collect();
     assert!(idle[0].is_nan());
@@ -346,7 +346,7 @@ fn calls_know_when_they_were_made_and_what_was_before_them() {
 }
 
 #[test]
-fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
+fn a_policy_that_repeatedly_frees_little_fires_too_often() {
     let mut script = Script::default().user().answer(2, true).result(20_000).answer(5_000, false);
     for _ in 0..4 {
         script = script.after(6).user().answer(5_000, false);
@@ -364,7 +364,7 @@ fn a_policy_that_frees_next_to_nothing_again_and_again_fires_too_often() {
 }
 
 #[test]
-fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits() {
+fn a_single_trace_equals_the_simulated_one_and_can_be_cancelled() {
     fn shared<T: Send + Sync>() {}
     let script = idle(5);
     let (prune, nothing) = (settings(&[Policy::Prune]), settings(&[]));
@@ -385,7 +385,7 @@ fn a_single_trace_equals_the_one_beside_the_record_and_stops_when_nobody_waits()
 }
 
 #[test]
-fn a_refused_call_is_the_largest_prompt_only_where_the_refusal_names_its_tokens() {
+fn a_refused_call_is_the_largest_prompt_only_if_the_refusal_names_its_tokens() {
     let script = two_runs(5_000).after(1).user().refused("the request is too large");
     let totals = |requested| {
         let refused = [refused_at(7, requested, None)];
@@ -424,7 +424,7 @@ fn tokens_before_a_compaction_are_those_of_the_file_else_of_the_last_counted_pro
 }
 
 #[test]
-fn compactions_before_one_call_and_behind_the_last_one_all_count() {
+fn compactions_before_a_call_and_after_the_last_one_all_count() {
     let script = Script::default().user().answer(3_000, false).user();
     let twice = compacted(compacted(script, ""), "").user().answer(700, false);
     let replay = compacted(twice, r#","tokensBefore":800"#).replay(&settings(&[]), Tokens(10_000.0), &[]);
@@ -478,7 +478,7 @@ fn the_call_after_a_compacted_one_reads_exactly_its_prompt_from_the_cache() {
 }
 
 #[test]
-fn a_result_that_alone_exceeds_the_window_is_truncated_after_the_overflow() {
+fn a_result_larger_than_the_window_is_truncated_after_the_overflow() {
     let script = Script { has_texts: true, ..Script::default() };
     let script = script.user().answer(100, true).result(200_000);
     let script = script.refused("prompt is too long: 50000 tokens > 30000 maximum");
@@ -519,7 +519,7 @@ fn a_removed_image_leaves_the_summary_and_the_messages_before_it_in_the_cache() 
 }
 
 #[test]
-fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
+fn tokens_removed_by_a_compaction_are_withheld_from_every_later_call() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
     let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let removed = replay.simulated[2].compacted.as_ref().expect("compacted before the third call").tokens;
@@ -536,7 +536,7 @@ fn what_a_compaction_removed_is_withheld_from_every_call_after_it() {
 }
 
 #[test]
-fn results_that_the_guard_replaces_now_are_not_read_from_the_cache_behind_a_summary() {
+fn results_newly_replaced_by_the_guard_are_not_read_from_the_cache_after_a_summary() {
     let script = Script { has_texts: true, ..Script::default() };
     let script = script.user().answer(3_000, false).user().answer(4_000, false);
     let script = compacted(script, "").user().answer(2_500, true).result(16_000).answer(6_500, true);
@@ -572,7 +572,7 @@ fn a_prompt_that_was_counted_unpruned_contradicts_the_pruning_of_the_record() {
 }
 
 #[test]
-fn each_policy_that_fired_has_its_own_sums() {
+fn each_policy_that_fired_has_separate_totals() {
     let log =
         firing_log(&idle(5).replay(&settings(&[Policy::Prune]), Tokens(200_000.0), &[]), Tokens(200_000.0));
     let [stats] = &log.stats[..] else { panic!("one policy fired: {:?}", log.stats) };
@@ -583,7 +583,7 @@ fn each_policy_that_fired_has_its_own_sums() {
 }
 
 #[test]
-fn totals_add_up_what_every_call_left_out_and_removed() {
+fn totals_are_the_sums_over_all_calls() {
     let script = two_runs(9_001).result(4_000).answer(2_500, false);
     let replay = script.replay(&settings(&[Policy::Compact]), Tokens(10_000.0), &[]);
     let totals = replay.totals()[1];

@@ -38,7 +38,7 @@ pub struct TraceTotals {
     pub cost: Option<f64>,
     /// Cost of calls and summaries, split into recorded and listed amounts.
     pub cost_breakdown: Cost,
-    /// Cost by the cache model in USD, whatever the provider counted.
+    /// Cost by the cache model in USD, even where the provider counted.
     pub modelled_cost: Option<f64>,
     /// Cost of the summaries, USD.
     pub summary_cost: f64,

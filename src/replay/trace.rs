@@ -14,7 +14,7 @@ use crate::replay::losses::LossLog;
 use crate::replay::message_arena::MessageArena;
 use crate::replay::outcome::{CallReplay, CompactionEvent, TrimStats};
 use crate::replay::prefix_sums::{MessageMeasure, PrefixSums};
-use crate::replay::prompt_edits::{PromptEdits, Start};
+use crate::replay::prompt_edits::{ListStart, PromptEdits};
 use crate::replay::range_totals::RangeTotals;
 use crate::replay::step_outcome::PrunedForm;
 use crate::replay::trace_branch::TraceBranch;
@@ -25,7 +25,7 @@ use crate::units::{Moment, Tokens};
 
 /// The messages that a run began with, where they are not a range of the path in its order.
 #[derive(Debug, Clone)]
-pub(super) struct Loaded {
+pub(super) struct LoadedHistory {
     pub(super) messages: Vec<PlannedMessage>,
     /// Tokens before each message, and the sum of all as the last element.
     pub(super) prefix_tokens: Vec<Tokens>,
@@ -51,9 +51,9 @@ pub(super) struct Trace<'a> {
     pub(super) prefix_sums: PrefixSums,
     /// Messages of the path read so far.
     pub(super) messages_seen: usize,
-    /// Start of the session's message list; `run_start` is that of the current run.
-    pub(super) session_start: Start,
-    pub(super) run_start: Start,
+    /// ListStart of the session's message list; `run_start` is that of the current run.
+    pub(super) session_start: ListStart,
+    pub(super) run_start: ListStart,
     /// A user message was read and no call was made yet.
     pub(super) awaits_call: bool,
     /// The current call is the first of its run.
@@ -62,10 +62,10 @@ pub(super) struct Trace<'a> {
     pub(super) run_base_len: usize,
     /// Index of the last answer so far in the arena.
     pub(super) last_answer: Option<usize>,
-    pub(super) loaded: Option<Loaded>,
+    pub(super) loaded: Option<LoadedHistory>,
     /// The prefix sums predict every repair, so that a run needs no message list for it.
     pub(super) is_paired: bool,
-    /// Whether results of each tool may be pruned.
+    /// Prunability of the results of each tool.
     pub(super) prunable_tools: HashMap<ValueIx, bool>,
     /// Totals of pruned results; the flag is whether their details are stripped.
     pub(super) pruned_totals: HashMap<(usize, PrunedForm, bool), RangeTotals>,
@@ -118,8 +118,8 @@ impl<'a> Trace<'a> {
             measure,
             arena,
             messages_seen: 0,
-            session_start: Start::default(),
-            run_start: Start::default(),
+            session_start: ListStart::default(),
+            run_start: ListStart::default(),
             awaits_call: false,
             starts_run: false,
             run_base_len: 0,
@@ -209,7 +209,7 @@ impl<'a> Trace<'a> {
         let known = recorded_tokens_before(self.session.index, self.session.path, place);
         let earlier = self.compacted.and_then(|earlier| earlier.tokens_before);
         self.compact_to(
-            Start { summary: Some(front), from: kept.unwrap_or(self.messages_seen) },
+            ListStart { summary: Some(front), from: kept.unwrap_or(self.messages_seen) },
             by_overflow,
             Some(ix),
         );

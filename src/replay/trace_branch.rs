@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_compaction_that_certainly_keeps_all_messages_has_nothing_to_summarise(
+        fn a_branch_that_fits_the_kept_tokens_has_nothing_to_summarise(
             entries in prop::collection::vec((0_usize..7, 1_usize..40), 1..40),
             keep in 1_u32..400,
         ) {

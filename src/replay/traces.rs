@@ -43,7 +43,7 @@ impl RecordedTrace {
         (Self { trace: Arc::new(trace), ..record }, done)
     }
 
-    /// Runs over the path once and passes each call to `tell`; returns false if `wanted` ended it.
+    /// Runs over the path once and passes each call to `tell`; returns false if `wanted` stopped it.
     fn run(
         &self,
         session: &ReplaySession<'_>,
@@ -75,7 +75,7 @@ impl RecordedTrace {
                 tell(before);
             }
         }
-        // A compaction behind the last call counts too.
+        // A compaction after the last call counts too.
         (place..trace.session.path.len()).for_each(|place| trace.push_entry(place));
         if let Some(last) = last {
             let after = trace.compacted.filter(|done| done.is_recorded).map(Box::new);

@@ -14,20 +14,20 @@ use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::Reason;
 use crate::policy::compact::{BranchEntry, Preparation};
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::{EntryKind, Role};
 use crate::units::Tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompactionView {
-    /// Whether the runtime would compact now.
+    /// The trigger of the runtime's compaction.
     pub trigger: CompactionTrigger,
     /// Tokens of the context as the runtime stores them with the compaction (compaction 3.9); NaN if the usage is
     /// malformed.
     pub tokens_before: Tokens,
     pub first_kept: EntryIx,
-    /// Whether the cut splits a turn.
-    pub split: Split,
+    /// The effect of the cut on a turn.
+    pub split: TurnSplit,
     /// The previous compaction's summary, which the new one includes (compaction 3.12).
     pub previous: MessageTotals,
     /// Messages summarised as history.
@@ -52,7 +52,7 @@ pub struct MessageTotals {
 
 /// The effect of the cut on a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Split {
+pub enum TurnSplit {
     /// The cut is between two turns.
     None,
     /// The cut is inside a turn.
@@ -62,7 +62,7 @@ pub enum Split {
     Misdetected,
 }
 
-impl Split {
+impl TurnSplit {
     /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Split {
     }
 }
 
-/// Whether the runtime compacts automatically (compaction 2.7, 2.11).
+/// The trigger of the runtime's automatic compaction (compaction 2.7, 2.11).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionTrigger {
     /// Tokens from the last answer's own usage; `None` without usage.
@@ -96,7 +96,9 @@ impl LoadedSession {
         let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
         let stale = matches!(
             self.measured,
-            Err(Unmeasured::SinceCompaction | Unmeasured::SinceReset | Unmeasured::SinceCommit)
+            Err(UnmeasuredReason::SinceCompaction
+                | UnmeasuredReason::SinceReset
+                | UnmeasuredReason::SinceCommit)
         );
         let usage = last_usage(&self.index, &self.context.path).filter(|_| !stale);
         let tokens = usage.map(|(_, usage)| usage.context_tokens);
@@ -146,7 +148,7 @@ fn kept_range(branch: &[BranchEntry], preparation: &Preparation) -> Range<usize>
     preparation.cut.first_kept..branch.len()
 }
 
-/// Sums the messages of a range. The previous summary does not take part in the new compaction, so it is left out.
+/// Sums the messages of a range. The new compaction does not include the previous summary, so it is left out.
 fn message_totals(branch: &[BranchEntry], range: Range<usize>, previous: Option<usize>) -> MessageTotals {
     range.filter(|at| Some(*at) != previous).map(|at| &branch[at]).fold(MessageTotals::default(), add_entry)
 }
@@ -160,16 +162,16 @@ fn add_entry(part: MessageTotals, entry: &BranchEntry) -> MessageTotals {
     }
 }
 
-fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> Split {
+fn detect_split(branch: &[BranchEntry], preparation: &Preparation) -> TurnSplit {
     if preparation.cut.turn_start.is_none() {
-        return Split::None;
+        return TurnSplit::None;
     }
     let cut = &branch[preparation.cut.first_kept];
     let silent =
         !matches!(cut.kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary);
     let first = branch[preparation.cut.first_kept..].iter().find(|entry| entry.kind == EntryKind::Message);
     let before_user = first.is_some_and(|entry| entry.role() == Some(Role::User));
-    if silent && before_user { Split::Misdetected } else { Split::Turn }
+    if silent && before_user { TurnSplit::Misdetected } else { TurnSplit::Turn }
 }
 
 #[cfg(test)]
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_inside_a_turn_is_reported_with_what_precedes_it() {
+    fn a_cut_inside_a_turn_lists_the_messages_before_it() {
         let entries = [
             user("12345678"),
             user("12345678"),
@@ -200,7 +202,7 @@ mod tests {
             result("c1", "exec", "12345678", ""),
         ];
         let view = view(&entries, 3.0);
-        assert_eq!((view.split, view.first_kept), (Split::Turn, entry_ix(2)));
+        assert_eq!((view.split, view.first_kept), (TurnSplit::Turn, entry_ix(2)));
         assert_eq!((view.history.messages, view.turn_prefix.messages, view.kept.messages), (1, 1, 2));
     }
 
@@ -212,12 +214,12 @@ mod tests {
         let view = view(&entries, 2.0);
         assert_eq!(
             (view.split, view.history.messages, view.turn_prefix.messages),
-            (Split::Misdetected, 0, 2)
+            (TurnSplit::Misdetected, 0, 2)
         );
     }
 
     #[test]
-    fn by_the_newest_rules_what_the_compaction_before_kept_is_considered_again() {
+    fn the_newest_rules_summarise_previously_kept_messages_too() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
@@ -254,14 +256,14 @@ mod tests {
             let session = loaded_session(&transcript(&[user("go"), answer(total)]), 200_000.0);
             LoadedSession { measured: Err(measured), ..session }.compaction_trigger_with(&settings)
         };
-        assert!(!trigger(180_000, Unmeasured::NoUsage).fires);
-        assert!(trigger(180_001, Unmeasured::NoUsage).fires);
-        let stale = trigger(180_001, Unmeasured::SinceCompaction);
+        assert!(!trigger(180_000, UnmeasuredReason::NoUsage).fires);
+        assert!(trigger(180_001, UnmeasuredReason::NoUsage).fires);
+        let stale = trigger(180_001, UnmeasuredReason::SinceCompaction);
         assert_eq!((stale.tokens, stale.threshold, stale.fires), (None, Tokens(180_000.0), false));
     }
 
     #[test]
-    fn what_the_compaction_before_kept_is_reported_as_lost() {
+    fn previously_kept_messages_are_listed_as_lost() {
         let before =
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let view = view(&[user("12345678"), before, user("12345678"), user("12345678")], 2.0);

@@ -10,13 +10,14 @@ use crate::commit::{Receipt, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
-use crate::format::{format_amount, format_count, format_number};
+use crate::format::{format_amount, format_count, format_counted};
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::report::cost::format_cost;
-use crate::session::LoadedSession;
 use crate::session::usage_totals::PriceCache;
+use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::body::BodyError;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -33,7 +34,9 @@ pub struct ComparedBranch {
     pub unique_entries: usize,
     /// Messages sent to the model.
     pub messages: usize,
-    /// Estimated tokens in the window, by part.
+    /// Tokens of the next prompt, as the list of sessions counts them.
+    pub next_prompt: TokenCount,
+    /// The parts of the next prompt, on the same scale.
     pub budget: Budget,
     /// Answers that a provider counted; a copy counts as its original.
     pub calls: usize,
@@ -56,16 +59,18 @@ impl ComparedBranch {
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
         ("entries (total, unique)", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
         ("messages sent", |branch| branch.messages.to_string()),
-        ("next prompt", |branch| format!("~{}", format_number(branch.tokens()))),
+        ("next prompt", |branch| {
+            format_counted(branch.next_prompt.tokens, !branch.next_prompt.is_estimate())
+        }),
         ("next prompt costs, cold", |branch| format_usd_or_none(branch.next_cost_cold)),
         ("next prompt costs, warm", |branch| format_usd_or_none(branch.next_cost_warm)),
         ("cost of calls", |branch| format_cost_or_none(&branch.cost)),
         ("only on this branch", |branch| format_cost_or_none(&branch.unique_cost)),
     ];
 
-    /// Returns the estimated tokens of the next prompt.
+    /// Returns the tokens of the next prompt.
     pub fn tokens(&self) -> u64 {
-        self.budget.total()
+        self.next_prompt.tokens
     }
 }
 
@@ -251,8 +256,8 @@ fn compared_branch(
     let copies = copied_answers(index, path);
     let prices = PriceCache::new(session);
     let own = path[shared..].iter().filter(|ix| !copies.contains(ix));
-    let budget = Budget::from_context(session.fixed_chars, context);
-    let millions = budget.total() as f64 / 1e6;
+    let (next_prompt, budget) = next_prompt_at(session, leaf, context);
+    let millions = next_prompt.tokens as f64 / 1e6;
     let price = session.price.as_ref();
     // Without a price for cache writes, a write costs as much as input.
     let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
@@ -263,11 +268,24 @@ fn compared_branch(
         unique_entries: path.len() - shared,
         messages: context.messages.len(),
         budget,
+        next_prompt,
         calls: path.iter().filter_map(usage).count(),
         cost: sum_costs(&prices, index, path.iter()),
         unique_cost: sum_costs(&prices, index, own),
         next_cost_cold: write.map(|price| price * millions),
         next_cost_warm: price.map(|price| price.cache_read * millions),
+    }
+}
+
+/// Returns the next prompt at a leaf and its parts, as the list of sessions counts them.
+fn next_prompt_at(session: &LoadedSession, leaf: EntryIx, context: &Context) -> (TokenCount, Budget) {
+    let moved = if session.context.leaf == Some(leaf) { None } else { Some(session.at_entry(leaf)) };
+    match moved.as_ref().map_or(Some(session), Option::as_ref) {
+        Some(at_leaf) => (at_leaf.next_prompt.total, at_leaf.next_prompt.budget(&at_leaf.context)),
+        None => {
+            let budget = Budget::from_context(session.fixed_chars, context);
+            (TokenCount { tokens: budget.total(), source: CountSource::Estimated }, budget)
+        }
     }
 }
 
@@ -307,7 +325,7 @@ fn signature(message: &ContextMessage) -> MessageSignature {
     MessageSignature {
         role: size.role.as_str(),
         call: size.call_id.filter(|_| result),
-        chars: if result { 0 } else { size.pi_chars.whole_chars() },
+        chars: if result { 0 } else { size.pi_chars.whole_chars().whole() },
     }
 }
 
@@ -357,10 +375,17 @@ fn paired_message(
 
 /// Sizes that a change of content alters. Committed changes are known from receipts as well.
 fn content_sizes(size: &MessageSize) -> [u64; 6] {
-    let of = |count: u32| u64::from(count);
-    let counted = [size.pi_chars.whole_chars(), size.prune_chars.whole_chars()];
+    let of = |part: CompactChars| part.get().whole();
+    let counted = [size.pi_chars, size.prune_chars].map(|size| size.whole_chars().whole());
     let [pi, prune] = counted;
-    [pi, prune, of(size.text_chars), of(size.images), of(size.thinking_chars), of(size.tool_call_chars)]
+    [
+        pi,
+        prune,
+        of(size.text_chars),
+        u64::from(size.images),
+        of(size.thinking_chars),
+        of(size.tool_call_chars),
+    ]
 }
 
 fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
@@ -406,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_distinguished_from_where_they_part() {
+    fn branches_are_compared_from_their_fork() {
         let session = session();
         let other = default_other_branch(&session, &[]).unwrap();
         let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
@@ -422,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_branch_paid_once_is_not_counted_twice() {
+    fn a_shared_cost_is_not_counted_twice() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(3), EntryIx(5), &[]).unwrap();
         assert_eq!([reported.first.cost.total(), reported.second.cost.total()], [Some(0.25), Some(0.25)]);
@@ -435,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_beside_itself_is_the_same() {
+    fn a_branch_compared_with_itself_is_identical() {
         let session = session();
         let reported = BranchComparison::new(&session, EntryIx(5), EntryIx(5), &[]).unwrap();
         assert!(reported.rows.iter().all(|row| row.change == MessageChange::Identical));
@@ -443,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_says_what_changed_where_sizes_do_not() {
+    fn a_receipt_shows_changes_that_sizes_do_not() {
         let session = session();
         let receipt = Receipt {
             kind: crate::commit::ReceiptKind::Commit,

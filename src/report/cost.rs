@@ -1,4 +1,4 @@
-//! Describes costs in words: recorded amounts bare, list prices with `~` and the reason beside them.
+//! Describes costs in words: recorded amounts bare, list prices with `~` and the reason.
 
 use crate::format::{
     format_amount, format_count, format_estimated_usd, format_estimated_usd_difference, format_usd,

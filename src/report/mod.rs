@@ -1,4 +1,4 @@
-//! Reports: values that answer the questions people ask of one opened session.
+//! Reports: values that answer people's questions about one opened session.
 //!
 //! Each reads a [`crate::session::LoadedSession`] and returns data, so that a command and a screen print the same
 //! numbers.

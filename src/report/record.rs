@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_names_what_is_not_read() {
+    fn the_family_total_counts_unread_sessions() {
         assert_eq!(describe_rollup(&Rollup::default()), None);
         let mut rollup = Rollup { descendants: 3, uncounted: 1, ..Rollup::default() };
         rollup.usage.tokens = 412_000;

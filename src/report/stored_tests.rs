@@ -182,7 +182,7 @@ impl Tale {
         ))
     }
 
-    /// What the gateway notes of a prompt that threw before the model was called.
+    /// Adds the gateway's note of a prompt that threw before the model was called.
     pub(in crate::report) fn threw(self, text: &str) -> Self {
         let error = quoted(text);
         self.entry(&format!(

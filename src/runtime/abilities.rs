@@ -1,4 +1,4 @@
-//! The abilities of the terminal, each with the reason. Only variables and settings decide; the terminal is not asked.
+//! The abilities of the terminal, each with the reason. Only variables and settings decide; the terminal is not queried.
 
 use std::io::IsTerminal as _;
 
@@ -57,7 +57,7 @@ impl Streams {
             std::io::stdout().is_terminal(),
             std::io::stderr().is_terminal(),
         );
-        // Where there is no terminal, crossterm would start other programs to look for one.
+        // Where there is no terminal, crossterm would start other programs to find one.
         let size = if stdin || stdout || stderr { crossterm::terminal::size().ok() } else { None };
         Self { stdin, stdout, stderr, size }
     }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_override_what_the_terminal_says() {
+    fn settings_override_detected_abilities() {
         let vars = env(&[("TERM", "linux"), ("COLORFGBG", "0;15")]);
         let detected = terminal_abilities(&vars, &Config::default());
         assert_eq!(find(&detected, "characters"), ("ASCII", "TERM=linux"));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_locales_are_warned_of() {
+    fn wide_locales_cause_a_warning() {
         let of = |locale| terminal_abilities(&env(&[("LANG", locale)]), &Config::default());
         assert!(find(&of("ja_JP.UTF-8"), "ambiguous width").1.contains("--ascii"));
         assert!(!find(&of("de_DE.UTF-8"), "ambiguous width").1.contains("--ascii"));

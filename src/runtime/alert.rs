@@ -35,7 +35,7 @@ pub fn start_program(config: &AlertsConfig, alert: &FullnessAlert) -> io::Result
             let advice = "Check `command` under [alerts] in config.toml.";
             io::Error::new(error.kind(), format!("{program}: cannot start the program: {error}. {advice}"))
         })?;
-    // An ended program that nobody waits for stays in the process table.
+    // An ended program stays in the process table until it is waited for.
     std::thread::spawn(move || child.wait());
     Ok(())
 }
@@ -69,7 +69,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_program_gets_the_sentence_and_a_missing_one_is_reported() {
+    fn the_alert_program_gets_the_sentence_and_a_missing_program_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("out");
         let script = format!("printf '%s|%s' \"$1\" \"$CLAWSCOPE_ALERT_SESSION\" > {}", file.display());

@@ -20,7 +20,7 @@ pub(super) struct DetectedBackground {
     pub(super) awaits_response: bool,
 }
 
-/// Detects the background. The terminal must be in raw mode, and nobody else may read it.
+/// Detects the background. The terminal must be in raw mode, and no other reader may exist.
 pub(super) fn detect(env: &Environment) -> DetectedBackground {
     let reported = reported_background(env);
     let can_answer = !matches!(env.get("TERM"), None | Some("dumb" | "linux"));
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_is_believed_first() {
+    fn the_environment_comes_before_the_terminals_answer() {
         for (text, expected) in [
             ("15;0", Some(Background::Dark)),
             ("0;15", Some(Background::Light)),

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_work_is_followed_by_a_longer_rest_and_none_by_none() {
+    fn long_work_is_followed_by_a_longer_pause_and_no_work_by_none() {
         let mut pace = Backoff::default();
         assert!(pace.is_due());
         pace.record(Duration::from_hours(1));

@@ -18,7 +18,7 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 struct ProbedDatabase {
     probe: DatabaseProbe,
-    /// When to probe it next.
+    /// The time of the next probe.
     due_at: Instant,
     /// The delay after the next failed probe.
     retry_delay: Duration,
@@ -92,7 +92,7 @@ mod tests {
     use crate::store::sqlite::testing::TestStore;
 
     #[test]
-    fn a_new_database_is_reported_once_and_then_queried_when_its_time_has_come() {
+    fn a_new_database_is_reported_once_and_then_probed_on_schedule() {
         let store = TestStore::new();
         let path = store.database();
         let now = Instant::now();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_requested_is_left_alone_longer_each_time() {
+    fn an_unavailable_database_is_probed_at_growing_intervals() {
         let now = Instant::now();
         let mut pulses = ChangeProbes::default();
         pulses.set_databases(BTreeSet::from([PathBuf::from("/nowhere/x.sqlite")]), now);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_desktop_that_is_there_is_requested() {
+    fn the_clipboard_program_follows_the_desktop() {
         let env = |vars: &[(&str, &str)]| Environment::new(vars.iter().copied(), None, "/".into());
         let names =
             |env: &Environment| programs(env).into_iter().map(|program| program.0).collect::<Vec<_>>();

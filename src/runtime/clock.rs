@@ -20,7 +20,7 @@ impl Clock {
     }
 }
 
-/// The system's time. Locks are judged by it, whatever the demo's clock says.
+/// The system's time. Locks use it even in the demo, whose clock differs.
 pub(super) fn system_now_ms() -> Moment {
     SystemClock.now_ms()
 }

@@ -15,10 +15,10 @@ const MAX_TAIL_BYTES: usize = 4096;
 /// Columns of the last line in a toast.
 const MAX_LINE_COLUMNS: usize = 120;
 
-/// Wait for output after the program's end. A process that it left behind may hold the pipe forever.
+/// Wait for output after the program's end. A background process of it may keep the pipe open forever.
 const OUTPUT_WAIT: Duration = Duration::from_millis(300);
 
-/// How a program ended, and the end of its output.
+/// The exit status of a program, and the end of its output.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) status: ExitStatus,
@@ -61,7 +61,7 @@ fn command(words: &[String], folder: &Path) -> io::Result<Command> {
 fn read_pieces(mut reader: PipeReader, pieces: &Sender<Vec<u8>>) {
     let mut buffer = [0; MAX_TAIL_BYTES];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
-        // Without a receiver nobody shows the output, but the program must still be able to write it.
+        // Without a receiver the output is not shown, but the program must still be able to write it.
         drop(pieces.send(buffer[..count].to_vec()));
     }
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_left_behind_with_the_output_open_does_not_hold_the_result() {
+    fn a_background_process_that_keeps_the_output_open_does_not_delay_the_result() {
         let Event::Notice(text) = script("sleep 30 & echo started") else { panic!("a notice") };
         assert_eq!(text, "List: started");
     }

@@ -186,7 +186,7 @@ impl EventLoop {
         });
     }
 
-    /// Runs a program beside the screen; several may run at once, and they outlive clawscope.
+    /// Runs a program in the background; several may run at once, and they outlive clawscope.
     fn run_command(&mut self, name: String, words: Vec<String>) {
         let folder = self.env.cwd.clone();
         self.jobs.enqueue(JobKind::External, move |ticket| {
@@ -212,7 +212,7 @@ impl EventLoop {
     }
 
     fn raise_alert(&mut self, alert: &FullnessAlert) {
-        // If the terminal is gone, the next frame reports it.
+        // If the terminal is closed, the next frame reports it.
         drop(self.screen.print_codes(&terminal_codes(&self.alerts, alert)));
         if let Err(error) = start_program(&self.alerts, alert) {
             self.dispatch(Event::Failure(error.to_string()));

@@ -1,8 +1,8 @@
-//! Terminals by the variables that they set, and the abilities of each. Nothing asks the terminal.
+//! Terminals by the variables that they set, and the abilities of each. Nothing queries the terminal.
 
 use crate::gateway::env::Environment;
 
-/// A guess about an ability, from variables alone.
+/// A guess about an ability, only from variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guess {
     Likely,
@@ -111,7 +111,7 @@ enum Match {
 
 use Match::{Any, Is, Starts};
 
-/// The signs, the surest first: a multiplexer stands between the program and the terminal; `TERM` and `TERM_PROGRAM`
+/// The signs, the surest first: a multiplexer is between the program and the terminal; `TERM` and `TERM_PROGRAM`
 /// belong to the terminal itself; other variables also reach terminals that were started from that terminal.
 const SIGNS: [(&str, Match, &Emulator); 34] = [
     ("TERM", Is("dumb"), &DUMB),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_term_names_nothing() {
+    fn a_common_term_names_no_emulator() {
         assert_eq!(name(&[("TERM", "xterm-256color")]), None);
         assert_eq!(name(&[("TERM", ""), ("TMUX", " ")]), None);
     }

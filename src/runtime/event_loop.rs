@@ -50,7 +50,7 @@ pub(super) struct EventLoop {
     pub(super) excerpt_queue: ExcerptQueue,
     pub(super) session_counts: SessionCounts,
     pub(super) relist_queue: RelistQueue,
-    /// How an alert is raised.
+    /// The settings of alerts.
     pub(super) alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub(super) summarizer: SummarizerConfig,
@@ -58,7 +58,7 @@ pub(super) struct EventLoop {
     pub(super) summary_cancel: CancelToken,
     /// The zone of a person on another machine.
     pub(super) zone: Option<TimeZone>,
-    /// Why the screen only reads.
+    /// The reason that the screen only reads.
     read_only: Option<String>,
     pub(super) clock: Clock,
     /// The times at which the state wants a timer event, in whole ms since 1970, which have an order.
@@ -82,7 +82,7 @@ pub(super) struct EventLoop {
 #[derive(Debug)]
 enum WakeReason {
     Signal(SignalAction),
-    /// `None` when the terminal is gone.
+    /// `None` when the terminal is closed.
     Input(Option<Event>),
     Report(JobReport),
     Watch(WatchEvent),
@@ -257,7 +257,7 @@ impl EventLoop {
             return;
         }
         if let Event::Resize { width, height } = event {
-            // If the terminal is gone, the next frame reports it.
+            // If the terminal is closed, the next frame reports it.
             drop(self.screen.resize(width.max(1), height.max(1)));
         }
         self.needs_redraw = true;
@@ -372,7 +372,7 @@ fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Crashes if a test asks for it, to check that the terminal is restored.
+/// Crashes if a test requests it, to check that the terminal is restored.
 #[cfg(debug_assertions)]
 #[expect(clippy::panic, reason = "this is the panic that the test asks for")]
 fn crash_for_test(app: &App) {

@@ -49,7 +49,7 @@ impl EventLoop {
         });
     }
 
-    /// Takes the cells at once, as the screen changes while the job looks for secrets.
+    /// Takes the cells at once, as the screen changes while the job searches for secrets.
     pub(super) fn save_screen(&mut self, loaded: Option<Arc<LoadedSession>>) {
         let theme = self.themes.current(&self.app.options).clone();
         let buffer = render_cells(&self.app, &theme);

@@ -51,7 +51,7 @@ impl Input {
         Self(Source::Channel(events))
     }
 
-    /// Returns the next event; `None` when the terminal is gone.
+    /// Returns the next event; `None` when the terminal is closed.
     pub(super) async fn next(&mut self) -> Option<Event> {
         match &mut self.0 {
             Source::Terminal(terminal) => terminal.next().await,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_late_is_no_typing_and_what_follows_is() {
+    fn a_late_terminal_response_is_swallowed_and_later_keys_are_not() {
         let none = KeyModifiers::NONE;
         let keys = [
             ('j', none),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn movements_and_releases_are_nothing_to_the_state() {
+    fn mouse_movements_and_key_releases_are_ignored() {
         let moved =
             MouseEvent { kind: MouseEventKind::Moved, column: 1, row: 1, modifiers: KeyModifiers::NONE };
         assert!(from_terminal_event(TerminalEvent::Mouse(moved)).is_none());

@@ -50,7 +50,7 @@ pub(super) enum JobKind {
     Recovery,
     /// Reads the commits of a session.
     Commits,
-    /// Reads what the store knows of a session.
+    /// Reads the store's record of a session.
     Record,
     /// Compares two branches of a session.
     Branches,
@@ -61,7 +61,7 @@ pub(super) enum JobKind {
     /// Reads a session for replays.
     Recording,
     Replay,
-    /// Finds what was lost and needed again.
+    /// Finds lost messages that were needed again.
     Regret,
     /// Replays a session over a grid of settings.
     Sweep,
@@ -123,7 +123,7 @@ impl JobHandle {
     }
 
     pub(super) fn send_message(&self, said: JobMessage) {
-        // The receiver is gone only while the program is ending.
+        // The receiver is dropped only while the program is ending.
         drop(self.reports.send(JobReport { kind: self.kind, generation: self.generation, message: said }));
     }
 }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn following_the_disk_finishes_what_it_began_and_skips_to_the_newest() {
+    async fn a_queued_refresh_finishes_the_running_one_and_skips_to_the_newest() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         let (release, released) = mpsc::channel::<()>();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_writes_is_never_forgotten() {
+    async fn writing_jobs_are_never_dropped() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         for at in 0..4 {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kinds_do_not_disturb_each_other_and_a_cancelled_one_is_silent() {
+    async fn jobs_of_different_kinds_are_independent_and_cancelled_ones_send_nothing() {
         let (sender, mut reports) = unbounded_channel();
         let mut jobs = Jobs::new(sender);
         jobs.start(JobKind::Search, |ticket| ticket.send_event(said("search")));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_throttle_lets_the_first_through_and_holds_the_next() {
+    fn a_throttle_passes_the_first_event_and_delays_the_next() {
         let mut throttle = Throttle::new(Duration::from_hours(1));
         assert!(throttle.try_pass());
         assert!(!throttle.try_pass());

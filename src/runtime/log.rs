@@ -1,4 +1,4 @@
-//! The log of what clawscope does, for maintainers: the last events always, for crash reports, and all of them in a file
+//! The log of clawscope's events, for maintainers: the last events always, for crash reports, and all of them in a file
 //! when `CLAWSCOPE_LOG` names a level. Events hold counts, times and paths; no text of a transcript.
 
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! The shell around the state machine: the only terminal and the only tokio. Keys, signals, job reports and file
-//! changes go in as events; effects come out and are performed here.
+//! changes come in as events; effects come out and are performed here.
 
 mod abilities;
 pub mod alert;

@@ -1,4 +1,4 @@
-//! Standard output of a command on a terminal: more than a screen of it goes through the person's pager.
+//! Standard output of a command on a terminal: more than a screen of it is shown in the person's pager.
 
 use std::io::{self, Stdout, Write};
 use std::process::{Child, Stdio};
@@ -17,7 +17,7 @@ pub fn pager_line(env: &Environment) -> Option<String> {
     let named = env.raw("CLAWSCOPE_PAGER").or_else(|| env.raw("PAGER"));
     let line = named.unwrap_or(DEFAULT_PAGER).trim();
     let program = line.split(' ').next().filter(|program| !program.is_empty() && *program != "cat")?;
-    // A first word with `=` sets a variable; the shell finds the program behind it.
+    // A first word with `=` sets a variable; the shell finds the program after it.
     let exists = program.contains(['=', '/']) || find_program(env, program).is_some();
     exists.then(|| line.to_owned())
 }
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn the_pager_is_clawscopes_own_before_the_persons() {
+    fn clawscope_pager_comes_before_pager() {
         assert_eq!(line(&[("PAGER", "sh -c x")]).as_deref(), Some("sh -c x"));
         assert_eq!(line(&[("PAGER", "more"), ("CLAWSCOPE_PAGER", "sh")]).as_deref(), Some("sh"));
         assert_eq!(line(&[("PAGER", "LESS=S less")]).as_deref(), Some("LESS=S less"));
     }
 
     #[test]
-    fn no_pager_runs_where_it_is_empty_or_cat_or_missing() {
+    fn no_pager_runs_if_it_is_empty_or_cat_or_missing() {
         for pager in ["", " ", "cat", "clawscope-no-such-pager -x"] {
             assert_eq!(line(&[("PAGER", pager)]), None, "{pager:?}");
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_text_goes_to_the_pager_whole() {
+    fn a_long_text_reaches_the_pager_completely() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
         let mut paged = PagedOutput::new(io::stdout(), format!("cat > {}", out.display()), 3);

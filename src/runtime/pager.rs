@@ -15,7 +15,7 @@ pub(super) fn show(text: &str, env: &Environment) -> io::Result<()> {
     }
     let mut command = pager_command(env.get("PAGER"));
     let ended = command.stdin(Stdio::from(crate::files::open(file.path())?)).status()?;
-    // Leaving a pager with ctrl-c is no error.
+    // Leaving a pager with ctrl-c is not an error.
     match ended.code() {
         Some(127) => Err(io::Error::new(io::ErrorKind::NotFound, "no such program")),
         _ => Ok(()),
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_that_is_not_there_is_reported_and_one_that_ends_in_its_own_way_is_not() {
+    fn a_missing_pager_is_an_error_and_a_failing_one_is_not() {
         assert!(show("x", &env("clawscope-no-such-pager 2>/dev/null")).is_err());
         assert!(show("x", &env("exit 2")).is_ok());
     }

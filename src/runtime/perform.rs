@@ -61,7 +61,7 @@ pub struct Inputs {
     pub epoch: Option<Epoch>,
     /// The time of the state machine; the demo has its own.
     pub now_ms: Moment,
-    /// The clock that locks are judged by.
+    /// The clock that decides about locks.
     pub clock: Box<dyn Clock + Send>,
     pub env: Environment,
     /// The writer of summaries.

@@ -19,14 +19,14 @@ pub struct RunOptions {
     pub agent: Option<String>,
     /// The ruleset from the flags; `None` uses the store's own.
     pub ruleset: Option<RulesetChoice>,
-    /// How an alert is raised.
+    /// The settings of alerts.
     pub alerts: AlertsConfig,
     /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,
     pub environment: Environment,
     /// The zone of a person on another machine; `None` is the zone of this machine.
     pub zone: Option<TimeZone>,
-    /// Why the screen only reads, and what to do instead; `None` allows writing.
+    /// The reason that the screen only reads, and the alternative; `None` allows writing.
     pub read_only: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::files;
 /// Names to try before failing.
 const MAX_TRIES: u32 = 1000;
 
-/// Writes a new file; a number goes before the extension when the name is taken. Never overwrites a file.
+/// Writes a new file; a number is put before the extension when the name is taken. Never overwrites a file.
 pub(super) fn save_unique(folder: &Path, name: &str, text: &str) -> Result<PathBuf, SaveError> {
     for number in 1..=MAX_TRIES {
         let path = folder.join(numbered_name(name, number));
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_replaced_only_when_requested_and_whole() {
+    fn an_existing_file_is_replaced_only_on_request_and_atomically() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.html");
         save_as(&path, "one, long", false).unwrap();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten() {
+    fn saving_picks_a_free_name() {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> =
             ["a", "b", "c"].map(|text| save_unique(dir.path(), "plan.json", text).unwrap()).into();

@@ -19,7 +19,7 @@ use crate::session::loading::open;
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::session::Session;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Sessions read per batch.
 const BATCH_SIZE: usize = 8;
@@ -33,7 +33,7 @@ const MAX_RECENT: usize = 4;
 #[derive(Debug, Clone, PartialEq)]
 struct CountStamp {
     path: Option<PathBuf>,
-    bytes: u64,
+    bytes: Bytes,
     modified_ms: Option<Moment>,
     /// Hash of the config, as the windows come from it.
     config_hash: u64,
@@ -186,7 +186,7 @@ impl SessionCounts {
     }
 }
 
-/// Uses half of the cores, at most 4: a session that someone opens meanwhile must not wait. `None` up to 2 cores.
+/// Uses half of the cores, at most 4: a session that a person opens meanwhile must not wait. `None` up to 2 cores.
 fn counting_pool() -> Option<ThreadPool> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?
@@ -231,7 +231,7 @@ mod tests {
     use crate::store::demo::NOW_MS;
 
     #[tokio::test]
-    async fn the_whole_demo_is_counted_once_and_again_only_what_changed() {
+    async fn every_session_of_the_demo_is_counted_once_and_only_changed_ones_again() {
         let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
         let mut listed = list_sessions(&place, NOW_MS);
         let counts = SessionCounts::default();

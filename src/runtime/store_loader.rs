@@ -17,7 +17,7 @@ use crate::store::discovery::Store;
 use crate::store::session::Session;
 use crate::units::Moment;
 
-/// When listing began, and the list with its location, or why listing failed.
+/// The start of listing, and the list with its location, or the error.
 pub(super) type ListResult = (Moment, Result<(SessionListing, Arc<StoreLocation>), ListError>);
 
 /// The reason why there is no list of sessions.
@@ -42,7 +42,7 @@ pub(super) struct StoreLoader {
     requested_ruleset: Option<RulesetChoice>,
     opened_home: PlaceSlot,
     opened_demo: PlaceSlot,
-    /// The prefetched first list of the own store.
+    /// The prefetched first list of the person's store.
     first_list: Option<JoinHandle<ListResult>>,
     /// The store of the last list.
     pub(super) store: Option<Arc<Store>>,
@@ -99,7 +99,7 @@ impl StoreLoader {
         self.first_list = Some(std::thread::spawn(self.list_job(false)));
     }
 
-    /// Returns work that lists the demo or the own store; a prefetched list is awaited instead of started again.
+    /// Returns work that lists the demo or the person's store; a prefetched list is awaited instead of started again.
     pub(super) fn list_job(&mut self, demo: bool) -> impl FnOnce() -> ListResult + Send + 'static {
         let begun = self.first_list.take_if(|_| !demo);
         let list = self.list_place(demo);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_begun_is_waited_for_once_and_only_by_who_needs_the_own_place() {
+    fn a_prefetched_list_is_used_once_for_the_persons_store() {
         let mut library = library(StoreRequest::Demo);
         library.prefetch();
         let (_, other) = library.list_job(true)();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_place_and_the_demo_are_kept_apart() {
+    fn the_persons_store_and_the_demo_are_separate() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("agents/main/sessions")).unwrap();
         let library = library(StoreRequest::Path(dir.path().into()));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_alone_and_a_place_that_is_none() {
+    fn a_list_can_be_limited_to_one_agent_and_a_missing_store_is_an_error() {
         let mut library = library(StoreRequest::Demo);
         library.agent = Some("research".into());
         let (listed, _) = library.list_place(false)().unwrap();

@@ -34,7 +34,7 @@ static PANIC: Notify = Notify::const_new();
 /// Turns off reports of mouse movements without a button: they wake the loop often and change nothing.
 const DISABLE_MOUSE_MOTION: &str = "\x1b[?1003l";
 
-/// What gets the terminal.
+/// The user of a lent terminal.
 #[derive(Debug)]
 pub(super) enum TerminalLoan {
     /// A text in the person's pager.
@@ -130,7 +130,7 @@ impl TerminalScreen {
     }
 
     /// Draws the next frame in full, after something else wrote to the terminal. `Terminal::clear` is not used, as it
-    /// asks the terminal for its cursor and waits for the answer.
+    /// queries the terminal's cursor and waits for the answer.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
         if let Some(remote) = &mut self.remote {
             let Ok(()) = remote.terminal.resize(self.area);
@@ -176,7 +176,7 @@ pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
-    // If the terminal is gone, nobody can see an error.
+    // If the terminal is closed, an error cannot be shown.
     if let Ok(mut tty) = tty() {
         drop(tty.write_all(&restore_codes()));
     }
@@ -202,7 +202,7 @@ pub(super) fn restore_codes() -> Vec<u8> {
 }
 
 /// Makes a panic in any thread restore the terminal before the message is printed, and end the program: without the
-/// terminal it would go on as a process that nobody sees.
+/// terminal it would continue as an invisible process.
 pub(super) fn restore_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

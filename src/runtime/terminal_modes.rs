@@ -44,7 +44,7 @@ impl TerminalModes {
         ]
     }
 
-    /// Reads what [`Self::words`] returns; `None` for anything else.
+    /// Reads the words of [`Self::words`]; `None` for anything else.
     pub(super) fn from_words(words: &[OsString]) -> Option<Self> {
         let [input, output, control, local, min, time] = words else { return None };
         Some(Self {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_are_read_back_as_they_were_written_and_nothing_else_is() {
+    fn terminal_modes_read_back_and_other_words_do_not() {
         let modes = TerminalModes {
             input: InputModes::ICRNL,
             output: OutputModes::OPOST,

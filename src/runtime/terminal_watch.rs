@@ -1,9 +1,9 @@
 //! A second process that restores the terminal when this one dies without a chance to do so: killed by the system
 //! because memory ran out, aborted by a failed allocation or a full stack, or killed by a person.
 //!
-//! A signal handler cannot do that: nothing runs after SIGKILL, and what runs after an abort is in a process whose memory
+//! A signal handler cannot do that: nothing runs after SIGKILL, and code after an abort runs in a process whose memory
 //! is damaged. The watcher is this program again, started with [`ARGUMENT`]. It reads a pipe that the system closes when
-//! the first process is gone. It also gets the last events of the log, for the crash report that the dead process cannot
+//! the first process has ended. It also gets the last events of the log, for the crash report that the dead process cannot
 //! write. Where it cannot be started, the terminal is restored by everything else as before.
 
 use std::ffi::OsString;
@@ -68,14 +68,14 @@ fn spawn() -> io::Result<Child> {
         .args(terminal_modes::read()?.words())
         .stdin(Stdio::piped())
         .spawn()?;
-    // A watcher that someone stopped must not stop this process too.
+    // A stopped watcher must not stop this process too.
     if let Some(pipe) = &child.stdin {
         fcntl_setfl(pipe, OFlags::NONBLOCK)?;
     }
     Ok(child)
 }
 
-/// Returns this very program. Another one stands at its path if it was updated since it started, and that one may know no
+/// Returns this very program. Another one is at its path if it was updated since it started, and that one may know no
 /// watcher.
 #[cfg(unix)]
 fn own_program() -> io::Result<PathBuf> {
@@ -83,13 +83,13 @@ fn own_program() -> io::Result<PathBuf> {
     if link.exists() { Ok(link.to_owned()) } else { std::env::current_exe() }
 }
 
-/// Ends the watcher before the process group is stopped: if this process is killed then, nobody would continue it.
+/// Ends the watcher before the process group is stopped: if this process is killed then, it would stay stopped.
 #[cfg(unix)]
 pub(super) fn end() {
     watcher_pipe::set(None);
     let watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(mut watcher) = watcher {
-        // It would end with its pipe, but not while someone has stopped it.
+        // It would end with its pipe, but not while it is stopped.
         _ = watcher.kill();
         _ = watcher.wait();
     }
@@ -134,7 +134,7 @@ mod watcher {
         let modes = TerminalModes::from_words(words);
         if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
             let _inside = runtime.enter();
-            // A handler stays when nobody waits for the signal.
+            // A handler stays when no one waits for the signal.
             for caught in OUTLIVED {
                 _ = signal(SignalKind::from_raw(caught.as_raw()));
             }
@@ -147,7 +147,7 @@ mod watcher {
         }
     }
 
-    /// Reads until the other process is gone. Returns whether it held the terminal, and its last events.
+    /// Reads until the other process has ended. Returns whether it held the terminal, and its last events.
     fn read_to_end() -> (bool, Vec<String>) {
         let (mut is_held, mut events) = (false, VecDeque::new());
         for line in io::stdin().lock().split(b'\n').map_while(Result::ok) {
@@ -162,7 +162,7 @@ mod watcher {
     }
 
     fn restore(modes: Option<TerminalModes>) {
-        // If the terminal is gone, nobody can see an error.
+        // If the terminal is closed, an error cannot be shown.
         _ = io::stdout().write_all(&restore_codes());
         _ = io::stdout().flush();
         if let Some(modes) = modes {
@@ -170,7 +170,7 @@ mod watcher {
         }
     }
 
-    /// Takes another name than the watched process, so that whoever kills all processes of that name leaves this one.
+    /// Takes another name than the watched process, so that killing all processes of that name spares this one.
     fn set_process_name() {
         #[cfg(target_os = "linux")]
         let _ = rustix::thread::set_name(c"terminal-watch");

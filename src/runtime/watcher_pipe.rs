@@ -32,7 +32,7 @@ pub(super) fn note_event(event: &str) {
 fn send(line: &str) {
     let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pipe) = pipe.as_mut() {
-        // Without a reader there is nobody to restore the terminal, and no reason to stop.
+        // Without a reader no one restores the terminal, but that is no reason to stop.
         _ = pipe.write_all(line.as_bytes());
     }
 }

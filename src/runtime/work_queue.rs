@@ -9,7 +9,7 @@ use crate::runtime::backoff::Backoff;
 #[derive(Debug)]
 pub(super) struct WorkQueue<T> {
     pending: BTreeSet<T>,
-    /// When the running work started.
+    /// The start of the running work.
     started: Option<Instant>,
     backoff: Backoff,
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_requested_while_it_runs_or_rests_is_done_together_afterwards() {
+    fn requests_during_a_run_or_pause_are_batched() {
         let mut round = WorkQueue::with_min_rest(Duration::ZERO);
         assert_eq!((round.try_start(), round.delay()), (None, None));
         round.enqueue([1]);

@@ -13,7 +13,7 @@ use crate::session::item_loading::last_call;
 use crate::session::overflow::{ModelWindow, Overflow};
 use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::transcript::Leaf;
 
 impl LoadedSession {
@@ -26,18 +26,19 @@ impl LoadedSession {
             context_throws: false,
             details: None,
             // The provider counted the prompt of the session's own leaf.
-            measured: Err(Unmeasured::OtherLeaf),
+            measured: Err(UnmeasuredReason::OtherLeaf),
             ..self.clone()
         };
         moved.load_prompt_report();
         moved.recount_prompt();
+        moved.assume_summary_length();
         Some(moved)
     }
 
     /// Returns the session at a leaf whose context the runtime fails to build.
     #[must_use]
     pub fn without_context(&self, leaf: Leaf) -> Self {
-        let measured = Err(Unmeasured::OtherLeaf);
+        let measured = Err(UnmeasuredReason::OtherLeaf);
         let context = Arc::default();
         let mut moved = Self { leaf, context, context_throws: true, measured, details: None, ..self.clone() };
         moved.load_prompt_report();
@@ -51,7 +52,7 @@ impl LoadedSession {
         self.at_leaf(Leaf::Id(index.ids.text(index.entry(entry).id?).to_owned()))
     }
 
-    /// Returns the session as it was before the call that overflowed.
+    /// Returns the session in its state before the call that overflowed.
     pub fn before_call(&self, overflow: &Overflow) -> Option<Self> {
         // The answer itself was not in its own prompt, so the leaf is its parent.
         let then = self.at_entry(self.tree.parent(overflow.entry)?)?;
@@ -70,7 +71,7 @@ impl LoadedSession {
         assuming
     }
 
-    /// Returns the session as it was at the failed call: its path, model and time.
+    /// Returns the session in its state at the failed call: its path, model and time.
     pub fn at_failed_call(&self, overflow: &Overflow) -> Option<Self> {
         let then = self.at_entry(overflow.entry)?;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_era_makes_the_same_context_of_it() {
+    fn the_file_era_builds_the_same_context() {
         let reset = |parent: &str, kept: &str| {
             format!(r#"{{"type":"reset","id":"r","parentId":"{parent}","reason":"new"{kept}}}"#)
         };
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_force_stays_in_force() {
+    fn settings_in_force_are_copied_to_the_new_branch() {
         let model =
             r#"{"type":"model_change","id":"m","parentId":"a","provider":"p","modelId":"one"}"#.to_owned();
         let lines = [

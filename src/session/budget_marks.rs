@@ -76,7 +76,7 @@ pub fn threshold_marks(
         },
         still(Threshold::Window, window.get()),
     ];
-    // pi prunes nothing: its marks only help someone who tries the pruner's settings.
+    // pi prunes nothing: its marks only help a person who tries the pruner's settings.
     if !session.ruleset.id.is_pi() || settings.prune != *configured {
         marks.push(moved(Threshold::Soft, settings.prune.soft_trim_ratio, configured.soft_trim_ratio));
         marks.push(moved(Threshold::Hard, settings.prune.hard_clear_ratio, configured.hard_clear_ratio));

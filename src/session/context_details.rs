@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn after_growth_only_what_was_added_is_read() {
+    fn after_growth_only_new_messages_are_read() {
         let rules = Ruleset::V2026_9_2.rules();
         let (before, after) = (loaded_session(&lines(3), 1e5), loaded_session(&lines(5), 1e5));
         let context_details =
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_stops_when_nobody_wants_it() {
+    fn reading_details_can_be_cancelled() {
         let rules = Ruleset::default().rules();
         let all = loaded_session(&lines(5), 1e5);
         let mut left = 2;

@@ -24,13 +24,13 @@ const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 
 #[derive(Debug, Clone)]
 pub struct ContextLimits {
-    /// Whether a gateway runs the session; pi alone has neither memory flush nor recovery loop.
+    /// Whether a gateway runs the session; pi without a gateway has neither memory flush nor recovery loop.
     pub is_gateway_run: bool,
     /// Whether this is a chat with people, which this gateway release resets as a last resort (compaction 8.19).
     pub is_chat: bool,
     pub compaction_mode: CompactionMode,
     pub flush: FlushSettings,
-    /// Why no memory flush runs here, if none does.
+    /// The reason that no memory flush runs here, if none does.
     pub flush_skip: Option<FlushSkip>,
     /// Automatic resets, when a gateway does them.
     pub lifecycle: Option<Lifecycle>,
@@ -134,7 +134,7 @@ fn is_chat(kind: SessionKind) -> bool {
     )
 }
 
-/// Returns why no flush runs, as far as the store shows. The store does not record the purpose of a run, such as a
+/// Returns the reason that no flush runs, if the store shows one. The store does not record the purpose of a run, such as a
 /// heartbeat (compaction 9.8).
 fn flush_skip_reason(config: &Value, row: Option<&SessionRecord>, provider: &str) -> Option<FlushSkip> {
     let Some(row) = row else { return Some(FlushSkip::NoRow) };

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_is_not_there_is_reported_and_an_absent_one_is_not() {
+    fn an_unknown_parent_is_reported_and_an_absent_one_is_not() {
         let lines = [
             r#"{"type":"custom","id":"a","parentId":null}"#,
             r#"{"type":"custom","id":"b","parentId":""}"#,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_twice_is_reported_at_the_line_that_lost() {
+    fn a_duplicate_id_is_reported_at_the_ignored_line() {
         let line = r#"{"type":"custom","id":"a","parentId":null}"#;
         assert_eq!(found(&[line, line]), one(Severity::Note, 2, "a", "line 3 has the same id"));
     }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_transcript_has_nothing_odd() {
+    fn a_plain_transcript_has_no_diagnostics() {
         assert_eq!(
             found(&[
                 r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"x"}}"#

@@ -1,6 +1,6 @@
 //! Which session started which: sub-agents and cron runs below their parents, with usage summed up to the root.
 //!
-//! Stores hold parents that are gone and, after edits by hand, circles. A circle is cut at its first session in the
+//! Stores hold parents that no longer exist and, after edits by hand, circles. A circle is cut at its first session in the
 //! list.
 
 use std::collections::{HashMap, HashSet};

@@ -62,7 +62,7 @@ pub struct FullnessAlert {
     pub window: u64,
     /// The crossed share of the window.
     pub level: f64,
-    /// When the crossing was seen.
+    /// The time of the crossing.
     pub at_ms: Moment,
 }
 
@@ -129,7 +129,7 @@ mod tests {
         }
 
         #[test]
-        fn two_alerts_of_a_level_have_a_fall_between_them(
+        fn two_alerts_of_a_level_need_a_fall_between_them(
             shares in prop::collection::vec(0.05..1.2_f64, 1..5),
             start in 0.0..1.5_f64,
             run in prop::collection::vec(0.0..1.5_f64, 0..80),
@@ -146,7 +146,7 @@ mod tests {
         }
 
         #[test]
-        fn a_crossing_never_stays_silent(
+        fn every_crossing_raises_an_alert(
             start in 0.0..0.69_f64,
             rise in 0.8..1.5_f64,
         ) {

@@ -28,11 +28,11 @@ pub struct PathIndex {
 pub struct Invalidation {
     /// Sessions whose files changed, with their updated list items.
     pub sessions: Vec<(Session, SessionItem)>,
-    /// Whether to rescan the store, because sessions may have come or gone or settings changed.
+    /// Whether to rescan the store, because sessions may have appeared or disappeared or settings changed.
     pub rescan: bool,
 }
 
-enum Affected<'a> {
+enum AffectedItems<'a> {
     Nothing,
     Sessions(&'a [usize]),
     Store,
@@ -63,9 +63,9 @@ impl PathIndex {
         let mut places = BTreeSet::new();
         for path in paths {
             match self.affected_by(store, path) {
-                Affected::Nothing => {}
-                Affected::Sessions(own) => places.extend(own),
-                Affected::Store => touched.rescan = true,
+                AffectedItems::Nothing => {}
+                AffectedItems::Sessions(own) => places.extend(own),
+                AffectedItems::Store => touched.rescan = true,
             }
         }
         let now = |at: &usize| {
@@ -82,15 +82,15 @@ impl PathIndex {
         touched
     }
 
-    fn affected_by(&self, store: &Store, path: &Path) -> Affected<'_> {
+    fn affected_by(&self, store: &Store, path: &Path) -> AffectedItems<'_> {
         if let Some(own) = self.sessions.get(path) {
             let was_there = own.iter().any(|at| !store.sessions[*at].has_flag(Flag::Missing));
             return match (was_there, path.is_file()) {
-                (true, true) => Affected::Sessions(own),
-                (false, false) => Affected::Nothing,
+                (true, true) => AffectedItems::Sessions(own),
+                (false, false) => AffectedItems::Nothing,
                 // When the transcript appears or disappears, another candidate may become the session's file
                 // (store E6).
-                _ => Affected::Store,
+                _ => AffectedItems::Store,
             };
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -100,11 +100,11 @@ impl PathIndex {
             .or_else(|| transcript_for_journal(path));
         match beside {
             Some(transcript) => match self.sessions.get(&transcript) {
-                Some(own) => Affected::Sessions(own),
-                None => Affected::Nothing,
+                Some(own) => AffectedItems::Sessions(own),
+                None => AffectedItems::Nothing,
             },
-            None if self.unlisted.contains(path) && path.is_file() => Affected::Nothing,
-            None => Affected::Store,
+            None if self.unlisted.contains(path) && path.is_file() => AffectedItems::Nothing,
+            None => AffectedItems::Store,
         }
     }
 }
@@ -116,6 +116,7 @@ mod tests {
     use super::*;
     use crate::gateway::env::Environment;
     use crate::store::discovery::discover;
+    use crate::units::Bytes;
 
     fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
         let path = dir.join("agents/main/sessions").join(name);
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_a_known_transcript_its_lock_or_its_journal_touches_that_session_alone() {
+    fn a_changed_transcript_lock_or_journal_affects_only_its_session() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),
@@ -148,7 +149,7 @@ mod tests {
         let places = PathIndex::new(&store, []);
         write(dir.path(), "a.jsonl", "{\"type\":\"session\"}\n");
         let touched = places.invalidated_by(&store, [&path], Moment::ZERO);
-        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (19, false));
+        assert_eq!((touched.sessions[0].1.bytes, touched.rescan), (Bytes(19), false));
         let lock = write(dir.path(), "a.jsonl.lock", "");
         assert_eq!(reported(&places, &store, &lock), (vec!["a".to_owned()], false));
         let journal = path.with_file_name("a.jsonl.clawscope-journal");
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_or_goes_rows_and_settings_need_the_whole_store() {
+    fn new_or_removed_files_rows_and_settings_affect_the_whole_store() {
         let dir = tempfile::tempdir().unwrap();
         let rows = write(
             dir.path(),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_no_look_lists_needs_one_look_only() {
+    fn a_file_that_is_not_listed_causes_only_one_rescan() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "a.jsonl", "");
         let log = dir.path().join("log.jsonl");

@@ -11,7 +11,7 @@ use crate::format::{format_percent, whole_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 use crate::replay::Cost;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// The origin of a token count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub enum Mark {
     Cold,
     /// A file whose entries were imported into a database.
     Imported,
-    /// A file beside a database that was not imported.
+    /// A file next to a database that was not imported.
     NotImported,
 }
 
@@ -185,7 +185,7 @@ pub struct SessionItem {
     /// Last change.
     pub updated_ms: Option<Moment>,
     /// Bytes of the transcript.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Sorted and without duplicates.
     pub marks: Vec<Mark>,
 }

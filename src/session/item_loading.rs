@@ -86,9 +86,9 @@ pub fn load_item(
         agent: &item.agent,
         ruleset: chosen.id,
     });
-    let touched = |ix| body::read_entry(&source, &index, ix);
+    let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
-        && last_touch_under(rules, &index, (&item.provider, &item.model), touched).is_some();
+        && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
     let next_prompt = NextPrompt::from_counts(&PromptCounts {
         index: &index,
         context: &context,
@@ -131,7 +131,7 @@ pub(super) fn complete_item(
         index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Compaction).count();
     item.compactions = item.compactions.or(Some(compactions as u64));
     item.entries = Some(index.entries.len() as u64);
-    item.bytes = index.end + index.pending_bytes;
+    item.bytes = index.file_bytes();
     if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }

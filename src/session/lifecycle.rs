@@ -1,4 +1,4 @@
-//! The lifetime of a session: when the gateway resets it, why, and what a reset leaves behind.
+//! The lifetime of a session: when the gateway resets it, why, and what a reset keeps.
 
 use crate::format::{format_local_time, format_time};
 use crate::gateway::reset::{NextReset, ResetPolicy, next_reset, reset_policy};

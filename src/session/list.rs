@@ -1,4 +1,4 @@
-//! Builds the session list from records, files and locks alone.
+//! Builds the session list from records, files and locks only.
 //!
 //! No transcript is read, so a large store appears at once; [`crate::session::load_item`] fills in the rest later.
 
@@ -197,12 +197,12 @@ fn mark_for_flag(flag: Flag) -> Option<Mark> {
         Flag::Cold => Mark::Cold,
         Flag::Imported => Mark::Imported,
         Flag::NotImported => Mark::NotImported,
-        // Not a fault: a held lock shows as a run, and a second key is no news to anyone.
+        // Not a fault: a held lock shows as a run, and a second key is not worth a note.
         Flag::Locked | Flag::DuplicateRun => return None,
     })
 }
 
-/// A held lock means a run (store H11); a stale lock does not. In a database the row says it (sqlite I5).
+/// A held lock means a run (store H11); a stale lock does not. In a database the row decides (sqlite I5).
 fn is_running(session: &Session, now_ms: Moment) -> bool {
     if session.has_flag(Flag::Running) {
         return true;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_session_of_an_agent_is_first_and_what_was_put_aside_last() {
+    fn the_newest_session_of_an_agent_is_first_and_archives_are_last() {
         let dir = tempfile::tempdir().unwrap();
         write(
             dir.path(),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lock_that_someone_holds_means_that_a_run_is_going_on() {
+    fn only_a_held_lock_means_a_running_session() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "agents/main/sessions/sessions.json", r#"{"agent:main:x":{"sessionId":"a"}}"#);
         write(dir.path(), "agents/main/sessions/a.jsonl", "");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_holds_nothing_is_refused_with_what_to_do() {
+    fn an_empty_or_missing_path_is_refused_with_advice() {
         let dir = tempfile::tempdir().unwrap();
         let refusal = listed(&dir.path().join("nowhere")).place_error().unwrap();
         assert!(refusal.contains("nowhere: does not exist. Pass a state dir"), "{refusal}");

@@ -28,7 +28,7 @@ use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
 use crate::session::context_limits::ContextLimits;
 use crate::session::item::SessionItem;
-use crate::session::measured_prompt::{MeasuredPrompt, Unmeasured};
+use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::{Overflow, OverflowScope};
 use crate::session::partial_usage::find_partial_usage;
@@ -60,7 +60,7 @@ pub struct LoadedSession {
     /// Model id of the next call; empty if unknown.
     pub model: String,
     pub ruleset: RulesetChoice,
-    /// The route to the model, as far as the configuration shows it.
+    /// The route to the model, if the configuration shows it.
     pub route: ModelRoute,
     pub window: WindowInfo,
     /// List price in USD per million tokens: from the configuration, else the catalogue.
@@ -70,7 +70,7 @@ pub struct LoadedSession {
     /// The report behind `fixed_chars`, part by part.
     pub prompt_report: Option<Arc<SystemPromptReport>>,
     /// The last prompt that a provider counted on this path, or why there is none.
-    pub measured: Result<MeasuredPrompt, Unmeasured>,
+    pub measured: Result<MeasuredPrompt, UnmeasuredReason>,
     /// Time of the model's last answer on this path. It is the message's own time, which a copy keeps.
     pub last_call_ms: Option<Moment>,
     /// Time of the last cache touch (pruning 4.3).
@@ -122,7 +122,7 @@ impl LoadedSession {
     /// Estimates the context as the session's runtime does, anchored on the provider's last count.
     ///
     /// # Errors
-    /// Where the runtime throws.
+    /// Fails where the runtime throws.
     pub fn runtime_estimate(&self) -> Result<ContextEstimate, JsException> {
         estimate_for_runtime(self.ruleset.id.rules(), &self.index, &self.context)
     }
@@ -245,10 +245,14 @@ impl LoadedSession {
         Budget::from_context(self.fixed_chars, &self.context)
     }
 
+    /// Returns the tokens of the next prompt under a plan.
+    pub fn prompt_tokens_after(&self, plan: &Plan) -> u64 {
+        self.next_prompt.budget_after(&self.context, plan).total()
+    }
+
     /// Returns the tokens of the next prompt that a plan frees.
     pub fn tokens_freed_by(&self, plan: &Plan) -> u64 {
-        let after = self.next_prompt.budget_after(&self.context, plan);
-        self.next_prompt.total.tokens.saturating_sub(after.total())
+        self.next_prompt.total.tokens.saturating_sub(self.prompt_tokens_after(plan))
     }
 
     /// Returns the content of the window under a plan, by estimate.

@@ -57,7 +57,7 @@ pub fn open(
     open_session(store, session, previous, now_ms, progress)
 }
 
-/// As [`open`], for a session that is found already.
+/// Like [`open`], for a session that is already found.
 pub fn open_session(
     store: &Store,
     session: &Session,
@@ -79,7 +79,7 @@ pub fn open_session(
     Ok(LoadedSession { epoch, ..loaded })
 }
 
-/// Opens a session from `source`, wherever its transcript has moved to meanwhile.
+/// Opens a session from `source`, even if its transcript has moved meanwhile.
 pub fn open_from(
     store: &Store,
     session: &Session,
@@ -156,8 +156,8 @@ fn assemble_session(
     let registered = config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
     let window = config.window(rules, &item.agent, &item.provider, &item.model);
-    let upkeep = ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model));
-    let touched = |ix| body::read_entry(&source, &index, ix);
+    let limits = ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model));
+    let read_entry = |ix| body::read_entry(&source, &index, ix);
     let pi = pi_settings(store, session, rules);
     // The releases that keep system messages are those that know settings of single models.
     let own_model =
@@ -166,7 +166,7 @@ fn assemble_session(
     let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
     let mut loaded = LoadedSession {
         successor: find_successor(store, session, &index),
-        last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), touched),
+        last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), read_entry),
         window,
         ruleset: chosen.clone(),
         route: ModelRoute::from_config(&config.js_root, &item.provider, &item.model),
@@ -180,7 +180,7 @@ fn assemble_session(
         prompt_report: report.map(Arc::new),
         measured: last_prompt(&index, &context),
         last_call_ms: None,
-        limits: upkeep,
+        limits,
         config: Arc::clone(config),
         setting_rows: Vec::new(),
         pruning_configured: effective_settings_under(rules, config.value(&PRUNING_PATH)).is_some(),
@@ -202,6 +202,7 @@ fn assemble_session(
         loaded.set_prompt_report(estimate_report(store, session));
     }
     list_settings(&mut loaded, runtime, pi.as_ref().map(|pi| (pi, own_model.as_deref())));
+    loaded.assume_summary_length();
     refresh_item(&mut loaded, session, now_ms);
     let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();
     loaded.configured_settings.clear.model_scale = ModelScale { fixed_tokens, factor };
@@ -230,7 +231,7 @@ fn list_settings(
     }
 }
 
-/// Adds the data that depends on the transcript and the files beside it at `now_ms`.
+/// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
     loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
     loaded.recount_prompt();

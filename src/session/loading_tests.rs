@@ -9,7 +9,7 @@ use crate::session::list::{SessionListing, list_sessions};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{CountSource, SessionItem, TokenCount, load_item};
 use crate::store::demo::NOW_MS;
-use crate::units::{Millis, Tokens};
+use crate::units::{Bytes, Chars, Millis, Tokens};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -35,7 +35,7 @@ fn plan(session: &LoadedSession) -> crate::plan::Plan {
 }
 
 #[test]
-fn every_session_of_the_demo_opens_or_says_why_not() {
+fn every_session_of_the_demo_opens_or_has_an_error() {
     let (_place, listed) = demo();
     for item in &listed.items {
         let opened = open(&listed.store, &item.key, None, NOW_MS, &mut |_, _| true);
@@ -55,7 +55,7 @@ fn every_session_of_the_demo_opens_or_says_why_not() {
 }
 
 #[test]
-fn a_session_is_counted_as_opening_it_shows() {
+fn counting_a_session_gives_the_same_numbers_as_opening_it() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/transcripts");
     let (mut counted, mut failed) = (0, 0);
     for place in [StoreRequest::Demo, StoreRequest::Path(recorded.into())] {
@@ -90,7 +90,7 @@ fn the_overflowed_session_carries_everything_the_screen_needs() {
     assert_eq!(session.item.tokens, Some(counted), "the refusal names it");
     assert_eq!((session.provider.as_str(), session.window.tokens), ("anthropic", Tokens(200_000.0)));
     assert!(session.pruning_configured && session.last_cache_touch_ms.is_some() && !session.context_throws);
-    assert!(session.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > 0));
+    assert!(session.fixed_chars.is_some_and(|fixed| fixed.system > fixed.files && fixed.tools > Chars(0.0)));
     assert!(session.measured.is_ok_and(|measured| measured.prompt_tokens > 100_000));
     assert!(session.price.is_some_and(|price| price.output > price.input));
     assert!(!plan(&session).is_empty());
@@ -100,7 +100,7 @@ fn the_overflowed_session_carries_everything_the_screen_needs() {
 }
 
 #[test]
-fn only_what_was_added_is_read_again() {
+fn reopening_reads_only_the_new_lines() {
     let (_place, listed) = demo();
     let before = opened(&listed, "cron:", None);
     let same = opened(&listed, "cron:", Some(&before));
@@ -121,12 +121,12 @@ fn only_what_was_added_is_read_again() {
     });
     let grown = grown.unwrap();
     assert_eq!(grown.index.entries.len(), before.index.entries.len() + 1);
-    assert!(first_block.is_some_and(|done| done > before.index.end));
+    assert!(first_block.is_some_and(|done| done > Bytes(before.index.end)));
     assert_eq!(grown.context.messages.len(), before.context.messages.len() + 1);
 }
 
 #[test]
-fn a_reading_that_nobody_wants_any_more_stops() {
+fn a_cancelled_reading_stops() {
     let (_place, listed) = demo();
     let key = &item(&listed, "telegram:direct:8812").key;
     let error = open(&listed.store, key, None, NOW_MS, &mut |_, _| false).unwrap_err();

@@ -16,9 +16,9 @@ pub struct MeasuredPrompt {
     pub entry: EntryIx,
 }
 
-/// Why no provider's count shows the size of the next prompt.
+/// The reason that no provider's count shows the size of the next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unmeasured {
+pub enum UnmeasuredReason {
     /// No answer on the path reports usage.
     NoUsage,
     /// No count since the compaction; earlier messages are not sent any more.
@@ -33,7 +33,7 @@ pub enum Unmeasured {
     OtherLeaf,
 }
 
-impl Unmeasured {
+impl UnmeasuredReason {
     /// Returns a few words to show instead of the number.
     pub fn label(self) -> &'static str {
         match self {
@@ -49,19 +49,19 @@ impl Unmeasured {
 
 /// Returns the last counted prompt on the path. A count before the last compaction does not hold for the next prompt,
 /// even if its message was kept; nor does a count copied to a new branch.
-pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, Unmeasured> {
+pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, UnmeasuredReason> {
     for ix in context.path.iter().rev() {
         if Some(*ix) == context.compaction {
-            return Err(Unmeasured::SinceCompaction);
+            return Err(UnmeasuredReason::SinceCompaction);
         }
         if Some(*ix) == context.reset {
-            return Err(Unmeasured::SinceReset);
+            return Err(UnmeasuredReason::SinceReset);
         }
         if index.reading == ReadMode::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
-            return Err(Unmeasured::SinceEdit);
+            return Err(UnmeasuredReason::SinceEdit);
         }
         if is_committed_branch(index, *ix) {
-            return Err(Unmeasured::SinceCommit);
+            return Err(UnmeasuredReason::SinceCommit);
         }
         let usage = index.entry(*ix).message.and_then(|message| message.usage);
         let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens().get());
@@ -69,7 +69,7 @@ pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPr
             return Ok(MeasuredPrompt { prompt_tokens: tokens as u64, entry: *ix });
         }
     }
-    Err(Unmeasured::NoUsage)
+    Err(UnmeasuredReason::NoUsage)
 }
 
 /// Whether a commit's branch ends here: the entries before it on the path are copies.

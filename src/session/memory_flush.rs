@@ -8,22 +8,22 @@ use crate::units::Tokens;
 impl LoadedSession {
     /// Returns the state before a next message of unknown size, or `None` when no gateway runs the session.
     pub fn memory_flush(&self) -> Option<Flush> {
-        let upkeep = &self.limits;
+        let limits = &self.limits;
         let kind = self.ruleset.id.rules().memory_flush;
         let reads_transcript = !matches!(kind, MemoryFlush::StoredTotal { .. });
         let facts = FlushInput {
-            window: upkeep.flush_window,
+            window: limits.flush_window,
             reserve_tokens: self.configured_settings.compaction.reserve_tokens,
-            stored_tokens: upkeep.stored_totals.total_tokens,
-            fresh: upkeep.stored_totals.fresh,
+            stored_tokens: limits.stored_totals.total_tokens,
+            fresh: limits.stored_totals.fresh,
             last_call: self.last_call_of_file().filter(|_| reads_transcript),
             message_tokens: Tokens::ZERO,
-            bytes: (self.index.end + self.index.pending_bytes) as f64,
-            compactions: upkeep.stored_totals.compaction_count.unwrap_or(0.0),
-            flushed_at: upkeep.stored_totals.flush_compaction_count,
-            skipped: upkeep.flush_skip,
+            bytes: self.index.file_bytes(),
+            compactions: limits.stored_totals.compaction_count.unwrap_or(0.0),
+            flushed_at: limits.stored_totals.flush_compaction_count,
+            skipped: limits.flush_skip,
         };
-        upkeep.is_gateway_run.then(|| flush_status(&upkeep.flush, &facts))
+        limits.is_gateway_run.then(|| flush_status(&limits.flush, &facts))
     }
 
     /// Returns the last usage in the file with a positive number, on any branch (compaction 9.5).

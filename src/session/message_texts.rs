@@ -6,7 +6,7 @@ use crate::js::{self, Json, JsonKind, Object};
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError, LineBuffer};
 
-/// Reads the words of an entry's message, as [`join_texts`].
+/// Reads the words of an entry's message, like [`join_texts`].
 ///
 /// # Errors
 /// When the entry cannot be read again.

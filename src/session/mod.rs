@@ -3,6 +3,7 @@
 //! The commands and the screens start here: [`loading::open`] reads a session once, and all answers about it come from
 //! the same [`LoadedSession`].
 
+pub mod assumed_summary;
 mod at_leaf;
 mod branch_entries;
 mod branch_tips;
@@ -68,4 +69,4 @@ pub use context_details::{ContextDetails, PreviousDetails};
 pub use item::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
 pub use item_loading::load_item;
 pub use loaded_session::{LoadedSession, SessionViewKey};
-pub use measured_prompt::{MeasuredPrompt, Unmeasured};
+pub use measured_prompt::{MeasuredPrompt, UnmeasuredReason};

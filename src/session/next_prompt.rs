@@ -25,6 +25,8 @@ pub struct NextPrompt {
     pub fixed_tokens: u64,
     /// Tokens of each message of the context, by the same count as the total.
     pub message_tokens: Vec<u64>,
+    /// Tokens of the last answer that a measured total lacks, although the next prompt includes it.
+    pub last_answer_tokens: u64,
     fixed_chars: Option<FixedChars>,
 }
 
@@ -44,7 +46,9 @@ impl NextPrompt {
                 message_tokens: estimates().collect(),
             },
         };
-        let (weighed, source) = match counts.last_count() {
+        let anchor = counts.last_count();
+        let last_answer = anchor.as_ref().map_or(Tokens::ZERO, |anchor| anchor.answer_tokens);
+        let (weighed, source) = match anchor {
             Some(anchor) => weighed.scaled_to(counts.context, &anchor),
             None if is_calibrated => (weighed, CountSource::Calibrated),
             None => (weighed, CountSource::Estimated),
@@ -56,29 +60,35 @@ impl NextPrompt {
             estimated_tokens: by_chars.total(),
             fixed_tokens,
             message_tokens,
+            last_answer_tokens: if source == CountSource::Measured { last_answer.whole() } else { 0 },
             fixed_chars: counts.fixed_chars,
         }
     }
 
     /// Returns the content of the window.
     pub fn budget(&self, context: &Context) -> Budget {
-        Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| {
-            self.message_tokens.get(at).copied().unwrap_or(0)
-        })
+        Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| self.tokens_of(at))
     }
 
     /// Returns the content of the window under a plan. A message that is cut loses the same share of its tokens as of
     /// its estimate.
     pub fn budget_after(&self, context: &Context, plan: &Plan) -> Budget {
-        let scaled = |at: usize| {
-            let own = self.message_tokens.get(at).copied().unwrap_or(0);
-            Self::scaled(own, estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
-        };
-        let mut budget = Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, scaled);
+        let tokens = |at: usize| self.tokens_after(context, plan, at);
+        let mut budget = Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, tokens);
         for (size, tokens) in plan.added_messages() {
             budget.add_message(&size, tokens);
         }
         budget
+    }
+
+    /// Returns the tokens of a message now.
+    pub fn tokens_of(&self, at: usize) -> u64 {
+        self.message_tokens.get(at).copied().unwrap_or(0)
+    }
+
+    /// Returns the tokens of a message under a plan.
+    pub fn tokens_after(&self, context: &Context, plan: &Plan, at: usize) -> u64 {
+        Self::scaled(self.tokens_of(at), estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
     }
 
     fn scaled(own: u64, estimate: u64, after: u64) -> u64 {
@@ -191,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_count_is_measured_while_nothing_follows_it() {
+    fn the_next_prompt_is_measured_only_right_after_a_count() {
         let text = "word ".repeat(4_000);
         let mut entries = vec![user(&text), answer(8_000, 10)];
         let loaded = session(&entries);
@@ -216,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_weighs_as_much_as_the_counts_before_it_say() {
+    fn messages_after_the_last_count_are_scaled_by_earlier_counts() {
         let text = "word ".repeat(4_000);
         let turns = (1..=6_u64).flat_map(|turn| [user(&text), answer(10_000 * turn, 0)]);
         let loaded = session(&turns.chain([user(&text)]).collect::<Vec<_>>());
@@ -238,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gateways_own_check_says_is_no_count() {
+    fn a_refusal_by_the_gateways_check_is_not_a_count() {
         let text = "word ".repeat(4_000);
         let check = refused(
             "Context overflow: estimated context size exceeds safe threshold during tool loop (90000 > 80000)",

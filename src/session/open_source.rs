@@ -7,7 +7,7 @@ use crate::store::load::LoadError;
 use crate::store::session::Session;
 use crate::store::source::Source;
 
-/// Why a session cannot be opened.
+/// The reason that a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store has no such session, or not any more.

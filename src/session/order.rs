@@ -60,7 +60,7 @@ pub struct SessionOrder {
 }
 
 impl SessionOrder {
-    /// Returns the arrow behind the column's title.
+    /// Returns the arrow after the column's title.
     pub fn arrow(self) -> &'static str {
         if self.reversed { "↑" } else { "↓" }
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_follow_each_other_in_a_circle() {
+    fn the_sort_columns_cycle() {
         let mut column = SortColumn::default();
         for expected in
             [SortColumn::Fullness, SortColumn::Cost, SortColumn::Compactions, SortColumn::Overflows]

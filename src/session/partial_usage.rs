@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_far_below_the_text_are_doubted_once_there_are_several() {
+    fn several_counts_far_below_the_text_are_doubted() {
         assert_eq!(doubted(&[120, 130, 140]), 3);
         assert_eq!(doubted(&[120, 12_000, 12_100]), 0, "one may be another context's");
         assert_eq!(doubted(&[11_000, 12_000, 12_100]), 0);

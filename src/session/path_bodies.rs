@@ -12,16 +12,17 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::index::Index;
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 /// Bytes of lines whose bodies stay in memory. A body takes about four times its line.
-const MAX_LINE_BYTES: u64 = 8 << 20;
+const MAX_LINE_BYTES: Bytes = Bytes(8 << 20);
 
 #[derive(Debug)]
 pub(super) struct PathBodies {
     source: Source,
     index: Arc<Index>,
     /// Bytes of lines whose bodies stay in memory.
-    max_line_bytes: u64,
+    max_line_bytes: Bytes,
     state: Mutex<KeptBodies>,
 }
 
@@ -30,7 +31,7 @@ struct KeptBodies {
     bodies: HashMap<EntryIx, Arc<Value>>,
     /// Oldest first.
     order: VecDeque<EntryIx>,
-    line_bytes: u64,
+    line_bytes: Bytes,
     /// The first body that could not be read again.
     error: Option<BodyError>,
 }
@@ -54,7 +55,7 @@ impl PathBodies {
         }
     }
 
-    /// Returns the first failure since the last call: what was computed with that body is wrong.
+    /// Returns the first failure since the last call: results computed with that body are wrong.
     ///
     /// # Errors
     /// A body could not be read again.
@@ -62,8 +63,8 @@ impl PathBodies {
         self.lock().error.take().map_or(Ok(()), Err)
     }
 
-    fn line_bytes(&self, entry: EntryIx) -> u64 {
-        u64::from(self.index.entry(entry).bytes)
+    fn line_bytes(&self, entry: EntryIx) -> Bytes {
+        self.index.entry(entry).bytes()
     }
 
     fn lock(&self) -> MutexGuard<'_, KeptBodies> {
@@ -86,7 +87,7 @@ impl PathBodies {
 }
 
 impl KeptBodies {
-    fn insert(&mut self, entry: EntryIx, body: Arc<Value>, bytes: u64) {
+    fn insert(&mut self, entry: EntryIx, body: Arc<Value>, bytes: Bytes) {
         if self.bodies.insert(entry, body).is_none() {
             self.order.push_back(entry);
             self.line_bytes += bytes;
@@ -120,7 +121,7 @@ mod tests {
     use crate::js::JsString;
     use crate::session::testing::{call, loaded_session, result, transcript, user};
 
-    fn bodies(max_line_bytes: u64) -> (LoadedSession, PathBodies) {
+    fn bodies(max_line_bytes: Bytes) -> (LoadedSession, PathBodies) {
         let text = transcript(&[user("go"), call("c1", "exec", "{}"), result("c1", "exec", "one", "")]);
         let session = loaded_session(&text, 1e5);
         let bodies = PathBodies { max_line_bytes, ..PathBodies::new(&session) };
@@ -143,15 +144,15 @@ mod tests {
             Some("c1".into())
         );
         assert!(Arc::ptr_eq(&read, &bodies.body(entry)));
-        let nothing = PathBodies { max_line_bytes: 0, ..PathBodies::new(&session) };
+        let nothing = PathBodies { max_line_bytes: Bytes::ZERO, ..PathBodies::new(&session) };
         assert_eq!(nothing.body(entry), read);
         assert!(nothing.check().is_ok() && kept(&nothing).is_empty());
     }
 
     #[test]
-    fn the_oldest_bodies_make_room_and_reading_ahead_takes_only_free_room() {
-        let (session, probe) = bodies(0);
-        let lines: Vec<u64> = session.context.path.iter().map(|entry| probe.line_bytes(*entry)).collect();
+    fn the_oldest_bodies_are_dropped_and_reading_ahead_uses_only_free_space() {
+        let (session, probe) = bodies(Bytes(0));
+        let lines: Vec<Bytes> = session.context.path.iter().map(|entry| probe.line_bytes(*entry)).collect();
         let (_, bodies) = bodies(lines[1] + lines[2]);
         for entry in &session.context.path {
             bodies.body(*entry);
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_line_that_changed_is_reported_once() {
-        let (session, bodies) = bodies(0);
+        let (session, bodies) = bodies(Bytes(0));
         let other = transcript(&[user("no"), call("c2", "exec", "{}")]);
         let bodies = PathBodies { source: loaded_session(&other, 1e5).source, ..bodies };
         assert_eq!(*bodies.body(session.context.path[2]), Value::Null);

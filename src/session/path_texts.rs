@@ -31,12 +31,12 @@ pub struct PathTexts {
     ruleset: Ruleset,
     pub sent_sizes: Vec<SentSize>,
     pub features: Option<PathFeatures>,
-    /// Of the entries that were read last; features of earlier ones have their own.
+    /// Features of the entries that were read last; features of earlier ones have their own.
     bodies: Option<Arc<PathBodies>>,
 }
 
 impl PathTexts {
-    /// Reads nothing, for replays from sizes alone.
+    /// Reads nothing, for replays from sizes only.
     pub fn empty(session: &LoadedSession) -> Self {
         let ruleset = session.ruleset.id;
         Self { path: Vec::new(), ruleset, sent_sizes: Vec::new(), features: None, bodies: None }
@@ -45,7 +45,7 @@ impl PathTexts {
     /// Checks that every body that was needed since the last check could be read again.
     ///
     /// # Errors
-    /// One could not: what was computed with it is wrong.
+    /// One could not: results computed with it are wrong.
     pub fn check_bodies(&self) -> Result<(), BodyError> {
         self.bodies.as_ref().map_or(Ok(()), |bodies| bodies.check())
     }

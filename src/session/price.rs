@@ -18,7 +18,7 @@ pub fn list_price(config: &Value, provider: &str, model: &str, registered: Optio
     configured_price(config, provider, model).or(registered).or_else(listed)
 }
 
-/// A transcript whose models have prices, with the price of its own model.
+/// A transcript whose models have prices, with the price of its last model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriceSource<'a> {
     pub(crate) index: &'a Index,

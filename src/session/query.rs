@@ -17,7 +17,7 @@ use crate::units::Moment;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionQuery {
     terms: Vec<Term>,
-    /// The first condition that cannot be read, and what it expects. It is left out.
+    /// The first condition that cannot be read, and its expected form. The query ignores it.
     pub problem: Option<QueryError>,
 }
 
@@ -74,8 +74,8 @@ impl SessionQuery {
 
     /// Selects the sessions that meet every condition. `texts` belong to the items; `now_ms` is for ages.
     pub fn select(&self, items: &[SessionItem], texts: &[SearchText], now_ms: Moment) -> Selection {
-        let asks_for_children = self.terms.iter().any(|term| term.condition.asks_for_children());
-        let parents = items.iter().filter(|_| asks_for_children).filter_map(|item| item.parent.as_ref());
+        let needs_parents = self.terms.iter().any(|term| term.condition.needs_parents());
+        let parents = items.iter().filter(|_| needs_parents).filter_map(|item| item.parent.as_ref());
         let parents: HashSet<&SessionKey> = parents.collect();
         let mut ranks: Vec<Option<MatchRank>> = vec![Some(MatchRank::Exact); items.len()];
         let mut selection = Selection { problem: self.problem.clone(), ..Selection::default() };

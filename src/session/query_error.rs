@@ -1,4 +1,4 @@
-//! Mistakes in a filter of sessions, each with what is expected.
+//! Mistakes in a filter of sessions, each with the expected form.
 
 use crate::session::Mark;
 use crate::session::query_field::{FEATURES, FILTER_KEYS, NumberField};
@@ -15,7 +15,7 @@ pub enum QueryError {
     UnknownKey(String),
 }
 
-/// Lists the names that start as the value does, because the start of a name is no mistake worth a long list.
+/// Lists the names that start as the value does, because the start of a name is not a mistake worth a long list.
 fn near(value: &str, names: &[&str]) -> String {
     let near: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(value)).collect();
     if near.is_empty() { names.join(", ") } else { near.join(", ") }

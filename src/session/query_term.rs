@@ -44,7 +44,7 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Parses a token. `None` while it is incomplete, such as `cost:>`; an error says what is expected.
+    /// Parses a token. `None` while it is incomplete, such as `cost:>`; an error names the expected form.
     pub(super) fn parse(token: &str) -> Result<Option<Self>, QueryError> {
         let (negated, rest) = token.strip_prefix('!').map_or((false, token), |rest| (true, rest));
         Ok(condition(&rest.to_lowercase())?.map(|condition| Self { negated, condition }))
@@ -140,7 +140,7 @@ fn plain_number(text: &str) -> Option<Amount> {
     Some(Amount { value: number * scale, unit: scale / 10f64.powi(decimals as i32) })
 }
 
-/// Parses `45s`, `30m`, `2h`, `2d`, `1w` or a sum such as `1d12h`, in ms. A number alone counts days.
+/// Parses `45s`, `30m`, `2h`, `2d`, `1w` or a sum such as `1d12h`, in ms. A bare number counts days.
 fn age_ms(text: &str) -> Option<Amount> {
     let (mut total, mut digits) = (Amount { value: 0.0, unit: 0.0 }, String::new());
     let mut add = |digits: &str, unit: f64| {
@@ -167,7 +167,7 @@ fn age_ms(text: &str) -> Option<Amount> {
 
 impl Condition {
     /// Whether the condition needs to know which sessions started others.
-    pub(super) fn asks_for_children(&self) -> bool {
+    pub(super) fn needs_parents(&self) -> bool {
         matches!(self, Self::Has(Feature::Subagent))
     }
 
@@ -215,7 +215,7 @@ fn compares(field: NumberField, value: f64, comparison: Comparison, amount: Amou
     match comparison {
         Comparison::Below => value < limit,
         Comparison::AtMost => value <= limit,
-        // An age counts full units, as it is shown; other numbers are equal when they round to what was typed.
+        // A shown age counts full units; other numbers are equal when they round to the typed one.
         Comparison::Equal if field == NumberField::Age => (limit..limit + amount.unit).contains(&value),
         Comparison::Equal => (value - limit).abs() < amount.unit / 2.0,
         Comparison::AtLeast => value >= limit,

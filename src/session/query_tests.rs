@@ -116,14 +116,14 @@ fn each_condition_selects_the_sessions_that_meet_it() {
 }
 
 #[test]
-fn what_is_not_known_meets_no_comparison() {
+fn unknown_values_match_no_comparison() {
     assert_eq!(found("cost:>=0"), [0, 1]);
     assert_eq!(found("cost:<1000"), [0, 1]);
     assert_eq!(found("<500%"), [0, 1]);
 }
 
 #[test]
-fn a_mistake_is_reported_with_what_is_expected() {
+fn a_mistake_names_the_expected_form() {
     assert!(problem("colour:red").starts_with("unknown filter colour: (known: agent channel"));
     assert_eq!(problem(">lots"), "fullness is a percentage, such as >80%");
     assert_eq!(problem("age:<soon"), "age: expects a time, such as age:<2d (s, m, h, d, w)");

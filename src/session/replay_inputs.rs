@@ -11,6 +11,7 @@ use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::compact::{BranchEntry, branch_entries};
+use crate::policy::features::ContentFeatures;
 use crate::policy::prune::touches_under;
 use crate::policy::repair::RepairRules;
 use crate::policy::{PolicySet, PolicySettings};
@@ -113,7 +114,7 @@ impl ReplayInputs {
         Ok(Self { fit_error, ..read }.without_contradicted(session))
     }
 
-    /// Prepares quick replays from sizes alone: both traces leave out the policies that need content features. `fixed`
+    /// Prepares quick replays from sizes only: both traces leave out the policies that need content features. `fixed`
     /// is the tokens before the messages, `weights` the tokens of the message of each entry of the path.
     ///
     /// # Errors
@@ -233,6 +234,13 @@ impl ReplayInputs {
         }
     }
 
+    /// Returns the features of the path's entries, if they were read.
+    pub fn path_features(&self) -> Option<impl Iterator<Item = (EntryIx, &ContentFeatures)>> {
+        let features = self.features.as_ref()?;
+        let all = self.path.iter().zip(features.as_slice());
+        Some(all.filter_map(|(entry, features)| Some((*entry, features.as_deref()?))))
+    }
+
     /// Whether pruning can act in this session at all.
     pub fn can_prune(&self, session: &LoadedSession) -> bool {
         self.prune_eligible && session.ruleset.id.rules().pruner.is_active()
@@ -339,20 +347,20 @@ impl ReplayInputs {
         RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
     }
 
-    /// Replays the session under another ruleset beside the one that wrote it. `own` is the session read under its own
+    /// Replays the session under another ruleset and the one that wrote it. `writer` is the session read under its own
     /// ruleset; its weights and windows are used in both traces, so that only the rules make a difference.
     pub fn replay_beside(
         &mut self,
-        own: &(LoadedSession, Self),
+        writer: &(LoadedSession, Self),
         loaded: &LoadedSession,
         other: &Settings,
     ) -> Replay {
-        let (own_inspection, own) = own;
-        self.calibration.clone_from(&own.calibration);
-        self.fit_error = own.fit_error;
-        self.provider_window = own.provider_window;
-        self.other_windows.clone_from(&own.other_windows);
-        let record = own.recorded_trace(own_inspection);
+        let (writer_session, writer_inputs) = writer;
+        self.calibration.clone_from(&writer_inputs.calibration);
+        self.fit_error = writer_inputs.fit_error;
+        self.provider_window = writer_inputs.provider_window;
+        self.other_windows.clone_from(&writer_inputs.other_windows);
+        let record = writer_inputs.recorded_trace(writer_session);
         let session = self.replay_session(loaded);
         let trace = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
         RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
@@ -385,9 +393,9 @@ impl LoadedSession {
     }
 
     /// Returns the settings of a trace under this session's windows.
-    pub fn replay_settings(&self, steps: PolicySettings, prune_on: bool) -> Settings {
+    pub fn replay_settings(&self, policies: PolicySettings, prune_on: bool) -> Settings {
         let (window, guard_window) = (self.window.tokens, self.window.model_tokens);
-        Settings { policies: steps, prune_on, window, guard_window, assumptions: Assumptions::default() }
+        Settings { policies, prune_on, window, guard_window, assumptions: Assumptions::default() }
     }
 }
 

@@ -19,7 +19,7 @@ const MIN_FUZZY_CHARS: usize = 3;
 /// A fuzzy match may be this many times as long as its word.
 const FUZZY_SPREAD: u32 = 3;
 
-/// How well a word matches, best first.
+/// The quality of a match, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchRank {
     /// The whole name or key, or the start of an id.
@@ -80,7 +80,7 @@ impl SearchText {
     }
 }
 
-/// Whether a part of a key is a UUID, perhaps with the name of an archive behind it.
+/// Whether a part of a key is a UUID, perhaps followed by the name of an archive.
 fn is_id(part: &str) -> bool {
     let bytes = part.as_bytes();
     bytes.len() >= 36
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_matches_from_its_start_alone_also_inside_a_key() {
+    fn an_id_matches_only_from_its_start_even_inside_a_key() {
         let uuid = "0d6f4b52-8a1c-4c55-9e0b-2b7f0f3ad914";
         let text =
             text("web", &format!("agent:main:subagent:{uuid}"), "8f1b77aa-0000-4000-8000-00000000beef");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_those_of_the_text_as_it_is_written() {
+    fn match_ranges_refer_to_the_original_text() {
         assert_eq!(literal_ranges("Ops and OPS", "ops"), [0..3, 8..11]);
         assert_eq!(literal_ranges("İstanbul x", "x"), std::slice::from_ref(&(10..11)));
         assert_eq!(literal_ranges("飞书 周报", "周"), std::slice::from_ref(&(7..10)));

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_gateway_queries_anthropic_alone_and_not_with_a_subscription() {
+    fn only_the_newest_gateway_clears_at_anthropic_and_only_with_an_api_key() {
         let asks = |ruleset, config: &str, provider: &str| {
             let session = LoadedSession { provider: provider.into(), ..session(1, ruleset) };
             server_clear_settings(&session, &js::parse(config).unwrap()).map(|settings| settings.trigger)
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn the_server_clears_all_but_the_last_three_or_nothing() {
+    fn the_server_clears_all_uses_but_the_last_three_above_the_trigger() {
         use Reason::{BelowTrigger, ClearedUse, KeptUse};
         assert_eq!(reasons(40_000), [BelowTrigger; 5]);
         assert_eq!(reasons(60_000), [ClearedUse, ClearedUse, KeptUse, KeptUse, KeptUse]);
     }
 
     #[test]
-    fn where_too_little_could_be_cleared_nothing_is() {
+    fn no_use_is_cleared_if_it_frees_too_little() {
         let long = "x".repeat(100_000);
         let mut lines = vec![user("go")];
         for (at, text) in ["short", &long, &long, &long].into_iter().enumerate() {

@@ -6,17 +6,17 @@ use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::InjectedFile;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Shown for versions that do not read `contextTokens`.
 const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
 /// The gateway's default limits, in chars, for a report that names none.
-const DEFAULT_MAX_CHARS: u64 = 20_000;
-const DEFAULT_TOTAL_MAX_CHARS: u64 = 150_000;
+const DEFAULT_MAX_CHARS: Chars = Chars(20_000.0);
+const DEFAULT_TOTAL_MAX_CHARS: Chars = Chars(150_000.0);
 /// Tenths of the limit that a longer file keeps: its beginning and its end (compaction 11.9).
-const KEPT_TENTHS: u64 = 9;
+const KEPT_TENTHS: f64 = 9.0;
 /// The smallest remaining budget, in chars, for which the gateway still cuts a file.
-const MIN_FILE_CHARS: u64 = 64;
+const MIN_FILE_CHARS: Chars = Chars(64.0);
 /// Chars per token in the gateway's estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
@@ -62,10 +62,10 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
         SessionSetting::ContextTokens => session.window.tokens.get(),
         SessionSetting::ContextWindow => session.limits.runtime_window.get(),
         SessionSetting::BootstrapMaxChars => {
-            report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS) as f64
+            report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS).get()
         }
         SessionSetting::BootstrapTotalMaxChars => {
-            report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS) as f64
+            report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS).get()
         }
     }
 }
@@ -74,8 +74,8 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
 pub fn default_value(setting: SessionSetting) -> Option<f64> {
     match setting {
         SessionSetting::ContextTokens | SessionSetting::ContextWindow => None,
-        SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS as f64),
-        SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS as f64),
+        SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS.get()),
+        SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS.get()),
     }
 }
 
@@ -87,42 +87,47 @@ pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
 }
 
 /// Estimates the tokens that these file limits, in chars, remove from the system prompt; 0 without a report.
-pub fn tokens_saved_by_limits(session: &LoadedSession, max_file: Option<f64>, max_total: Option<f64>) -> f64 {
-    let Some(report) = session.prompt_report.as_deref() else { return 0.0 };
+pub fn tokens_saved_by_limits(
+    session: &LoadedSession,
+    max_file: Option<Chars>,
+    max_total: Option<Chars>,
+) -> Tokens {
+    let Some(report) = session.prompt_report.as_deref() else { return Tokens::ZERO };
     if max_file.is_none() && max_total.is_none() {
-        return 0.0;
+        return Tokens::ZERO;
     }
     let (one, all) = (SessionSetting::BootstrapMaxChars, SessionSetting::BootstrapTotalMaxChars);
-    let limit =
-        |own: Option<f64>, setting| own.unwrap_or_else(|| current_value(session, setting)).max(0.0) as u64;
+    let limit = |own: Option<Chars>, setting| {
+        own.unwrap_or_else(|| Chars(current_value(session, setting))).max(Chars::ZERO).floor()
+    };
     let chars = |file, total| {
         let limits = FileLimits { file: limit(file, one), total: limit(total, all) };
-        injected_sizes(&report.files, limits).iter().sum::<u64>() as f64
+        injected_sizes(&report.files, limits).iter().sum::<Chars>()
     };
-    (chars(None, None) - chars(max_file, max_total)) / CHARS_PER_TOKEN
+    (chars(None, None) - chars(max_file, max_total)).to_tokens(CHARS_PER_TOKEN)
 }
 
 /// Limits of the workspace files in a system prompt, in chars.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileLimits {
-    /// Of one file.
-    pub(super) file: u64,
-    /// Of all files together.
-    pub(super) total: u64,
+    /// The limit of one file.
+    pub(super) file: Chars,
+    /// The limit of all files together.
+    pub(super) total: Chars,
 }
 
 impl FileLimits {
     /// The configured limits, or the gateway's defaults.
-    pub(super) fn new(file: Option<u64>, total: Option<u64>) -> Self {
+    pub(super) fn new(file: Option<Chars>, total: Option<Chars>) -> Self {
         Self { file: file.unwrap_or(DEFAULT_MAX_CHARS), total: total.unwrap_or(DEFAULT_TOTAL_MAX_CHARS) }
     }
 }
 
 /// Returns the chars of each file under limits, one after another until the total is used up (compaction 11.9).
-pub(super) fn injected_sizes(files: &[InjectedFile], limits: FileLimits) -> Vec<u64> {
+pub(super) fn injected_sizes(files: &[InjectedFile], limits: FileLimits) -> Vec<Chars> {
     let mut left = limits.total;
     let size = |file: &InjectedFile| {
-        let sent = if left < MIN_FILE_CHARS { 0 } else { file_chars(file, limits.file).min(left) };
+        let sent = if left < MIN_FILE_CHARS { Chars::ZERO } else { file_chars(file, limits.file).min(left) };
         left -= sent;
         sent
     };
@@ -131,10 +136,10 @@ pub(super) fn injected_sizes(files: &[InjectedFile], limits: FileLimits) -> Vec<
 
 /// Returns the chars of one file: a missing one has a notice, a longer one is cut. A raised limit may show more of a
 /// file than the report measured.
-fn file_chars(file: &InjectedFile, max: u64) -> u64 {
+fn file_chars(file: &InjectedFile, max: Chars) -> Chars {
     if file.is_missing {
         return file.injected_chars;
     }
     let whole = if file.is_truncated { file.raw_chars } else { file.injected_chars };
-    if whole > max { max * KEPT_TENTHS / 10 } else { whole }
+    if whole > max { (max * KEPT_TENTHS / 10.0).floor() } else { whole }
 }

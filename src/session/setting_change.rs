@@ -112,7 +112,7 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
 /// A gateway reads larger configurations than anyone writes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Reads a file that is an `openclaw.json`, its `agents.defaults`, or its `contextPruning` alone.
+/// Reads a file that is an `openclaw.json`, its `agents.defaults`, or only its `contextPruning`.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
     let text = files::read_text(path, MAX_FILE_BYTES).map_err(|error| match error.kind() {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_name_the_nearest_and_wrong_types_say_what_fits() {
+    fn unknown_keys_suggest_the_nearest_and_wrong_types_name_the_expected() {
         assert_eq!(
             set("contextPruning.softTrim.maxChar=9").unwrap_err(),
             "--set: unknown setting `contextPruning.softTrim.maxChar`; did you mean `contextPruning.softTrim.maxChars`?"
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_be_the_whole_configuration_or_the_object_alone() {
+    fn a_settings_file_may_hold_the_whole_configuration_or_one_object() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json5");
         for text in [

@@ -15,9 +15,9 @@ use crate::replay::{Assumptions, Settings};
 use crate::session::LoadedSession;
 use crate::session::session_settings::{tokens_saved_by_limits, window_with};
 use crate::session::setting_change::SettingChange;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
-/// A setting of the pruner as it is in force for a preview.
+/// A setting of the pruner with its value in a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveSetting {
     /// Key below `contextPruning`.
@@ -27,7 +27,7 @@ pub struct EffectiveSetting {
     pub provenance: Provenance,
 }
 
-/// A setting of an enabled policy as it is in force for a preview.
+/// A setting of an enabled policy with its value in a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectivePolicySetting {
     /// The configured setting.
@@ -146,9 +146,10 @@ pub fn simulate_settings(
             runtime_window: number(SettingId::ContextWindow).map(Tokens),
             fixed_reduction: tokens_saved_by_limits(
                 session,
-                number(SettingId::BootstrapMaxChars),
-                number(SettingId::BootstrapTotalMaxChars),
-            ),
+                number(SettingId::BootstrapMaxChars).map(Chars),
+                number(SettingId::BootstrapTotalMaxChars).map(Chars),
+            )
+            .get(),
             ..Assumptions::default()
         },
     }

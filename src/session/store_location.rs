@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_state_dir_the_demo_is_in_and_says_for_what() {
+    fn without_a_state_dir_the_demo_opens_and_names_the_missing_dir() {
         let home = tempfile::tempdir().unwrap();
         let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();
         assert!(place.is_demo());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_leaves_nothing_behind() {
+    fn the_demo_folder_is_removed_at_the_end() {
         let home = tempfile::tempdir().unwrap();
         let place = StoreLocation::new(&StoreRequest::Demo, env(home.path())).unwrap();
         let dir = place.survey().state_dir;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_dir_comes_before_pis_own_sessions_and_those_before_the_demo() {
+    fn the_state_dir_comes_before_pi_sessions_and_those_before_the_demo() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join(".pi/agent/sessions/--w--")).unwrap();
         let place = StoreLocation::new(&StoreRequest::Default, env(home.path())).unwrap();

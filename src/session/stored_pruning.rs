@@ -1,6 +1,6 @@
 //! Reads the pruning that a 2026.9 gateway stored as markers in the transcript.
 //!
-//! The gateway applies stored pruning again at every later call, so this is no forecast: it is the text that is sent
+//! The gateway applies stored pruning again at every later call, so this is not a forecast: it is the text that is sent
 //! (pruning 8.2, sqlite G5).
 
 use crate::gateway::ruleset::Pruner;
@@ -39,7 +39,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::policy::{Fate, Reason};
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
-    use crate::units::{Millis, Tokens};
+    use crate::units::{Chars, Millis, Tokens};
 
     fn marker(data: &str) -> String {
         format!(r#"{{"type":"custom","customType":"openclaw.cache-ttl","data":{data}}}"#)
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_before_did_is_reported_whatever_the_gate_says() {
+    fn earlier_pruning_is_shown_at_any_gate() {
         let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"hard","placeholder":"gone"},{"key":"tool:c1","mode":"soft"}]}"#;
         let session = session(&[marker(data), marker(r#"{"timestamp":5}"#)]);
         let plan = session.stored_pruning_plan().unwrap().unwrap();
@@ -69,12 +69,12 @@ mod tests {
         assert_eq!(fates[2], (Fate::Cleared, Reason::RememberedClear));
         assert_eq!(fates[4], (Fate::SoftTrimmed, Reason::RememberedTrim));
         assert_eq!(fates[6].0, Fate::Kept);
-        assert_eq!(plan.fates()[2].after.value(), Ok(4.0));
+        assert_eq!(plan.fates()[2].after.value(), Ok(Chars(4.0)));
         assert!(plan.total_after() < plan.total_before());
     }
 
     #[test]
-    fn without_a_marker_that_holds_any_nothing_is_remembered() {
+    fn without_a_marker_there_is_no_remembered_pruning() {
         assert!(session(&[marker(r#"{"timestamp":5}"#)]).stored_pruning_plan().unwrap().is_none());
         let empty = marker(r#"{"prunedToolResults":[]}"#);
         let before = marker(r#"{"prunedToolResults":[{"key":"tool:c0","mode":"soft"}]}"#);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_gate_prunes_anew_beside_what_is_remembered() {
+    fn an_open_gate_adds_new_pruning_to_the_remembered() {
         let data = r#"{"prunedToolResults":[{"key":"tool:c0","mode":"soft"}]}"#;
         let mut session = session(&[marker(data)]).load_details().unwrap();
         session.window.tokens = Tokens(4000.0);

@@ -19,7 +19,7 @@ const MAX_TRANSCRIPTS: usize = 200;
 pub struct Successor {
     pub key: SessionKey,
     pub id: String,
-    /// When it began; NaN if unknown.
+    /// The time at which it began; NaN if unknown.
     pub started_ms: Moment,
     /// Whether its session record names this session as its predecessor. Otherwise only the times match.
     pub named_by_row: bool,

@@ -18,7 +18,7 @@ use crate::session::{LoadedSession, SessionItem};
 use crate::store::load::load;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Millis, Tokens};
+use crate::units::{Bytes, Millis, Tokens};
 
 /// Builds a transcript of a header and these entries, each the child of the previous one unless it names a parent. Ids
 /// are `e0`, `e1`, … by position.
@@ -91,7 +91,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         price: None,
         fixed_chars: None,
         prompt_report: None,
-        measured: Err(crate::session::Unmeasured::NoUsage),
+        measured: Err(crate::session::UnmeasuredReason::NoUsage),
         last_call_ms: None,
         last_cache_touch_ms: last_touch,
         unfinished_commit: None,
@@ -148,7 +148,7 @@ pub(crate) fn item() -> SessionItem {
         usage: None,
         compactions: None,
         updated_ms: None,
-        bytes: 0,
+        bytes: Bytes(0),
         marks: Vec::new(),
     }
 }

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_behind_a_word_that_looks_like_a_channel_is_masked() {
+    fn a_secret_after_a_word_like_a_channel_is_masked() {
         let mut item = testing::item();
         item.title = "password:tall9-orange".to_owned();
         assert_eq!(shown_name(&item, SecretDisplay::Hidden), "password [redacted:value]");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_without_secrets_is_cut_as_it_is_kept() {
+    fn a_title_without_secrets_is_truncated_as_stored() {
         let text = "word ".repeat(40);
         let mut item = testing::item();
         item.title = one_line(&text);

@@ -46,7 +46,7 @@ impl UsageTotals {
 pub struct SessionUsage {
     /// Answers of the model on every branch, without copies, which were billed only once.
     pub answers: UsageTotals,
-    /// Answers that failed or were aborted, which are billed all the same.
+    /// Answers that failed or were aborted but are billed.
     pub failed: UsageTotals,
     /// Calls outside the conversation: `usage` entries, summaries of compactions and branches, and calls made by tools.
     pub side_calls: UsageTotals,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_all_branches_and_the_work_beside_them_are_summed_and_copies_are_not() {
+    fn usage_sums_answers_of_all_branches_and_side_calls_without_copies() {
         let usage = r#"{"type":"usage","id":"u1","parentId":"a1","timestamp":"2026-11-01T00:00:00.000Z","usage":{"input":100,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":100,"cost":{"total":0.5}}}"#;
         let lines = [
             r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_answers_that_follow_each_other_are_calls_of_their_own_and_a_mirror_is_none() {
+    fn equal_consecutive_answers_are_separate_calls_and_mirrors_do_not_count() {
         let mirror = answer("x1", "a3", 5_000, 7.0)
             .replace(r#""provider":"p","model":"m""#, r#""provider":"openclaw","model":"delivery-mirror""#);
         let lines = [
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_counted_costs_nothing_that_is_known() {
+    fn a_session_without_usage_has_no_known_cost() {
         assert_eq!(SessionUsage::default().cost(), Cost::default());
     }
 

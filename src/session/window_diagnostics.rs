@@ -13,7 +13,7 @@ use crate::store::intern::ValueIx;
 
 impl LoadedSession {
     /// Returns this gateway version's judgement of the next call's window (compaction 7.2; 12, row "Window / guard").
-    /// pi alone has no such guard.
+    /// pi has no such guard.
     pub fn window_guard(&self) -> WindowGuard {
         let verdict = self.window_verdict();
         let (should_warn, should_block) = (verdict.should_warn, verdict.should_block);
@@ -22,7 +22,7 @@ impl LoadedSession {
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
     }
 
-    /// Whether nobody named the window: it is the gateway's default, or the runtime's default for a listed model
+    /// Whether no setting names the window: it is the gateway's default, or the runtime's default for a listed model
     /// without one.
     pub fn is_window_assumed(&self) -> bool {
         let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
@@ -56,7 +56,7 @@ impl LoadedSession {
     }
 }
 
-/// Collects the diagnostics of the window. pi alone has none.
+/// Collects the diagnostics of the window. pi has none.
 pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     if !session.limits.is_gateway_run {
         return Vec::new();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_agree_are_not_worth_a_word() {
+    fn agreeing_windows_have_no_diagnostic() {
         assert_eq!(found(|it| it.limits.stored_totals.context_tokens = Some(Tokens(200_000.0))), []);
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_nobody_named_says_so() {
+    fn a_default_window_is_described_as_not_configured() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
         assert_eq!(session.describe_window_source(), "default, not configured");
         session.window.source = WindowSource::ModelsConfig;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_names_the_key_that_disagrees_and_context1m_only_where_it_is_set() {
+    fn the_advice_names_the_disagreeing_key_and_context1m_only_if_set() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
         session.limits.status_window = Tokens(1_048_576.0);
         let mut next = |from| {

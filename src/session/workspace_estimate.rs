@@ -12,12 +12,12 @@ use crate::store::key::SessionKind;
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport};
 use crate::store::session::Session;
 use crate::store::session_records::SessionRecord;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 /// The files of a prompt in the gateway's order.
 const FILES: [&str; 8] =
     ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", MEMORY];
-/// Runs that nobody reads get fewer files.
+/// Runs without a reader get fewer files.
 const FILES_OF_RUNS: [&str; 5] = ["AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md"];
 /// A missing file is announced to the model, except these two.
 const UNANNOUNCED: [&str; 2] = ["BOOTSTRAP.md", MEMORY];
@@ -25,7 +25,7 @@ const MEMORY: &str = "MEMORY.md";
 /// The gateway ignores larger files.
 const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Chars around each file besides its path: `## `, and line ends.
-const HEADING_CHARS: u64 = 6;
+const HEADING_CHARS: Chars = Chars(6.0);
 
 /// Returns an estimated report; `None` without a workspace that holds one of the files.
 pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
@@ -48,7 +48,8 @@ pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<System
 
 fn file_limits(config: &GatewayConfig) -> FileLimits {
     let own = |key| config.value(&["agents", "defaults", key]).and_then(Value::as_f64);
-    let limit = |key| own(key).filter(|most| most.is_finite() && *most >= 1.0).map(|most| most as u64);
+    let limit =
+        |key| own(key).filter(|most| most.is_finite() && *most >= 1.0).map(|most| Chars(most.floor()));
     FileLimits::new(limit("bootstrapMaxChars"), limit("bootstrapTotalMaxChars"))
 }
 
@@ -63,12 +64,12 @@ fn read_files(workspace: &Path, names: &[&str], limits: FileLimits) -> Vec<Injec
         let text = text.map(|bytes| JsString::from(String::from_utf8_lossy(&bytes).trim_end()));
         let shown = path.display().to_string();
         let notice = format!("[MISSING] Expected at: {shown}");
-        let raw = text.as_ref().map_or(0, |text| text.len() as u64);
+        let raw = text.as_ref().map_or(Chars::ZERO, |text| Chars::from_len(text.len()));
         Some(InjectedFile {
             name: (*name).to_owned(),
             path: Some(shown),
             raw_chars: raw,
-            injected_chars: if text.is_some() { raw } else { notice.len() as u64 },
+            injected_chars: if text.is_some() { raw } else { Chars::from_len(notice.len()) },
             is_truncated: false,
             is_missing: text.is_none(),
         })
@@ -98,22 +99,24 @@ fn report_value(
     limits: FileLimits,
     other: Option<&SystemPromptReport>,
 ) -> Value {
-    let heading =
-        |file: &InjectedFile| file.path.as_ref().map_or(0, |path| path.len() as u64) + HEADING_CHARS;
-    let project: u64 = files.iter().map(|file| file.injected_chars + heading(file)).sum();
-    let own = other.map_or(0, |report| report.system_chars.saturating_sub(report.project_chars));
+    let heading = |file: &InjectedFile| {
+        file.path.as_ref().map_or(Chars::ZERO, |path| Chars::from_len(path.len())) + HEADING_CHARS
+    };
+    let project: Chars = files.iter().map(|file| file.injected_chars + heading(file)).sum();
+    let own =
+        other.map_or(Chars::ZERO, |report| (report.system_chars - report.project_chars).max(Chars::ZERO));
     let group = |key: &str| other.and_then(|report| report.raw.get(key).cloned()).unwrap_or(Value::Null);
     object([
         ("source", Value::from(ReportSource::Workspace.as_str())),
         ("workspaceDir", Value::from(workspace.display().to_string().as_str())),
-        ("bootstrapMaxChars", number(limits.file)),
-        ("bootstrapTotalMaxChars", number(limits.total)),
+        ("bootstrapMaxChars", Value::from(limits.file)),
+        ("bootstrapTotalMaxChars", Value::from(limits.total)),
         (
             "systemPrompt",
             object([
-                ("chars", number(own + project)),
-                ("projectContextChars", number(project)),
-                ("nonProjectContextChars", number(own)),
+                ("chars", Value::from(own + project)),
+                ("projectContextChars", Value::from(project)),
+                ("nonProjectContextChars", Value::from(own)),
             ]),
         ),
         ("injectedWorkspaceFiles", Value::Array(files.iter().map(file_value).collect())),
@@ -127,16 +130,12 @@ fn file_value(file: &InjectedFile) -> Value {
         ("name", Value::from(file.name.as_str())),
         ("path", file.path.as_deref().map_or(Value::Null, Value::from)),
         ("missing", Value::Bool(file.is_missing)),
-        ("rawChars", number(file.raw_chars)),
-        ("injectedChars", number(file.injected_chars)),
+        ("rawChars", Value::from(file.raw_chars)),
+        ("injectedChars", Value::from(file.injected_chars)),
         ("truncated", Value::Bool(file.is_truncated)),
     ])
 }
 
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     Value::Object(Object::from(members))
-}
-
-fn number(count: u64) -> Value {
-    Value::Number(count as f64)
 }

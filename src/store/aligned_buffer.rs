@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stretch_is_what_is_in_the_file_and_lies_as_it_lies_there(
+        fn a_buffer_has_the_bytes_of_the_file_at_its_offset(
             reads in proptest::collection::vec((0..9_000_u64, 0..3_000_u64, 0..3_000_u64, 0..4_000_usize), 1..8),
         ) {
             let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_a_database_has_its_generation_in_its_name() {
+    fn an_archive_from_a_database_has_its_generation_in_its_name() {
         let front = "8.jsonl.deleted.2026-11-20T11-49-06.295Z.0cef322e47e648debdcf66d1825d630a";
         let archive = parse_archive_name(front).unwrap();
         assert_eq!(
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_import_moved_aside_is_known_by_its_end() {
+    fn files_moved_aside_by_an_import_are_recognised_by_their_suffix() {
         let moved = |name: &str| match classify(name) {
             FileKind::MovedAside(original) => original.to_owned(),
             _ => String::new(),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_no_archives() {
+    fn other_names_are_not_archives() {
         for name in [
             "a.jsonl",
             "sessions.json.bak.1700000000000",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_of_runs_is_no_transcript_whatever_is_behind_its_name() {
+    fn a_trajectory_is_never_a_transcript_with_any_suffix() {
         for name in [
             "a.trajectory.jsonl",
             "a-topic-5.trajectory.jsonl",

@@ -1,5 +1,5 @@
 //! Bodies on demand: reads a line again at its position, in the form that the runtime holds (migrated in memory, store
-//! L). Indexes keep sizes only, so this runs when someone opens an entry, compares texts or applies a plan. Each read
+//! L). Indexes keep sizes only, so this runs when a person opens an entry, compares texts or applies a plan. Each read
 //! checks the entry's id, because the file may have changed since.
 
 use std::io;
@@ -115,7 +115,7 @@ fn string_id(index: &Index, ix: EntryIx) -> Option<Value> {
     index.entry(ix).id.filter(|id| index.ids.is_string(*id)).map(|id| index.ids.value(id))
 }
 
-/// Applies the migrations of store L2 and L3 to one entry. New keys go to the end of the object (L4).
+/// Applies the migrations of store L2 and L3 to one entry. New keys are added at the end of the object (L4).
 fn migrate(mut value: Value, index: &Index, ix: EntryIx) -> Value {
     let (to_v2, to_v3) = index.migration_steps();
     let Value::Object(object) = &mut value else { return value };

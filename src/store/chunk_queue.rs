@@ -29,7 +29,7 @@ struct QueueState {
 }
 
 impl<'a> ChunkQueue<'a> {
-    /// Starts behind `start` and reuses the buffers in `room`.
+    /// Starts after `start` and reuses the buffers in `room`.
     pub(crate) fn new(pass: ReadPass<'a>, start: u64, room: Vec<Chunk>) -> Self {
         let state = Mutex::new(QueueState { free_chunks: room, ..QueueState::default() });
         Self { pass, start, chunk_count: pass.chunk_count(start), state, changed: Condvar::new() }
@@ -122,7 +122,7 @@ impl<'a> ChunkQueue<'a> {
     }
 }
 
-/// Stops all threads when dropped, always or only on a panic, so that nobody waits for a chunk that never comes.
+/// Stops all threads when dropped, always or only on a panic, so that no thread waits for a chunk that never arrives.
 struct StopGuard<'f, 'a> {
     queue: &'f ChunkQueue<'a>,
     always: bool,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_behind_the_start_comes_once_and_in_order() {
+    fn every_line_after_the_start_arrives_once_and_in_order() {
         let text = text();
         let source = Source::from_memory("t.jsonl", text.clone());
         let (mut lines, mut ends) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_more_is_handed_on_once_it_is_stopped() {
+    fn a_stopped_queue_delivers_no_more_chunks() {
         let text = text();
         let source = Source::from_memory("t.jsonl", text.clone());
         let mut handed = 0;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_became_shorter_meanwhile_ends_where_it_does() {
+    fn a_file_that_shrinks_meanwhile_is_read_to_its_new_end() {
         let text = text();
         let source = Source::from_memory("t.jsonl", &text[..200_000]);
         let mut lines = 0;

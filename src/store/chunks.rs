@@ -12,6 +12,7 @@ use crate::store::limits::MAX_LINE_BYTES;
 use crate::store::line::{Trim, is_blank, parse_line};
 use crate::store::scan::{ScannedLine, scan};
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 /// Minimum bytes of a chunk: allocating costs more than reading a small file.
 const MIN_CHUNK_BYTES: u64 = 256 * 1024;
@@ -166,7 +167,7 @@ impl Chunk {
         let mut read = end;
         let mut looked = self.bytes.len().saturating_sub(1);
         while read < pass.total && memchr::memchr(b'\n', &self.bytes[looked..]).is_none() {
-            if read - end > MAX_LINE_BYTES {
+            if Bytes(read - end) > MAX_LINE_BYTES {
                 let begin = memchr::memrchr(b'\n', &self.bytes).map_or(0, |lf| lf + 1);
                 self.bytes.truncate(begin);
                 self.overlong_start = Some(self.bytes.file_offset() + begin as u64);

@@ -1,4 +1,4 @@
-//! A database that discovery found, readable or not. Its schema tells which release wrote it.
+//! A database that discovery found, readable or not. Its schema shows which release wrote it.
 
 use std::path::PathBuf;
 

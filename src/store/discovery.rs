@@ -135,7 +135,7 @@ fn store_of_foreign_file(path: PathBuf, kind: ForeignFile) -> Store {
     store
 }
 
-/// Lists one database, with its agent and state dir when it lies at the usual path.
+/// Lists one database, with its agent and state dir when it is at the usual path.
 fn discover_database(file: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     let own = file.parent().unwrap_or(Path::new("/"));
     let agent = own
@@ -179,7 +179,7 @@ fn discover_pi(
     store
 }
 
-/// Returns the agent of a `sessions.json` and its state dir, when the file lies at the usual path.
+/// Returns the agent of a `sessions.json` and its state dir, when the file is at the usual path.
 fn agent_of_store_file(rows: &Path) -> (String, PathBuf) {
     let dir = rows.parent().unwrap_or(Path::new("/"));
     let agent = dir.parent().filter(|_| dir.ends_with("sessions") || dir.ends_with(IMPORT_ARCHIVE));
@@ -234,15 +234,15 @@ fn unlisted_session(file: &Path, store: &Store, agent: &str) -> Session {
     }
 }
 
-/// Returns the `sessions.json` that may list a transcript: beside it, or in a parent folder, since rows may name files
-/// in subfolders.
+/// Returns the `sessions.json` that may list a transcript: in the same folder, or in a parent folder, since rows may
+/// name files in subfolders.
 fn find_store_file(file: &Path) -> PathBuf {
     let beside = file.with_file_name(STORE_FILE_NAME);
     let above = file.ancestors().skip(1).take(MAX_PARENTS).map(|dir| dir.join(STORE_FILE_NAME));
     above.into_iter().find(|rows| rows.is_file()).unwrap_or(beside)
 }
 
-/// Whether a transcript lies in a folder that only pi uses.
+/// Whether a transcript is in a folder that only pi uses.
 fn is_in_pi_dir(file: &Path) -> bool {
     let above = || file.ancestors().skip(1).take(MAX_PARENTS);
     let in_cwd_dir =

@@ -111,7 +111,7 @@ fn sessions_carry_the_flags_that_lists_mark() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_finding_and_the_rest_is_listed() {
+fn unreadable_files_are_diagnostics_and_the_rest_is_listed() {
     let store = whole().survey("s");
     let errors: Vec<_> = store.diagnostics.iter().filter(|f| f.severity == Severity::Error).collect();
     assert_eq!(errors.len(), 1);
@@ -138,7 +138,7 @@ fn every_path_into_a_store_shows_its_part_of_it() {
 }
 
 #[test]
-fn a_transcript_alone_is_a_session() {
+fn a_single_transcript_is_a_session() {
     let made = Made::new(&[("x/t.jsonl", &HEADER.replace("ID", "t1"))]);
     let store = made.survey("x/t.jsonl");
     assert_eq!(seen(&store), [("main", "t1", SessionKind::File)]);
@@ -159,7 +159,7 @@ fn pi_directories_are_distinguished_from_a_gateways() {
 }
 
 #[test]
-fn nothing_there_is_said_and_not_an_empty_list() {
+fn a_place_without_sessions_is_an_error_not_an_empty_list() {
     let made = Made::new(&[("empty/readme.txt", ""), ("agent.sqlite", "")]);
     for (path, what) in
         [("gone", "does not exist"), ("empty", "contains no sessions"), ("agent.sqlite", "schema version 0")]
@@ -248,7 +248,7 @@ fn an_agent_dir_that_is_a_link_to_another_agents_is_listed_once() {
 }
 
 #[test]
-fn an_empty_database_is_reported_and_the_files_beside_it_are_listed() {
+fn an_empty_database_is_reported_and_the_session_files_are_listed() {
     let made = Made::new(&[
         ("s/agents/main/agent/openclaw-agent.sqlite", ""),
         ("s/agents/main/sessions/x.jsonl", &HEADER.replace("ID", "x")),
@@ -271,7 +271,7 @@ fn ruleset(made: &Made, place: &str, id: &str) -> (String, bool) {
 }
 
 #[test]
-fn recordings_are_no_sessions_and_copies_by_other_hands_are_archives() {
+fn trajectories_are_not_sessions_and_informal_copies_are_archives() {
     let dir = "s/agents/main/sessions";
     let made = Made::new(&[
         (&format!("{dir}/a.jsonl"), &HEADER.replace("ID", "a")),

@@ -1,7 +1,7 @@
 //! One entry of a transcript as the index stores it: ids, kind, position in the file and sizes.
 //!
-//! Policies and estimates decide from sizes alone, so an entry holds no text; [`super::body`] reads a body from the
-//! file when someone opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
+//! Policies and estimates decide from sizes only, so an entry holds no text; [`super::body`] reads a body from the
+//! file when a person opens it. Sizes are counted as the runtime's JavaScript counts them: chars are UTF-16 units, in
 //! doubles.
 
 use std::sync::Arc;
@@ -11,10 +11,11 @@ pub use crate::store::role::Role;
 
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
+use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::add_tokens;
 use crate::store::intern::{IdIx, ValueIx};
 use crate::store::measure::PI_IMAGE_CHARS;
-use crate::units::{Moment, Tokens};
+use crate::units::{Bytes, Chars, Moment, Tokens};
 
 /// Replacement of a message by a `context_edit` (store-pi-1.5 D4).
 #[derive(Debug, Clone, PartialEq)]
@@ -140,10 +141,10 @@ const THROWN_NAN: u64 = 0x7FF8_0000_0000_0001;
 impl CharCount {
     pub const ZERO: Self = Self(0.0);
 
-    pub fn new(measured: Result<f64, JsException>) -> Self {
+    pub fn new(measured: Result<Chars, JsException>) -> Self {
         Self(match measured {
             Ok(chars) if chars.is_nan() => f64::NAN,
-            Ok(chars) => chars,
+            Ok(chars) => chars.get(),
             Err(JsException) => f64::from_bits(THROWN_NAN),
         })
     }
@@ -152,14 +153,13 @@ impl CharCount {
     ///
     /// # Errors
     /// The runtime throws where it counts this value.
-    pub fn value(self) -> Result<f64, JsException> {
-        if self.0.to_bits() == THROWN_NAN { Err(JsException) } else { Ok(self.0) }
+    pub fn value(self) -> Result<Chars, JsException> {
+        if self.0.to_bits() == THROWN_NAN { Err(JsException) } else { Ok(Chars(self.0)) }
     }
 
     /// Returns whole chars for display; 0 for NaN, infinity and exceptions.
-    pub fn whole_chars(self) -> u64 {
-        // The cast turns negative numbers into 0.
-        if self.0.is_finite() { self.0 as u64 } else { 0 }
+    pub fn whole_chars(self) -> Chars {
+        if self.0.is_finite() { Chars(self.0.max(0.0).trunc()) } else { Chars::ZERO }
     }
 }
 
@@ -211,7 +211,7 @@ impl Usage {
 /// Sizes of a tool result for trimming; the fields mean the same as in [`MessageSize`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToolResultSize {
-    pub joined_chars: f64,
+    pub joined_chars: Chars,
     pub text_blocks: u32,
     pub images: u32,
     pub needs_body: bool,
@@ -226,16 +226,16 @@ pub struct MessageSize {
     /// Chars as the context pruner counts them (pruning 5.4).
     pub prune_chars: CharCount,
     /// Chars of the text blocks, joined with one LF each (pruning 5.7, step 2); tool results only.
-    pub joined_chars: f64,
+    pub joined_chars: Chars,
     /// Number of text blocks in an array content.
     pub text_blocks: u32,
     /// Number of image blocks.
     pub images: u32,
     /// Chars of text, in a string content or in text blocks.
-    pub text_chars: u32,
-    pub thinking_chars: u32,
+    pub text_chars: CompactChars,
+    pub thinking_chars: CompactChars,
     /// Chars of tool calls (names and arguments as JSON); in a system message, of the added tools as JSON.
-    pub tool_call_chars: u32,
+    pub tool_call_chars: CompactChars,
     /// Tool name of a tool result: any JSON value, or absent.
     pub tool_name: ValueIx,
     /// Call that a tool result answers; [`Entry::tool_calls`] holds the calls of an assistant message.
@@ -265,7 +265,7 @@ impl MessageSize {
         match self.role {
             Role::System if !pi.has(PiChange::Projects) => self.pi_chars = CharCount::ZERO,
             Role::User if pi.has(PiChange::WeighsUserImages) => {
-                let images = f64::from(self.images) * PI_IMAGE_CHARS;
+                let images = PI_IMAGE_CHARS * f64::from(self.images);
                 self.pi_chars = CharCount::new(self.pi_chars.value().map(|chars| chars + images));
             }
             Role::Assistant if pi.has(PiChange::NeedsUsage) => {
@@ -286,12 +286,12 @@ impl MessageSize {
         role: Role::Other,
         pi_chars: CharCount::ZERO,
         prune_chars: CharCount::ZERO,
-        joined_chars: 0.0,
+        joined_chars: Chars::ZERO,
         text_blocks: 0,
         images: 0,
-        text_chars: 0,
-        thinking_chars: 0,
-        tool_call_chars: 0,
+        text_chars: CompactChars::ZERO,
+        thinking_chars: CompactChars::ZERO,
+        tool_call_chars: CompactChars::ZERO,
         tool_name: ValueIx::ABSENT,
         call_id: None,
         stop_reason: StopReason::Other,
@@ -333,7 +333,7 @@ pub enum AppendMode {
     Other,
 }
 
-/// One entry: a fixed size of about 200 bytes, whatever the line holds.
+/// One entry: a fixed size of about 200 bytes, for a line of any length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub kind: EntryKind,
@@ -347,8 +347,8 @@ pub struct Entry {
     pub link: TreeLink,
     /// Byte offset of the line in the file.
     pub offset: u64,
-    /// Bytes of the line, without its line end.
-    pub bytes: u32,
+    /// Bytes of the line, without its line end; in 4 bytes, because an index holds millions of entries.
+    pub(super) bytes: u32,
     /// Line number, counted from 1.
     pub line: u64,
     /// `timestamp` as a JavaScript date value; NaN for none (compaction 3.10b).
@@ -397,6 +397,11 @@ impl Entry {
         self.kind == EntryKind::Message && self.message.as_ref().is_some_and(answers)
     }
 
+    /// Returns the size of the line without its line end.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::from(self.bytes)
+    }
+
     pub fn role(&self) -> Option<Role> {
         self.message.map(|message| message.role)
     }
@@ -409,5 +414,5 @@ pub struct ToolCall {
     /// Any JSON value, or absent.
     pub name: ValueIx,
     /// Chars of the name and of the arguments as JSON (compaction 1.3).
-    pub chars: u32,
+    pub chars: CompactChars,
 }

@@ -1,5 +1,5 @@
-//! Recognises files that are no transcripts, such as notes, a picture or one JSON document, so that nobody reads "0
-//! messages" about them.
+//! Recognises files that are not transcripts, such as notes, a picture or one JSON document, so that they are not
+//! reported as "0 messages".
 
 use std::io::Read as _;
 use std::path::Path;
@@ -17,7 +17,7 @@ const SIGNATURES: [(&[u8], &str); 6] = [
     (b"\x1f\x8b", "a gzip archive"),
 ];
 
-/// The kind of a file that is no transcript.
+/// The kind of a file that is not a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignFile {
     /// Has no bytes or only white space.
@@ -43,7 +43,7 @@ impl ForeignFile {
     }
 }
 
-/// Returns what a file is if it has no entry of a session near its start; `None` for transcripts and unreadable files.
+/// Returns the kind of a file without an entry of a session near its start; `None` for transcripts and unreadable files.
 pub fn recognise(path: &Path) -> Option<ForeignFile> {
     let mut bytes = Vec::new();
     crate::files::open(path).ok()?.take(SEARCHED_BYTES).read_to_end(&mut bytes).ok()?;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_without_an_entry_are_named_for_what_they_are() {
+    fn files_without_an_entry_are_named_by_their_type() {
         for (bytes, expected) in [
             (&b""[..], Some(ForeignFile::Empty)),
             (b"\n \n", Some(ForeignFile::Empty)),

@@ -1,4 +1,4 @@
-//! The first line of a transcript: part of the index, and read alone when a store is listed (store I2, J2).
+//! The first line of a transcript: part of the index, and the only line read when a store is listed (store I2, J2).
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;

@@ -18,6 +18,7 @@ use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
 use crate::store::limits::{self, MAX_LINE_BYTES};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
 use crate::store::shared_vec::SharedVec;
+use crate::units::Bytes;
 
 pub use crate::store::file_identity::FileIdentity;
 
@@ -66,7 +67,7 @@ pub struct Index {
     pub retained_bodies: HashMap<EntryIx, Arc<Value>>,
     /// Edits, system messages and checkpoints, which a projection needs in full.
     pub projection_data: HashMap<EntryIx, ProjectionData>,
-    /// Usage of failed and aborted replies and of work beside the conversation: `usage` entries, summaries, nested
+    /// Usage of failed and aborted replies and of work outside the conversation: `usage` entries, summaries, nested
     /// calls of tools (store-pi-1.5 B12).
     pub unanchored_usage: HashMap<EntryIx, Usage>,
     pub diagnostics: Vec<Diagnostic>,
@@ -75,7 +76,7 @@ pub struct Index {
     /// Byte offset after the last indexed line; growth is read from here.
     pub end: u64,
     /// Bytes after `end`: a last line without a line end that does not parse yet (store J7).
-    pub pending_bytes: u64,
+    pub pending_bytes: Bytes,
     /// Whether the last entry's line has no line end yet (store J7).
     pub is_unterminated: bool,
     /// The last entry was read only because the runtime trims the end of the file: its line is broken once more follows.
@@ -112,7 +113,7 @@ impl Index {
             diagnostics: Vec::new(),
             bad_lines: 0,
             end: 0,
-            pending_bytes: 0,
+            pending_bytes: Bytes::ZERO,
             is_unterminated: false,
             depends_on_end: false,
             line_count: 0,
@@ -186,16 +187,21 @@ impl Index {
         self.diagnostics.push(finding);
     }
 
+    /// Returns the size of the file when it was read: the indexed lines and what follows them.
+    pub fn file_bytes(&self) -> Bytes {
+        Bytes(self.end) + self.pending_bytes
+    }
+
     /// Records a line that could not be read.
-    pub fn record_bad_line(&mut self, line: u64, bytes: usize, why: js::SyntaxError) {
+    pub fn record_bad_line(&mut self, line: u64, bytes: Bytes, why: js::SyntaxError) {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
             let (what, next) = if let Some(limit) = limits::exceeded_by(why) {
-                let what = format!("{limit} ({})", format_count(bytes as u64, "byte", "bytes"));
+                let what = format!("{limit} ({})", format_count(bytes.get(), "byte", "bytes"));
                 (what, "clawscope skips the line, but the runtime may read it, so the real tree may differ.")
             } else {
                 let next = "clawscope skips the line, as the runtime does; the tree is complete without it.";
-                (format!("not JSON ({}): {why}", format_count(bytes as u64, "byte", "bytes")), next)
+                (format!("not JSON ({}): {why}", format_count(bytes.get(), "byte", "bytes")), next)
             };
             self.add_diagnostic(Severity::Warning, Some(line), what, next);
         } else if self.bad_lines == MAX_DIAGNOSTICS + 1 {
@@ -233,11 +239,11 @@ impl Index {
         } else if self.pending_bytes > MAX_LINE_BYTES {
             let what = limits::overlong_line(self.pending_bytes);
             diagnostics.push(note(Some(self.line_count + 1), what, "clawscope skips the line."));
-        } else if self.pending_bytes > 0 {
+        } else if self.pending_bytes > Bytes::ZERO {
             let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
             diagnostics.push(note(Some(self.line_count + 1), what, writer));
         }
-        if self.open_status == OpenStatus::Empty && self.pending_bytes == 0 {
+        if self.open_status == OpenStatus::Empty && self.pending_bytes == Bytes::ZERO {
             diagnostics.push(note(None, "empty".into(), "Nothing to read yet."));
         }
         diagnostics
@@ -356,7 +362,7 @@ impl Index {
             parent: self.ids.intern_scanned(&scanned.parent, text),
             link: scanned.link,
             offset: place.offset,
-            bytes: place.bytes,
+            bytes: place.bytes.get() as u32,
             line: place.line,
             time_ms: scanned.time_ms,
             reference: self.ids.intern_scanned(&scanned.reference, text),
@@ -460,7 +466,7 @@ pub struct LinePosition {
     /// Byte offset of the line.
     pub offset: u64,
     /// Bytes without the line end.
-    pub bytes: u32,
+    pub bytes: Bytes,
     /// Line number, counted from 1.
     pub line: u64,
 }

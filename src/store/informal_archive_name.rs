@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_a_word_for_a_copy_are_no_archives() {
+    fn names_without_a_word_for_a_copy_are_not_archives() {
         for name in [
             "a.jsonl",
             "a.old.jsonl",

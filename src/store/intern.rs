@@ -1,7 +1,7 @@
 //! Interned strings: entry ids, and values such as tool names, models and custom types.
 //!
 //! In a damaged file both may be any JSON value, and the rules compare that value: the id `"1"` is not the id `1`. So
-//! tables hold values other than strings as JSON behind a mark.
+//! tables hold values other than strings as JSON after a mark.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -115,7 +115,7 @@ impl StringTable {
 }
 
 /// Merge threshold: `freeze` merges new texts when they exceed 1/8 of the shared ones, so that each text moves only a
-/// few times however often a transcript grows.
+/// few times for any number of growths.
 const MERGE_RATIO: usize = 8;
 
 impl IdTable {

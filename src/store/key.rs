@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_run_key_of_a_job_is_a_twin() {
+    fn only_the_key_of_a_single_job_run_is_a_cron_run() {
         for (key, twin) in [
             ("agent:main:cron:daily:run:0f", true),
             ("agent:main:cron:daily", false),

@@ -29,7 +29,7 @@ pub(super) fn add_databases(store: &mut Store, files: &[(String, PathBuf)], size
     }
 }
 
-/// Returns a note that this database is from a release that keeps sessions in files, so that nobody searches it for
+/// Returns a note that this database is from a release that keeps sessions in files, so that no one searches it for
 /// them.
 pub(super) fn no_sessions_diagnostic(path: &Path) -> Option<Diagnostic> {
     let version = sqlite::version_without_sessions(path)?;
@@ -87,7 +87,7 @@ fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Siz
     }
 }
 
-/// Marks every file beside a database as imported or not.
+/// Marks every file next to a database as imported or not.
 pub(super) fn mark_leftovers_of_databases(store: &mut Store) {
     for holding in store.databases.clone() {
         let Some(agent) = holding.schema.as_ref().and_then(|schema| schema.agent.clone()) else { continue };

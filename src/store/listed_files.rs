@@ -1,4 +1,5 @@
-//! Lists the sessions of a store's files: those with a record, those without one, archives, and what an import moved aside.
+//! Lists the sessions of a store's files: those with a record, those without one, archives, and files that an import
+//! moved aside.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};

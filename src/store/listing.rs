@@ -14,7 +14,7 @@ pub(super) struct DirListing {
     pub(super) archives: Vec<String>,
     /// Transcripts that an import into a database moved here.
     pub(super) moved_aside: Vec<String>,
-    /// Names of files with a lock beside them.
+    /// Names of files with a lock.
     pub(super) locked_names: HashSet<String>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }

@@ -1,7 +1,7 @@
 //! Bytes to index: reads the lines of a transcript once, in file order, and later only the lines that were added.
 //!
 //! A session file is live: a writer may be in the middle of its last line. A last line that does not parse stays
-//! pending until it grows, and a file whose indexed part changed is read anew ([`FileChange::Replaced`]).
+//! pending until it grows, and a file whose indexed part changed is read again ([`FileChange::Replaced`]).
 
 use std::io;
 
@@ -16,11 +16,12 @@ use crate::store::limits;
 use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 pub(crate) use crate::store::line::{Trim, parse_line};
 
 /// Callback for progress: bytes done, bytes in total. Returning false stops the read.
-pub type ProgressFn<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+pub type ProgressFn<'a> = &'a mut dyn FnMut(Bytes, Bytes) -> bool;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -77,7 +78,7 @@ pub fn refresh(
 ) -> Result<FileChange, LoadError> {
     let fail = |error| read_error(source, error);
     let len = source.len().map_err(fail)?;
-    let known = index.end + index.pending_bytes;
+    let known = index.file_bytes().get();
     if len < known || !FilePrefix::from_index(index).is_unchanged_in(source) {
         return Ok(FileChange::Replaced(Box::new(load_for_release(
             source,
@@ -119,7 +120,7 @@ impl FilePrefix {
         Ok(Self { identity: source.identity()?, end, edge_bytes: read_edge_bytes(source, end)? })
     }
 
-    /// Whether the file still starts with these bytes: a replaced file differs in identity, but a rewrite in place
+    /// Whether the file still starts with these bytes: a replaced file differs in identity, but a rewrite in position
     /// keeps the inode, so the bytes at both ends are compared too (store Q2).
     pub fn is_unchanged_in(&self, source: &Source) -> bool {
         source.identity().is_ok_and(|identity| identity == self.identity)
@@ -157,26 +158,26 @@ fn read_appended(
     let fail = |error| read_error(source, error);
     let total = source.len().map_err(fail)?;
     let start = index.end;
-    let mut taken =
+    let mut loader =
         Loader { index, bad_line: None, overlong_start: None, end: start, rest: Vec::new(), new_ids };
-    let opening = ReadPass { source, total, rename_hooks: false };
-    let mut room = ReadBuffers::take_thread_local();
-    let at = taken.load_first_lines(opening, start, &mut room).map_err(fail)?;
-    if !progress(at, total) {
+    let first_pass = ReadPass { source, total, rename_hooks: false };
+    let mut buffers = ReadBuffers::take_thread_local();
+    let at = loader.load_first_lines(first_pass, start, &mut buffers).map_err(fail)?;
+    if !progress(Bytes(at), Bytes(total)) {
         return Err(cancelled_error(source));
     }
     if at < total {
-        let pass = ReadPass { rename_hooks: taken.index.migration_steps().1, ..opening };
-        read_chunks(&mut taken, pass, at, &mut room, progress)?;
+        let pass = ReadPass { rename_hooks: loader.index.migration_steps().1, ..first_pass };
+        read_chunks(&mut loader, pass, at, &mut buffers, progress)?;
     }
-    room.return_to_thread();
-    let pending = taken.finish_overlong_end(source, total).map_err(fail)?;
-    let Loader { index, bad_line: bad, end, rest, new_ids, .. } = taken;
+    buffers.return_to_thread();
+    let pending = loader.finish_overlong_end(source, total).map_err(fail)?;
+    let Loader { index, bad_line, end, rest, new_ids, .. } = loader;
     index.end = end;
     if let Some(bytes) = pending {
         index.pending_bytes = bytes;
     } else {
-        finish_last_line(index, &rest, bad, new_ids);
+        finish_last_line(index, &rest, bad_line, new_ids);
     }
     index.ids.freeze();
     index.edge_bytes = read_edge_bytes(source, index.end).map_err(fail)?;
@@ -185,21 +186,21 @@ fn read_appended(
 
 /// Reads the chunks from `at` on; while this thread indexes one chunk, others scan the next.
 fn read_chunks(
-    taken: &mut Loader<'_>,
+    loader: &mut Loader<'_>,
     pass: ReadPass<'_>,
     at: u64,
-    room: &mut ReadBuffers,
+    buffers: &mut ReadBuffers,
     progress: ProgressFn,
 ) -> Result<(), LoadError> {
-    let mut goes_on = true;
-    let feed = ChunkQueue::new(pass, at, std::mem::take(&mut room.chunks));
-    let left = feed.for_each(|piece, end| {
-        taken.push_chunk(piece);
-        goes_on = progress(end, pass.total);
-        goes_on
+    let mut continues = true;
+    let queue = ChunkQueue::new(pass, at, std::mem::take(&mut buffers.chunks));
+    let unused_chunks = queue.for_each(|chunk, end| {
+        loader.push_chunk(chunk);
+        continues = progress(Bytes(end), Bytes(pass.total));
+        continues
     });
-    room.chunks = left.map_err(|error| read_error(pass.source, error))?;
-    if goes_on { Ok(()) } else { Err(cancelled_error(pass.source)) }
+    buffers.chunks = unused_chunks.map_err(|error| read_error(pass.source, error))?;
+    if continues { Ok(()) } else { Err(cancelled_error(pass.source)) }
 }
 
 /// Line that did not parse; only a later line proves that it was not a half-written last one.
@@ -227,24 +228,24 @@ impl Loader<'_> {
         &mut self,
         pass: ReadPass<'_>,
         start: u64,
-        room: &mut ReadBuffers,
+        buffers: &mut ReadBuffers,
     ) -> io::Result<u64> {
         let mut at = start;
-        let ReadBuffers { beginning: piece, outline, .. } = room;
+        let ReadBuffers { beginning: chunk, outline, .. } = buffers;
         loop {
-            let end = piece.read_beginning(pass, at, at == start)?;
-            let lines = piece.take_lines();
+            let end = chunk.read_beginning(pass, at, at == start)?;
+            let lines = chunk.take_lines();
             for line in &lines {
-                let bytes = piece.bytes_of(line);
+                let bytes = chunk.bytes_of(line);
                 let rename_hooks = self.index.migration_steps().1;
-                let message = match self.index.open_status {
+                let scanned = match self.index.open_status {
                     OpenStatus::Empty => None,
                     _ => scan_line(bytes, outline, rename_hooks),
                 };
-                self.push_line(message, bytes, piece.offset_of(line));
+                self.push_line(scanned, bytes, chunk.offset_of(line));
             }
-            piece.put_back(lines);
-            self.save_rest(piece);
+            chunk.put_back(lines);
+            self.save_rest(chunk);
             if end >= pass.total || self.index.open_status != OpenStatus::Empty {
                 return Ok(end);
             }
@@ -252,46 +253,46 @@ impl Loader<'_> {
         }
     }
 
-    /// Indexes the next line. `said` is `None` for a blank line, and for every line before the kind of file is known.
+    /// Indexes the next line. `scanned` is `None` for a blank line, and for every line before the kind of file is known.
     fn push_line(
         &mut self,
-        message: Option<Result<ScannedLine, js::SyntaxError>>,
+        scanned: Option<Result<ScannedLine, js::SyntaxError>>,
         bytes: &[u8],
         offset: u64,
     ) {
         self.finish_overlong(offset);
-        let Self { index, bad_line: bad, new_ids, .. } = self;
+        let Self { index, bad_line, new_ids, .. } = self;
         index.line_count += 1;
         self.end = offset + bytes.len() as u64 + 1;
-        let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
+        let position = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
         if is_blank(bytes) {
             return;
         }
-        if let Some(bad) = bad.take() {
-            index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+        if let Some(bad) = bad_line.take() {
+            index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
         if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
-            index.record_limit(place.line, limit);
+            index.record_limit(position.line, limit);
             return;
         }
-        let taken = match message {
-            Some(message) => message.map(|scanned| index.push_scanned(scanned, bytes, place, *new_ids)),
+        let pushed = match scanned {
+            Some(scanned) => scanned.map(|line| index.push_scanned(line, bytes, position, *new_ids)),
             // The runtime trims the whole text before it splits it (store I1a), so only the first line may start, and
             // only the last line end, with white space that JSON does not allow.
             None => parse_line(bytes, effective_trim(index, bytes, Trim::Start))
-                .map(|value| index.push_parsed(&value, place, *new_ids)),
+                .map(|value| index.push_parsed(&value, position, *new_ids)),
         };
-        if let Err(why) = taken {
-            *bad = Some(BadLine { bytes: bytes.to_vec(), position: place, error: why });
+        if let Err(error) = pushed {
+            *bad_line = Some(BadLine { bytes: bytes.to_vec(), position, error });
         }
     }
 
-    fn save_rest(&mut self, piece: &Chunk) {
-        if !piece.rest().is_empty() {
-            self.finish_overlong(piece.rest_offset());
-            self.rest = piece.rest().to_vec();
+    fn save_rest(&mut self, chunk: &Chunk) {
+        if !chunk.rest().is_empty() {
+            self.finish_overlong(chunk.rest_offset());
+            self.rest = chunk.rest().to_vec();
         }
-        if let Some(start) = piece.overlong_start() {
+        if let Some(start) = chunk.overlong_start() {
             self.finish_overlong(start);
             self.overlong_start = Some(start);
         }
@@ -302,65 +303,66 @@ impl Loader<'_> {
         let Some(start) = self.overlong_start.take() else { return };
         self.record_deferred_bad_line();
         self.index.line_count += 1;
-        self.index.record_limit(self.index.line_count, limits::overlong_line(next - start - 1));
+        self.index.record_limit(self.index.line_count, limits::overlong_line(Bytes(next - start - 1)));
         self.end = next;
     }
 
     /// Handles such a line at the end of the file. Returns its length when its line end is not written yet.
-    fn finish_overlong_end(&mut self, source: &Source, total: u64) -> io::Result<Option<u64>> {
+    fn finish_overlong_end(&mut self, source: &Source, total: u64) -> io::Result<Option<Bytes>> {
         let Some(start) = self.overlong_start else { return Ok(None) };
         if source.read_span(total - 1, 1)? == b"\n" {
             self.finish_overlong(total);
             return Ok(None);
         }
         self.record_deferred_bad_line();
-        Ok(Some(total - start))
+        Ok(Some(Bytes(total - start)))
     }
 
     fn record_deferred_bad_line(&mut self) {
         if let Some(bad) = self.bad_line.take() {
-            self.index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+            self.index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
     }
 
-    fn push_chunk(&mut self, piece: &mut Chunk) {
-        let mut lines = piece.take_lines();
+    fn push_chunk(&mut self, chunk: &mut Chunk) {
+        let mut lines = chunk.take_lines();
         for line in &mut lines {
-            let message = line.scanned.take();
-            self.push_line(message, piece.bytes_of(line), piece.offset_of(line));
+            let scanned = line.scanned.take();
+            self.push_line(scanned, chunk.bytes_of(line), chunk.offset_of(line));
         }
-        piece.put_back(lines);
-        self.save_rest(piece);
+        chunk.put_back(lines);
+        self.save_rest(chunk);
     }
 }
 
 /// Handles the end of the file: the last line may lack its line end, or end in white space that the runtime trims.
 fn finish_last_line(index: &mut Index, rest: &[u8], bad: Option<BadLine>, new_ids: &mut dyn IdSource) {
     if is_blank(rest) {
-        index.pending_bytes = rest.len() as u64;
+        index.pending_bytes = Bytes::from_len(rest.len());
         if let Some(bad) = bad {
             retry_trimmed(index, &bad, new_ids);
         }
         return;
     }
     if let Some(bad) = bad {
-        index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error);
+        index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
     }
-    let place = LinePosition { offset: index.end, bytes: rest.len() as u32, line: index.line_count + 1 };
+    let position =
+        LinePosition { offset: index.end, bytes: Bytes::from_len(rest.len()), line: index.line_count + 1 };
     let before = index.entries.len();
     match parse_line(rest, effective_trim(index, rest, Trim::for_last_line(index))) {
         Ok(value) => {
-            index.push_parsed(&value, place, new_ids);
-            index.pending_bytes = 0;
+            index.push_parsed(&value, position, new_ids);
+            index.pending_bytes = Bytes::ZERO;
             if index.entries.len() > before {
                 index.line_count += 1;
                 index.end += rest.len() as u64;
                 index.is_unterminated = true;
             } else {
-                index.pending_bytes = rest.len() as u64;
+                index.pending_bytes = Bytes::from_len(rest.len());
             }
         }
-        Err(_) => index.pending_bytes = rest.len() as u64,
+        Err(_) => index.pending_bytes = Bytes::from_len(rest.len()),
     }
 }
 
@@ -371,7 +373,7 @@ fn retry_trimmed(index: &mut Index, bad: &BadLine, new_ids: &mut dyn IdSource) {
             index.push_parsed(&value, bad.position, new_ids);
             index.depends_on_end = index.entries.len() > before;
         }
-        Err(_) => index.record_bad_line(bad.position.line, bad.bytes.len(), bad.error),
+        Err(_) => index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error),
     }
 }
 
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aside_that_was_read_before_its_line_ended_is_one_all_the_same() {
+    fn an_auxiliary_entry_read_before_its_line_end_is_still_recognised() {
         let text = concat!(
             "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
             "{\"type\":\"custom\",\"id\":\"a\",\"customType\":\"x\"}",
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_is_read_as_if_it_had_been_whole() {
+    fn a_growing_file_is_read_like_a_whole_one() {
         for text in [
             "\u{c}9.9",
             "9.9",
@@ -482,12 +484,12 @@ mod tests {
         let header = format!(r#"{{"type":"session","version":{version},"id":"s"}}"#).into_bytes();
         for bytes in std::iter::once(&header).chain(lines) {
             index.line_count += 1;
-            let place = LinePosition { offset, bytes: bytes.len() as u32, line: index.line_count };
+            let place = LinePosition { offset, bytes: Bytes::from_len(bytes.len()), line: index.line_count };
             offset += bytes.len() as u64 + 1;
             if !is_blank(bytes) {
                 match parse_line(bytes, Trim::None) {
                     Ok(value) => index.push_parsed(&value, place, &mut LineIds),
-                    Err(why) => index.record_bad_line(place.line, bytes.len(), why),
+                    Err(why) => index.record_bad_line(place.line, Bytes::from_len(bytes.len()), why),
                 }
             }
         }
@@ -499,7 +501,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
         #[test]
-        fn pieces_give_what_the_lines_give_one_by_one(
+        fn reading_in_chunks_equals_reading_line_by_line(
             lines in proptest::collection::vec(line(), 1..60),
             version in 1_u32..4,
         ) {
@@ -513,7 +515,7 @@ mod tests {
             prop_assert_eq!(format!("{:?}", &index.tool_calls), format!("{:?}", &expected.tool_calls));
             prop_assert_eq!(format!("{:?}", &index.diagnostics), format!("{:?}", &expected.diagnostics));
             prop_assert_eq!(&index.retained_bodies, &expected.retained_bodies);
-            prop_assert_eq!((index.pending_bytes, index.is_unterminated), (0, false));
+            prop_assert_eq!((index.pending_bytes, index.is_unterminated), (Bytes::ZERO, false));
             prop_assert_eq!((index.end, index.line_count, index.bad_lines), (text.len() as u64, expected.line_count, expected.bad_lines));
             prop_assert!(index.ids.iter().eq(expected.ids.iter()));
         }

@@ -1,8 +1,8 @@
 //! Finds the transcript of a record (store E).
 //!
-//! A record may name any path: absolute, from another machine, or hostile. A path is followed only when it lies below a
+//! A record may name any path: absolute, from another machine, or hostile. A path is followed only when it is below a
 //! sessions dir of this store, or has the form `…/agents/<id>/sessions/<file>` of another store, which is flagged as
-//! foreign. For a foreign path the file name is also looked up beside the `sessions.json`.
+//! foreign. For a foreign path the file name is also looked up in the folder of the `sessions.json`.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -105,7 +105,7 @@ impl<'a> TranscriptLocator<'a> {
         name.filter(|_| plain).map_or_else(|| real_path(path), |name| self.real_sessions_dir.join(name))
     }
 
-    /// Whether a path lies below a sessions dir of this store.
+    /// Whether a path is below a sessions dir of this store.
     fn contains(&self, path: &Path) -> bool {
         let agents =
             self.real_sessions_dir.parent().and_then(Path::parent).filter(|dir| dir.ends_with("agents"));
@@ -130,7 +130,7 @@ pub fn locate(row: &SessionRecord, place: &TranscriptLocator<'_>) -> Option<Loca
     let resolved = named.and_then(|text| resolve_session_file(text, place));
     let outside = resolved.as_deref().is_some_and(|path| !place.contains(path));
     let foreign = named.is_some() && (resolved.is_none() || outside) || named.is_some_and(is_windows_path);
-    // Records of a copied store still name the original paths; the file lies beside the `sessions.json`.
+    // Records of a copied store still name the original paths; the file is in the folder of the `sessions.json`.
     let beside =
         named.filter(|_| foreign).and_then(transcript_file_name).map(|name| place.sessions_dir.join(name));
     let by_id = row.session_id.as_deref().filter(|id| is_safe_id(id)).map(|id| format!("{id}.jsonl"));
@@ -217,7 +217,7 @@ fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns `path` when it lies below `dir`.
+/// Returns `path` when it is below `dir`.
 fn resolve_below(dir: &Path, path: &Path) -> Option<PathBuf> {
     (path != dir && path.starts_with(dir)).then(|| path.to_path_buf())
 }
@@ -226,7 +226,7 @@ fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Returns `…/agents/<agent>/sessions` beside a base of that shape.
+/// Returns the sibling `…/agents/<agent>/sessions` of a base of that shape.
 fn sibling_sessions_dir(base: &Path, agent: &str) -> Option<PathBuf> {
     let agents = base.parent()?.parent()?;
     (base.ends_with("sessions") && agents.ends_with("agents")).then(|| agents.join(agent).join("sessions"))

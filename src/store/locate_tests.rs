@@ -41,7 +41,7 @@ fn at(path: &str, exists: bool, foreign: bool) -> (String, bool, bool) {
 }
 
 #[test]
-fn relative_values_stay_below_the_sessions_dir() {
+fn relative_paths_resolve_only_below_the_sessions_dir() {
     let state = State::with(&[]);
     let base = state.root.join("agents/main/sessions");
     assert_eq!(state.resolve("foo.jsonl"), Some(base.join("foo.jsonl")));
@@ -106,7 +106,7 @@ fn the_first_candidate_that_exists_is_taken() {
 }
 
 #[test]
-fn a_store_copied_from_another_machine_finds_its_files_beside_the_rows() {
+fn a_copied_store_finds_its_files_next_to_the_rows() {
     let topic = "agents/main/sessions/s1-topic-5.jsonl";
     let state = State::with(&["agents/main/sessions/s1.jsonl", topic]);
     for file in [

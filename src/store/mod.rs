@@ -11,6 +11,7 @@ mod archive_name;
 pub mod body;
 mod chunk_queue;
 mod chunks;
+pub mod compact_chars;
 mod contents;
 pub mod context_tokens;
 mod database_info;

@@ -18,7 +18,7 @@ pub fn strip_token(text: &str) -> Option<&str> {
     let stands_apart =
         |before: &&str| before.is_empty() || before.ends_with('*') || before.ends_with(is_trimmed);
     let Some(before) = before.filter(stands_apart) else { return Some(trimmed) };
-    // Stars and white space before the token go with it.
+    // Stars and white space before the token are removed with it.
     let rest = before.trim_end_matches(|char| char == '*' || is_trimmed(char)).trim_matches(is_trimmed);
     (!rest.is_empty()).then_some(rest)
 }
@@ -77,7 +77,7 @@ mod tests {
     use crate::js;
 
     #[test]
-    fn only_the_token_alone_is_silent() {
+    fn only_the_exact_token_means_no_reply() {
         for (text, silent) in [
             ("NO_REPLY", true),
             (" \nNO_REPLY\u{feff}", true),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_at_the_end_is_taken_off_and_what_is_left_is_delivered() {
+    fn a_trailing_token_is_removed_and_the_rest_is_delivered() {
         assert_eq!(strip_token("**NO_REPLY"), None);
         assert_eq!(strip_token("Written down. NO_REPLY \n"), Some("Written down."));
         assert_eq!(strip_token("xNO_REPLY"), Some("xNO_REPLY"));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_blocks_of_a_message_decide_whatever_it_thinks_or_calls() {
+    fn only_the_text_blocks_of_a_message_decide_about_a_reply() {
         let silent = |content: &str| {
             is_no_reply_message(
                 &js::parse(&format!(r#"{{"role":"assistant","content":{content}}}"#)).unwrap(),

@@ -80,7 +80,7 @@ fn classify_dir(dir: &Path) -> PathKind {
     }
 }
 
-/// Whether this is pi's folder for one working directory, whatever its files are called.
+/// Whether this is pi's folder for one working directory, with any names of its files.
 fn looks_like_pi_dir(dir: &Path, names: &DirNames) -> bool {
     let is_own = dir.file_name().is_some_and(|name| is_pi_cwd_dir(&name.to_string_lossy()));
     is_own && names.any(is_jsonl)

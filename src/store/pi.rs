@@ -18,7 +18,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::secrets::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Maximum depth of folders searched below a sessions dir.
 const MAX_DEPTH: usize = 6;
@@ -58,7 +58,7 @@ pub fn list_agent_dir_sessions(
     sessions
 }
 
-/// Reports working directories that no longer exist, each once with its first session: pi asks the user there, or fails
+/// Reports working directories that no longer exist, each once with its first session: pi then asks the user, or fails
 /// (store-pi-1.5 L3).
 fn missing_cwd_diagnostics(sessions: &[Session]) -> Vec<Diagnostic> {
     let mut looked_at = HashSet::new();
@@ -114,7 +114,7 @@ pub(super) fn read_session(path: &Path) -> Session {
         record: None,
         cwd,
         flags: Vec::new(),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         modified_ms: None,
         active_ms: None,
     };
@@ -128,10 +128,10 @@ const TAIL_BYTES: u64 = 32 * 1024;
 
 /// Returns the time of the last message of the user or the model; `None` when the end of the
 /// transcript holds none. System messages and bookkeeping do not count (store-pi-1.5 A6).
-fn last_activity(path: &Path, bytes: u64) -> Option<Moment> {
+fn last_activity(path: &Path, bytes: Bytes) -> Option<Moment> {
     let source = Source::open(path).ok()?;
-    let from = bytes.saturating_sub(TAIL_BYTES);
-    let tail = source.read_span(from, (bytes - from) as usize).ok()?;
+    let from = bytes.get().saturating_sub(TAIL_BYTES);
+    let tail = source.read_span(from, (bytes.get() - from) as usize).ok()?;
     let text = String::from_utf8_lossy(&tail);
     let mut lines = text.rsplit('\n').filter_map(|line| js::parse(line).ok());
     lines.find_map(|line| message_time(&line))
@@ -234,7 +234,7 @@ mod tests {
         assert!(diagnostics[0].message.contains("/home/u/app no longer exists"), "{diagnostics:?}");
         assert_eq!(sessions[1].key.0, "pi:a");
         assert_eq!(sessions[1].cwd.as_deref(), Some("/home/u/app"));
-        assert!(sessions[1].bytes > 0 && sessions[1].modified_ms.is_some());
+        assert!(sessions[1].bytes > Bytes(0) && sessions[1].modified_ms.is_some());
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn activity_is_what_a_user_or_the_model_said_last() {
+    fn the_last_activity_is_the_last_user_or_assistant_message() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("2026-10-21T05-16-55-686Z_a.jsonl");
         let lines = [

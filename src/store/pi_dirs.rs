@@ -49,7 +49,7 @@ fn expand_path(env: &Environment, text: &str) -> PathBuf {
 
 /// Returns the configured session dirs, pi's first choice first: from the variable, the project's settings, the global
 /// settings (store-pi-1.5 A2). A relative dir of a settings file is tried in the working directory, as pi does, and
-/// beside the file, as other readers do.
+/// next to the file, as other readers do.
 pub fn configured_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<ConfiguredDir> {
     let mut dirs = Vec::new();
     if let Some(own) = env.verbatim(SESSION_DIR_VARIABLE) {

@@ -4,10 +4,10 @@
 
 use super::session_record::{SessionRecord, trimmed_text};
 use crate::js::Value;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
-/// Limit for a plausible size (a trillion chars), so that sums cannot overflow.
-const MAX_CHARS: f64 = 1e12;
+/// Limit for a plausible size: a trillion chars, so that sums stay exact.
+const MAX_SIZE: f64 = 1e12;
 
 /// Sizes of everything that was sent before the first message.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,20 +21,20 @@ pub struct SystemPromptReport {
     /// Folder of the workspace files.
     pub workspace: Option<String>,
     /// `bootstrapMaxChars`: longer files are cut to it (compaction 11.9).
-    pub max_file_chars: Option<u64>,
+    pub max_file_chars: Option<Chars>,
     /// `bootstrapTotalMaxChars`: limit of all files together.
-    pub max_total_chars: Option<u64>,
+    pub max_total_chars: Option<Chars>,
     pub sandbox: Option<Sandbox>,
     /// Chars of the whole system prompt.
-    pub system_chars: u64,
+    pub system_chars: Chars,
     /// Part of `system_chars`: workspace files with the headings between them.
-    pub project_chars: u64,
+    pub project_chars: Chars,
     /// Part of `system_chars`: skills.
-    pub skills_chars: u64,
+    pub skills_chars: Chars,
     /// Part of `system_chars`: the list of tools.
-    pub tool_list_chars: u64,
-    /// JSON schemas of the tools, sent beside the prompt.
-    pub tool_schema_chars: u64,
+    pub tool_list_chars: Chars,
+    /// JSON schemas of the tools, sent next to the prompt.
+    pub tool_schema_chars: Chars,
     pub files: Vec<InjectedFile>,
     pub skills: Vec<SkillSize>,
     pub tools: Vec<ToolSize>,
@@ -53,7 +53,7 @@ pub enum ReportSource {
     Transcript,
     /// The gateway's recording of the run; the record has none (trajectory 6.4).
     Recorded,
-    /// Estimated by clawscope from the workspace as it is now: no run left a report.
+    /// Estimated by clawscope from the current workspace: no run left a report.
     Workspace,
     #[default]
     Unknown,
@@ -93,34 +93,34 @@ pub struct Sandbox {
     pub is_sandboxed: Option<bool>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct InjectedFile {
     pub name: String,
     pub path: Option<String>,
     /// Chars on disk, without trailing white space.
-    pub raw_chars: u64,
+    pub raw_chars: Chars,
     /// Chars in the prompt; for a missing file, of the notice in its place.
-    pub injected_chars: u64,
+    pub injected_chars: Chars,
     /// Whether it was cut to a limit.
     pub is_truncated: bool,
     /// Whether it was expected but absent.
     pub is_missing: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SkillSize {
     pub name: String,
     /// Chars of its block.
-    pub chars: u64,
+    pub chars: Chars,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolSize {
     pub name: String,
     /// Chars of its description, which is sent with the schema and which no estimate counts.
-    pub summary_chars: u64,
+    pub summary_chars: Chars,
     /// Chars of its parameters as JSON.
-    pub schema_chars: u64,
+    pub schema_chars: Chars,
     /// Number of parameters; `None` when not recorded.
     pub property_count: Option<u64>,
 }
@@ -130,7 +130,7 @@ impl SystemPromptReport {
     pub fn from_value(raw: &Value) -> Option<Self> {
         raw.as_object()?;
         let text = |key: &str| trimmed_text(raw.get(key));
-        let size = |group: &str, key: &str| raw.get(group).map_or(0, |value| size_of(value, key));
+        let size = |group: &str, key: &str| raw.get(group).map_or(Chars::ZERO, |value| chars_of(value, key));
         Some(Self {
             source: parse_source(raw),
             generated_at: raw
@@ -142,8 +142,8 @@ impl SystemPromptReport {
             provider: text("provider"),
             model: text("model"),
             workspace: text("workspaceDir"),
-            max_file_chars: known_size(raw, "bootstrapMaxChars"),
-            max_total_chars: known_size(raw, "bootstrapTotalMaxChars"),
+            max_file_chars: known_chars(raw, "bootstrapMaxChars"),
+            max_total_chars: known_chars(raw, "bootstrapTotalMaxChars"),
             sandbox: raw.get("sandbox").and_then(Sandbox::from_value),
             system_chars: size("systemPrompt", "chars"),
             project_chars: size("systemPrompt", "projectContextChars"),
@@ -165,7 +165,7 @@ impl SystemPromptReport {
         self.files.iter().filter(|file| file.is_missing)
     }
 
-    pub fn description_chars(&self) -> u64 {
+    pub fn description_chars(&self) -> Chars {
         self.tools.iter().map(|tool| tool.summary_chars).sum()
     }
 }
@@ -194,8 +194,8 @@ impl InjectedFile {
         Self {
             name: name_of(raw),
             path: trimmed_text(raw.get("path")),
-            raw_chars: size_of(raw, "rawChars"),
-            injected_chars: size_of(raw, "injectedChars"),
+            raw_chars: chars_of(raw, "rawChars"),
+            injected_chars: chars_of(raw, "injectedChars"),
             is_truncated: flag("truncated"),
             is_missing: flag("missing"),
         }
@@ -213,7 +213,7 @@ impl InjectedFile {
 
 impl SkillSize {
     fn from_value(raw: &Value) -> Self {
-        Self { name: name_of(raw), chars: size_of(raw, "blockChars") }
+        Self { name: name_of(raw), chars: chars_of(raw, "blockChars") }
     }
 }
 
@@ -221,8 +221,8 @@ impl ToolSize {
     fn from_value(raw: &Value) -> Self {
         Self {
             name: name_of(raw),
-            summary_chars: size_of(raw, "summaryChars"),
-            schema_chars: size_of(raw, "schemaChars"),
+            summary_chars: chars_of(raw, "summaryChars"),
+            schema_chars: chars_of(raw, "schemaChars"),
             property_count: known_size(raw, "propertiesCount"),
         }
     }
@@ -252,11 +252,15 @@ fn name_of(raw: &Value) -> String {
 
 fn known_size(raw: &Value, key: &str) -> Option<u64> {
     let size = raw.get(key).and_then(Value::as_f64)?;
-    (0.0..=MAX_CHARS).contains(&size).then_some(size as u64)
+    (0.0..=MAX_SIZE).contains(&size).then_some(size as u64)
 }
 
-fn size_of(raw: &Value, key: &str) -> u64 {
-    known_size(raw, key).unwrap_or(0)
+fn known_chars(raw: &Value, key: &str) -> Option<Chars> {
+    known_size(raw, key).map(|size| Chars(size as f64))
+}
+
+fn chars_of(raw: &Value, key: &str) -> Chars {
+    known_chars(raw, key).unwrap_or(Chars::ZERO)
 }
 
 #[cfg(test)]
@@ -275,26 +279,32 @@ mod tests {
             "tools":{"listChars":900,"schemaChars":15000,"entries":[{"name":"exec","schemaChars":700,"summaryChars":-4,"propertiesCount":null},null]},
             "injectedWorkspaceFiles":[{"name":"AGENTS.md","rawChars":9000,"injectedChars":8000,"truncated":true},5,{"rawChars":1e300}]}"#,
         );
-        assert_eq!((report.system_chars, report.project_chars), (30_000, 12_000));
-        assert_eq!((report.tool_schema_chars, report.tool_list_chars, report.skills_chars), (15_000, 900, 0));
-        let exec = ToolSize { name: "exec".into(), schema_chars: 700, ..ToolSize::default() };
+        assert_eq!((report.system_chars, report.project_chars), (Chars(30_000.0), Chars(12_000.0)));
+        assert_eq!(
+            (report.tool_schema_chars, report.tool_list_chars, report.skills_chars),
+            (Chars(15_000.0), Chars(900.0), Chars::ZERO)
+        );
+        let exec = ToolSize { name: "exec".into(), schema_chars: Chars(700.0), ..ToolSize::default() };
         assert_eq!(report.tools, [exec, ToolSize::default()]);
-        assert_eq!((report.files[0].injected_chars, report.files[0].status()), (8_000, "truncated"));
+        assert_eq!((report.files[0].injected_chars, report.files[0].status()), (Chars(8_000.0), "truncated"));
         assert_eq!(report.files[1..], [InjectedFile::default(), InjectedFile::default()]);
         assert_eq!(SystemPromptReport::from_value(&Value::Null), None);
     }
 
     #[test]
-    fn where_it_comes_from_is_reported_as_far_as_it_says() {
+    fn the_origin_of_a_report_is_read_and_odd_fields_are_ignored() {
         let full = report(
             r#"{"source":"run","generatedAt":5,"sessionId":"s","provider":"p","model":"m","workspaceDir":"/w",
             "bootstrapMaxChars":20000,"bootstrapTotalMaxChars":150000,"sandbox":{"mode":"all","sandboxed":true},
             "skills":{"entries":[{"name":"tmux","blockChars":886}]},"zzz":1}"#,
         );
         assert_eq!((full.source, full.generated_at), (ReportSource::Run, Some(Moment(5.0))));
-        assert_eq!((full.max_file_chars, full.max_total_chars), (Some(20_000), Some(150_000)));
+        assert_eq!(
+            (full.max_file_chars, full.max_total_chars),
+            (Some(Chars(20_000.0)), Some(Chars(150_000.0)))
+        );
         assert_eq!(full.sandbox, Some(Sandbox { mode: Some("all".into()), is_sandboxed: Some(true) }));
-        assert_eq!(full.skills, [SkillSize { name: "tmux".into(), chars: 886 }]);
+        assert_eq!(full.skills, [SkillSize { name: "tmux".into(), chars: Chars(886.0) }]);
         assert!(full.raw.get("zzz").is_some());
         let odd = report(
             r#"{"source":7,"generatedAt":"now","bootstrapMaxChars":"2","sandbox":[],"skills":[],"tools":{"entries":{}}}"#,

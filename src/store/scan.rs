@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::js::json::is_truthy;
 use crate::js::{self, Json, JsonKind, Value};
+use crate::store::compact_chars::CompactChars;
 use crate::store::context_tokens::ContextTokens;
 use crate::store::entry::{
     AppendMode, CharCount, EntryKind, MessageSize, ParentKey, Replacement, Role, StopReason, TreeLink, Usage,
@@ -49,7 +50,7 @@ pub struct ScannedLine {
     pub is_excluded: bool,
     pub message: Option<ScannedMessage>,
     pub projection_data: Option<ProjectionData>,
-    /// Usage of model work that anchors no estimate: work beside the conversation (store-pi-1.5 B12), failed and
+    /// Usage of model work that anchors no estimate: work outside the conversation (store-pi-1.5 B12), failed and
     /// aborted replies.
     pub unanchored_usage: Option<Usage>,
     /// The message whose sizes are not enough, a leaf row or a header.
@@ -84,7 +85,7 @@ pub struct ScannedToolCall {
     pub id: ScannedValue,
     pub name: ScannedValue,
     /// Chars of the name and of the arguments as JSON.
-    pub chars: u32,
+    pub chars: CompactChars,
 }
 
 /// Scans one line, parsed or outlined. `rename_hooks` applies the migration from version 2 to 3 (store L3).
@@ -316,7 +317,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
 }
 
 /// Scans the tool calls of a message. `all` is their total in chars, which a single call takes over.
-fn scan_tool_calls<'a>(message: impl Json<'a>, all: u32) -> Vec<ScannedToolCall> {
+fn scan_tool_calls<'a>(message: impl Json<'a>, all: CompactChars) -> Vec<ScannedToolCall> {
     let blocks = message.get("content").and_then(Json::items).into_iter().flatten();
     let is_call = |block: &_| measure::is_block_type(*block, "toolCall").unwrap_or(false);
     let scanned = blocks.filter(is_call).map(|block| ScannedToolCall {
@@ -353,7 +354,7 @@ fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage>
     (usage.prompt_tokens() + usage.output > Tokens::ZERO).then_some(usage)
 }
 
-/// Returns the recorded usage of work beside the conversation.
+/// Returns the recorded usage of work outside the conversation.
 fn side_usage<'a>(usage: Option<impl Json<'a>>) -> Option<Usage> {
     usage.filter(|usage| usage.kind() == JsonKind::Object).map(parse_usage)
 }
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_of_a_failed_call_is_no_anchor() {
+    fn the_usage_of_a_failed_call_is_ignored() {
         let line = scanned(
             r#"{"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","usage":{"totalTokens":9}}}"#,
         );
@@ -410,9 +411,9 @@ mod tests {
             let line =
                 format!(r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}]}}}}"#);
             let message = scanned(&line).message.expect("a message");
-            let own: Vec<u32> = message.tool_calls.iter().map(|call| call.chars).collect();
-            assert_eq!(own.iter().sum::<u32>(), message.size.tool_call_chars);
-            own
+            let own: Vec<CompactChars> = message.tool_calls.iter().map(|call| call.chars).collect();
+            assert_eq!(own.iter().copied().sum::<CompactChars>(), message.size.tool_call_chars);
+            own.iter().map(|chars| chars.get().whole()).collect::<Vec<u64>>()
         };
         let exec = r#"{"type":"toolCall","name":"exec","arguments":{"a":1.0}}"#;
         let read = r#"{"type":"toolCall","name":"read","arguments":{}}"#;
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_reply_is_marked_and_takes_no_room() {
+    fn a_silent_reply_is_marked_without_a_larger_entry() {
         let silent = |role: &str| {
             let line = format!(
                 r#"{{"type":"message","message":{{"role":"{role}","content":[{{"type":"text","text":"NO_REPLY"}}]}}}}"#
@@ -442,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falsy_parent_is_no_parent() {
+    fn a_falsy_parent_counts_as_absent() {
         assert!(scanned(r#"{"type":"label","parentId":""}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":0}"#).parent == ScannedValue::Absent);
         assert!(scanned(r#"{"type":"label","parentId":5}"#).parent != ScannedValue::Absent);

@@ -7,7 +7,7 @@ use super::key::SessionKind;
 use super::location::Location;
 use super::session_records::SessionRecord;
 use crate::ids::SessionKey;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Mark of a session in lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ pub enum Flag {
     Archived(ArchiveReason),
     /// The record's transcript does not exist; normal before the first reply (store E7).
     Missing,
-    /// A lock lies beside the transcript: a run may be writing (store H11).
+    /// The transcript has a lock file: a run may be writing (store H11).
     Locked,
     /// The transcript is a link; clawscope never writes through it.
     Symlink,
@@ -37,7 +37,7 @@ pub enum Flag {
     Cold,
     /// File whose entries were imported into the database.
     Imported,
-    /// File beside a database that does not hold its entries.
+    /// File next to a database that does not hold its entries.
     NotImported,
 }
 
@@ -84,7 +84,7 @@ pub struct Session {
     /// Sorted, without duplicates.
     pub flags: Vec<Flag>,
     /// Size of the transcript in bytes; 0 when it is missing.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Last change of the transcript.
     pub modified_ms: Option<Moment>,
     /// Time of the last message, where the store sorts by it.
@@ -116,7 +116,7 @@ impl Session {
         }
         let of_file = [Flag::Missing, Flag::Locked, Flag::Symlink, Flag::ReadOnly];
         session.flags.retain(|flag| !of_file.contains(flag));
-        (session.bytes, session.modified_ms) = (0, None);
+        (session.bytes, session.modified_ms) = (Bytes::ZERO, None);
         session.load_file_metadata();
         if session.path.as_deref().is_some_and(|path| lock_path(path).exists()) {
             session.add_flag(Flag::Locked);
@@ -140,7 +140,7 @@ impl Session {
         let is_link = own.as_ref().is_ok_and(std::fs::Metadata::is_symlink);
         match if is_link { std::fs::metadata(&path) } else { own } {
             Ok(meta) if meta.is_file() => {
-                self.bytes = meta.len();
+                self.bytes = Bytes(meta.len());
                 self.modified_ms = meta.modified().ok().and_then(Moment::from_system_time);
                 if meta.permissions().readonly() {
                     self.add_flag(Flag::ReadOnly);

@@ -11,6 +11,7 @@ use super::session::{Flag, Session, session_stem, short_stem};
 use super::session_records::SessionRecord;
 use crate::gateway::config::normalise_agent_id;
 use crate::ids::SessionKey;
+use crate::units::Bytes;
 
 fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Session {
     Session {
@@ -24,7 +25,7 @@ fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Ses
         record: None,
         cwd: None,
         flags: Vec::new(),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         modified_ms: None,
         active_ms: None,
     }
@@ -73,7 +74,7 @@ fn full_key(key: &str, agent: &str) -> (String, String) {
     }
 }
 
-/// Builds a title from the key alone.
+/// Builds a title only from the key.
 fn title_from_key(key: &str) -> String {
     let peer = parse_peer(key);
     match (peer.channel, peer.id) {

@@ -116,7 +116,7 @@ impl SessionRecord {
 }
 
 impl SessionRecord {
-    /// Builds a record from a database row (sqlite D). A token total counts only with a version beside it (sqlite D3),
+    /// Builds a record from a database row (sqlite D). A token total counts only together with a version (sqlite D3),
     /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5).
     pub(super) fn from_database(key: String, raw: Value) -> Self {
         let delivery = |part: &str| trimmed_text(raw.get("delivery")?.get(part)?.get("channel"));

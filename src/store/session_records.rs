@@ -114,7 +114,7 @@ fn unreadable_file(path: &Path, line: Option<u64>, what: &str) -> SessionRecords
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Moment, Tokens};
+    use crate::units::{Chars, Moment, Tokens};
 
     fn parse(text: &str) -> SessionRecords {
         parse_records(Path::new("/s/sessions.json"), text)
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_keep_their_fields_and_the_others_raw() {
+    fn rows_keep_known_fields_and_the_rest_as_raw_json() {
         let row = row(
             r#"{"sessionId":"s1","updatedAt":5,"sessionFile":" /x.jsonl ","model":"m","modelProvider":"p",
             "contextTokens":200000,"compactionCount":2,"chatType":"direct","label":"L","spawnedBy":"agent:main:main","zzz":[1]}"#,
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn the_skills_are_left_out_and_the_report_is_read_when_requested() {
+    fn rows_omit_skills_and_read_the_report_on_demand() {
         let json = r#"{"skillsSnapshot":{"prompt":"long"},"systemPromptReport":1,"zzz":2,"systemPromptReport":{"source":"run","skills":{"promptChars":7}}}"#;
         for row in
             [row(json), SessionRecord::from_text("agent:main:telegram:direct:42".into(), json).unwrap()]
         {
             assert_eq!(js::stringify(&row.raw()), r#"{"zzz":2}"#);
-            assert_eq!(row.prompt_report().unwrap().skills_chars, 7);
+            assert_eq!(row.prompt_report().unwrap().skills_chars, Chars(7.0));
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_name_there_is_is_shown() {
+    fn the_first_available_name_is_shown() {
         for (json, expected) in [
             (r##"{"displayName":"D","channel":"slack","groupChannel":"#infra"}"##, "D"),
             (r##"{"channel":"slack","groupChannel":"#infra","subject":"S"}"##, "slack:#infra"),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_objects_are_findings_with_their_line() {
+    fn rows_that_are_not_objects_are_diagnostics_with_their_line() {
         let rows = parse("{\n  \"a\": {},\n  \"b\": null,\n  \"c\": [1]\n}");
         assert_eq!(rows.records.len(), 1);
         let places: Vec<_> = rows.diagnostics.iter().map(|f| (f.subject.as_deref(), f.line)).collect();

@@ -11,7 +11,7 @@ use super::session_record::SessionRecord;
 use crate::js;
 
 const READ_BYTES: usize = 1 << 20;
-/// Maximum nesting; deeper records go to the full parser, which knows the real limit.
+/// Maximum nesting; the full parser reads deeper records, which knows the real limit.
 const MAX_DEPTH: u32 = 64;
 
 /// Reads the records in file order. Returns `None` when anything is unusual: then the full parser must read the whole
@@ -156,7 +156,7 @@ impl Splitter {
         }
     }
 
-    /// Moves behind the next quote or brace of a record.
+    /// Moves past the next quote or brace of a record.
     fn step_in_record(&mut self, bytes: &[u8], members: &mut Vec<Member>) {
         let Some(run) = memchr::memchr3(b'"', b'{', b'}', &bytes[self.position..]) else {
             self.position = bytes.len();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_unusual_is_left_to_the_whole_text() {
+    fn unusual_files_are_not_read_in_blocks() {
         let deep = format!("{{\"a\":{}{}}}", "{\"b\":".repeat(100) + "1", "}".repeat(100));
         for text in [
             "",
@@ -262,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_in_blocks_is_what_the_whole_text_says(
+        fn reading_in_blocks_equals_parsing_the_whole_text(
             text in r#"(\{|\}|\[|\]|"|\\|:|,| |a|"k":\{|"v":1|\},|\\"|"systemPromptReport":\{\}|"skillsSnapshot":"x"|é|1){0,40}"#,
             wrapped in any::<bool>(),
             block in 1..50_usize,

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_list_of_what_was_added() {
+    fn a_shared_vec_holds_its_items_in_order() {
         for count in [0, 1, CHUNK_LEN - 1, CHUNK_LEN, CHUNK_LEN + 1, 3 * CHUNK_LEN, 3 * CHUNK_LEN + 7] {
             let mut grown: SharedVec<usize> = (0..count).collect();
             assert_eq!((grown.len(), grown.is_empty()), (count, count == 0));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_grows_shares_what_was_there_and_leaves_it_as_it_is() {
+    fn a_growing_copy_shares_chunks_and_leaves_the_original_unchanged() {
         let before: SharedVec<usize> = (0..2 * CHUNK_LEN + 3).collect();
         let mut after = before.clone();
         after.pop();

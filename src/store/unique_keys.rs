@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_keeps_its_key_beside_a_short_form_of_it_and_an_orphan_of_that_name() {
+    fn a_row_keeps_its_key_next_to_a_short_key_and_an_orphan() {
         let rows = r#"{"main":{"sessionId":"short"},"agent:main:main":{"sessionId":"whole"}}"#;
         let (_dir, store) =
             store(&[("agents/main/sessions/sessions.json", rows), ("agents/main/sessions/main.jsonl", "")]);

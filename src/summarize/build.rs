@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_key_must_be_there() {
+    fn a_named_key_must_be_set() {
         let config = |name: &str| SummarizerConfig {
             model: Some("m".to_owned()),
             key_env: Some(name.to_owned()),

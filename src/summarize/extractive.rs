@@ -17,14 +17,15 @@ use draft::{SummaryDraft, SummaryPart, Weight};
 use facts::Facts;
 use words::{one_line, shortened};
 
+use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::policy::compact::{SummaryForm, SummaryPurpose, SummaryRequest};
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Limit for the first request.
-const FIRST_REQUEST_CHARS: usize = 600;
+const FIRST_REQUEST_CHARS: Chars = Chars(600.0);
 /// Limit for any other line.
-const LINE_CHARS: usize = 240;
+const LINE_CHARS: Chars = Chars(240.0);
 /// Limit for the number of later requests.
 const MAX_REQUESTS: usize = 8;
 /// Tools whose files are listed (compaction 3.13).
@@ -60,8 +61,8 @@ impl Summarizer for ExtractiveSummarizer {
         let mut draft = if of_turn { turn_prefix(&facts) } else { checkpoint(&facts, &carried) };
         let last = if of_turn { SummaryPart::Suffix } else { SummaryPart::Context };
         draft.add(last, Weight::Key, signature(&facts, request.messages.len()));
-        let chars = request.max_tokens.max(Tokens(MIN_TOKENS)) * 4.0;
-        Ok(Answer::from_text(draft.into_text(chars.get() as usize)))
+        let chars = request.max_tokens.max(Tokens(MIN_TOKENS)).to_chars(CHARS_PER_TOKEN);
+        Ok(Answer::from_text(draft.into_text(chars.floor())))
     }
 }
 
@@ -90,7 +91,7 @@ fn turn_prefix(facts: &Facts) -> SummaryDraft {
     let mut draft = SummaryDraft::turn_prefix();
     for (at, request) in facts.requests.iter().enumerate() {
         let (chars, weight) =
-            if at == 0 { (FIRST_REQUEST_CHARS * 2, Weight::Key) } else { (LINE_CHARS, Weight::Main) };
+            if at == 0 { (FIRST_REQUEST_CHARS * 2.0, Weight::Key) } else { (LINE_CHARS, Weight::Main) };
         draft.add(SummaryPart::Request, weight, request.text(chars));
     }
     work(&mut draft, facts, SummaryPart::Early);
@@ -155,7 +156,7 @@ fn open_work(draft: &mut SummaryDraft, facts: &Facts) {
         draft.add(
             SummaryPart::InProgress,
             Weight::Key,
-            format!("not answered yet: {}", shortened(request, LINE_CHARS * 2)),
+            format!("not answered yet: {}", shortened(request, LINE_CHARS * 2.0)),
         );
         draft.add(SummaryPart::Next, Weight::Key, format!("answer: {}", shortened(request, LINE_CHARS)));
     }
@@ -185,10 +186,10 @@ fn failures(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
 
 fn context(draft: &mut SummaryDraft, facts: &Facts, part: SummaryPart) {
     for text in &facts.branch_summaries {
-        draft.add(part, Weight::Side, format!("from another branch: {}", shortened(text, LINE_CHARS * 2)));
+        draft.add(part, Weight::Side, format!("from another branch: {}", shortened(text, LINE_CHARS * 2.0)));
     }
     if let Some(answer) = &facts.last_answer {
-        draft.add(part, Weight::Key, format!("last answer: {}", shortened(answer, LINE_CHARS * 2)));
+        draft.add(part, Weight::Key, format!("last answer: {}", shortened(answer, LINE_CHARS * 2.0)));
     }
     if let Some(error) = &facts.last_error {
         draft.add(

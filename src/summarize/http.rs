@@ -1,4 +1,4 @@
-//! A model behind an HTTP address, with `OpenAI` chat completions or Anthropic messages. The only part of clawscope
+//! A model at an HTTP address, with `OpenAI` chat completions or Anthropic messages. The only part of clawscope
 //! that opens a connection, and only where the configuration or an option names it.
 //!
 //! The request runs on its own thread. A cancellation shuts its connections down, so that the provider stops too.
@@ -56,7 +56,7 @@ impl HttpSummarizer {
         let config = Agent::config_builder()
             .tls_config(tls)
             .user_agent(concat!("clawscope/", env!("CARGO_PKG_VERSION")))
-            // A redirect must not carry the key to an address that nobody named.
+            // A redirect must not carry the key to an address that is not configured.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)

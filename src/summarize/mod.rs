@@ -1,5 +1,5 @@
 //! Summarizers for compactions: [`extractive`] (the default; offline, deterministic), an external program
-//! ([`command`]), or a model behind HTTP ([`http`], only where the configuration names one).
+//! ([`command`]), or a model over HTTP ([`http`], only where the configuration names one).
 //!
 //! The stages are rules ([`crate::policy::compact`]); [`run`] executes them with a [`Summarizer`], call by call, with
 //! retries, progress and cancellation. It returns a text or an error and stores nothing, so that a failed or cancelled

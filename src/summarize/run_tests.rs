@@ -49,7 +49,7 @@ fn made(job: &SummarySpec, reported: &ScriptedSummarizer) -> (Result<Summary, Su
 }
 
 #[test]
-fn the_calls_made_are_the_calls_reported() {
+fn the_calls_made_equal_the_predicted_calls() {
     let job = job(users(80, 4000));
     let (summary, seen) = made(&job, &ScriptedSummarizer::default());
     let (summary, reported) = (summary.unwrap(), predict_calls(&job, Tokens(1.0)).unwrap());
@@ -77,7 +77,7 @@ fn a_call_is_tried_three_times_and_then_left_to_the_fallbacks() {
 }
 
 #[test]
-fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
+fn a_requested_wait_is_respected_unless_it_is_too_long() {
     let asking = |ms| CallError::Transient { what: "busy".to_owned(), retry_after_ms: Some(ms) };
     let mut waits = Vec::new();
     let reported = ScriptedSummarizer::new([asking(Millis(700.0))]);
@@ -91,7 +91,7 @@ fn a_wait_that_is_requested_is_waited_and_one_that_is_too_long_is_not() {
 }
 
 #[test]
-fn what_was_refused_is_not_requested_again_but_a_smaller_request_is() {
+fn a_refused_request_is_only_repeated_if_it_is_smaller() {
     let refused = || CallError::Refused("too long".to_owned());
     let (none, seen) = made(&job(users(2, 400)), &ScriptedSummarizer::new([refused()]));
     assert!(matches!(none, Err(SummaryError::Failed { gateway_stores: Some(_), .. })), "{none:?}");
@@ -105,7 +105,7 @@ fn what_was_refused_is_not_requested_again_but_a_smaller_request_is() {
 }
 
 #[test]
-fn what_is_hopeless_ends_at_once() {
+fn a_permanent_error_ends_the_summary_at_once() {
     let (none, seen) =
         made(&job(users(80, 4000)), &ScriptedSummarizer::new([CallError::Permanent("no key".to_owned())]));
     assert_eq!(none, Err(SummaryError::Failed { why: "no key".to_owned(), gateway_stores: None }));
@@ -130,7 +130,7 @@ fn cancel_ends_before_during_and_between_calls() {
 }
 
 #[test]
-fn the_gateways_own_reasons_and_the_runtimes_failure_are_reported() {
+fn failures_of_gateway_and_runtime_are_reported_with_their_reasons() {
     let (none, _) = made(&job(Vec::new()), &ScriptedSummarizer::default());
     assert!(none.unwrap_err().to_string().ends_with("(compaction 5.1)"));
     let by_runtime = SummarySpec { mode: SummaryMode::Default, ..job(users(2, 4)) };

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_stay_and_nothing_else_reaches_the_terminal() {
+    fn colours_are_kept_and_no_other_sequence_reaches_the_terminal() {
         assert_eq!(relayed_line("a \x1b[38;5;8mdim\x1b[39m b"), "a \x1b[38;5;8mdim\x1b[39m b");
         assert_eq!(relayed_line("\x1b[2J\x1b]0;t\x07\x1b[31"), "␛[2J␛]0;t␇␛[31");
         assert_eq!(relayed_line("\x1b[\x1b[1mx\u{9b}2J"), "␛[\x1b[1mx⟨009B⟩2J");

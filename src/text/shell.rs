@@ -128,7 +128,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_shell_reads_each_crafted_word_as_it_was_meant() {
+    fn a_shell_reads_each_quoted_word_as_the_original() {
         for shell in ["sh", "bash"] {
             let line = CRAFTED.map(posix_word).join(" ");
             let script = format!("for word in {line}; do printf '%s\\0' \"$word\"; done");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_printed_word_has_nothing_that_a_terminal_executes_or_hides() {
+    fn a_quoted_word_has_no_control_or_invisible_characters() {
         for text in CRAFTED {
             for word in [posix_word(text), powershell_word(text)] {
                 assert!(!word.trim_end_matches(['\'', '\n']).contains(is_unseen), "{word:?}");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_only_where_it_matters() {
+    fn words_are_quoted_only_if_needed() {
         assert_eq!(posix_word("agent:main:main"), "agent:main:main");
         assert_eq!(posix_word("a b"), "'a b'");
         assert_eq!(posix_word("it's;rm"), r"'it'\''s;rm'");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copied_text_types_and_executes_nothing() {
+    fn a_pasted_text_has_no_control_characters() {
         assert_eq!(pasteable("a\r\n\tb"), "a\r\n\tb".replace('\r', ""));
         assert_eq!(pasteable("x\u{1b}[201~\u{7f}\u{9b}"), "x␛[201~␡\u{fffd}");
         assert!(matches!(pasteable("plain\n"), Cow::Borrowed(_)));

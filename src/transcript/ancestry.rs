@@ -5,7 +5,7 @@ use crate::ids::EntryIx;
 use crate::transcript::tree::Tree;
 
 pub(super) struct Ancestry {
-    /// Place of each entry in the walk, and the place behind its last descendant; empty for one that no root reaches.
+    /// Place of each entry in the walk, and the place after its last descendant; empty for one that no root reaches.
     ranges: Vec<(u32, u32)>,
 }
 
@@ -45,7 +45,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_entry_is_above_another_as_its_path_says(parents in prop::collection::vec(0_usize..12, 1..30)) {
+        fn an_ancestor_is_an_entry_on_the_path(parents in prop::collection::vec(0_usize..12, 1..30)) {
             let lines: Vec<String> = (0..parents.len())
                 .map(|at| {
                     format!(

@@ -1,5 +1,5 @@
 //! Finds copied answers. Rewriting a branch copies its answers with their usage, but that usage was counted for another
-//! context. An answer on the path counts as a copy if an equal one beside the path precedes it in the file.
+//! context. An answer on the path counts as a copy if an equal one off the path precedes it in the file.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Place;
 
 use crate::ids::EntryIx;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::Entry;
 use crate::store::index::Index;
 use crate::transcript::ancestry::Ancestry;
@@ -21,8 +22,8 @@ use crate::units::Tokens;
 #[derive(PartialEq, Eq, Hash)]
 struct AnswerKey {
     usage: [u64; 5],
-    text: u32,
-    thinking: u32,
+    text: CompactChars,
+    thinking: CompactChars,
     calls: u32,
 }
 
@@ -41,7 +42,7 @@ impl AnswerKey {
     }
 }
 
-/// Returns the answers that equal an earlier one beside their own path, whatever the branch. Answers that follow each other
+/// Returns the answers of any branch that equal an earlier one off their own path. Answers that follow each other
 /// may be equal: a server that cuts every prompt to its window reports one count again and again.
 pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
     let hasher = RandomState::default();

@@ -1,4 +1,4 @@
-//! The order in which a tree is drawn: the trunk in one column, branches beside it where they leave.
+//! The order in which a tree is drawn: the trunk in one column, branches next to it at their forks.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;

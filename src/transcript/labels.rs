@@ -32,7 +32,7 @@ pub fn session_name(index: &Index) -> Option<String> {
     names.filter_map(|(_, entry)| index.values.text(entry.payload)).find(|name| !name.trim().is_empty())
 }
 
-/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is no text.
+/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is not a text.
 pub fn last_session_name(index: &Index) -> Result<Option<JsString>, JsException> {
     let last = index.auxiliary_entries().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
     match last.and_then(|(_, entry)| index.values.value(entry.payload)) {
@@ -49,7 +49,7 @@ mod tests {
     use crate::store::load::load_bytes;
 
     #[test]
-    fn half_of_a_surrogate_pair_stays_in_the_name() {
+    fn a_session_name_keeps_half_a_surrogate_pair() {
         let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"id\":\"a\",\"parentId\":null,\"name\":\" x\\ud83d \"}\n";
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
         let name = last_session_name(&index).unwrap().unwrap();

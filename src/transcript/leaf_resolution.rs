@@ -34,7 +34,7 @@ pub(super) struct LeafResolution {
     since_reset: HashSet<IdIx>,
     /// Leaf rows with an invalid target.
     invalid_leaf_rows: HashSet<IdIx>,
-    /// The last row of each id that is no leaf row, even if a leaf row used its id later.
+    /// The last row of each id that is not a leaf row, even if a leaf row used its id later.
     entry_rows: HashMap<IdIx, EntryIx>,
     /// Every id that a row named as its parent, even a row whose id was used again.
     parents: HashSet<IdIx>,
@@ -120,7 +120,7 @@ impl LeafResolution {
         }
     }
 
-    /// Applies a row that is no leaf row (F3–F5).
+    /// Applies a row that is not a leaf row (F3–F5).
     fn apply_row(&mut self, ix: EntryIx, entry: &Entry, id: IdIx, named: Option<IdIx>) {
         let (canonical, side) = (can_be_leaf(entry.kind), entry.link.append_mode == AppendMode::Side);
         let has_key = entry.link.parent != ParentKey::Absent;
@@ -157,7 +157,7 @@ impl LeafResolution {
         is_before_reset() || has_key && (is_unknown() || is_appended())
     }
 
-    /// Returns the first ancestor that is no leaf row (F4).
+    /// Returns the first ancestor that is not a leaf row (F4).
     fn skip_leaf_rows(&self, mut parent: Option<IdIx>) -> Option<IdIx> {
         let mut seen = HashSet::new();
         while let Some(id) = parent
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn all_five_hundred_sequences_give_what_the_gateway_found() {
+    fn all_500_vectors_resolve_as_in_the_gateway() {
         let vectors = js::parse(VECTORS).unwrap();
         let vectors = vectors.as_array().unwrap();
         assert_eq!(vectors.len(), 500);

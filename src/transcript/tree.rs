@@ -1,7 +1,7 @@
 //! The tree that the entries' `parentId` forms, as flat vectors of indices (store K).
 
 use super::leaf_resolution::LeafResolution;
-use crate::gateway::ruleset::{Branching, Rules};
+use crate::gateway::ruleset::{BranchRule, Rules};
 use crate::ids::EntryIx;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
@@ -36,8 +36,8 @@ impl Tree {
     /// Builds the tree for a ruleset.
     pub fn under(rules: &Rules, index: &Index) -> Self {
         match rules.branching {
-            Branching::LastEntry => Self::new(index),
-            Branching::LeafRows => Self::from_leaf_rows(index),
+            BranchRule::LastEntry => Self::new(index),
+            BranchRule::LeafRows => Self::from_leaf_rows(index),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Detects the runtime that wrote a transcript, as far as the file shows it (store-pi-1.5, table at the top).
+//! Detects the runtime that wrote a transcript, if the file shows it (store-pi-1.5, table at the top).
 
 use crate::gateway::ruleset::{PiChange, PiMark, PiRelease, Ruleset};
 use crate::store::entry::{Entry, EntryKind, Role};
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_alone_shows_a_pi_that_keeps_no_system_messages_once_something_is_answered() {
+    fn a_header_id_reveals_a_pi_without_system_messages_after_the_first_answer() {
         assert_eq!(mark(UUID_7, &[USER]).unwrap().ruleset, Ruleset::Pi1_5);
         assert_eq!(mark(UUID_7, &[USER, ANSWER]).unwrap().ruleset, Ruleset::Pi0_84_4);
         assert_eq!(mark(UUID_7, &[SYSTEM, USER, ANSWER]).unwrap().ruleset, Ruleset::Pi1_5);

@@ -18,13 +18,14 @@ use crate::ui::message_body::BodyPainter;
 use crate::ui::message_spans::{fact_style, position_span, saving_text, share_text, side_facts, title_spans};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
+use crate::units::Chars;
 
 /// Columns of the names of facts.
 const NAME_WIDTH: u16 = 8;
 /// Largest number of title rows.
 const TITLE_ROWS: usize = 3;
 
-/// Draws the facts with the text beside them, or with both sides of a text that the plan changes.
+/// Draws the facts next to the text, or next to both sides of a text that the plan changes.
 pub(super) fn draw_side_by_side(
     app: &App,
     theme: &Theme,
@@ -48,7 +49,7 @@ pub(super) fn draw_side_by_side(
         let left = Rect { width: rest.width - rest.width / 2, ..rest };
         let right = Rect { x: left.right(), width: rest.width / 2, ..rest };
         let tokens = verdict.as_ref().map_or((0, 0), |verdict| verdict.tokens);
-        let after = format_number(text.planned_text.as_deref().map_or(0, count_chars));
+        let after = format_number(text.planned_text.as_deref().map_or(Chars::ZERO, count_chars));
         column(theme, left, ("Before", false), &side_facts(theme, &chars, tokens.0), buf);
         column(theme, right, ("After", true), &side_facts(theme, &after, tokens.1), buf);
         for (area, is_right) in [(left, false), (right, true)] {

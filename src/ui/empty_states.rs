@@ -14,6 +14,7 @@ use crate::ui::glyphs;
 use crate::ui::status::{draw_offers, first_key};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
+use crate::units::Bytes;
 
 /// Largest width of the text.
 const MAX_WIDTH: u16 = 76;
@@ -124,14 +125,14 @@ pub(super) fn draw_opening(app: &App, theme: &Theme, area: Rect, buf: &mut Buffe
     let (x, y) = (area.x + 3, area.y + 1);
     let end = (x + MAX_WIDTH.min(area.width.saturating_sub(5))).min(area.right());
     put(buf, (x, y), end, &name, theme.bold(Role::Bright));
-    let words = if loading.bytes_total > 0 {
+    let words = if loading.bytes_total > Bytes::ZERO {
         format!("{} of {}", format_size(loading.bytes_read), format_size(loading.bytes_total))
     } else {
         format_size(loading.bytes_read)
     };
     let from = put_right(buf, y + 1, x, end, &[Span::styled(words, theme.style(Role::Muted))]);
     let bar = ThinBar {
-        share: loading.bytes_read as f64 / loading.bytes_total.max(1) as f64,
+        share: loading.bytes_read.get() as f64 / loading.bytes_total.get().max(1) as f64,
         tail: 1.0,
         style: theme.style(Role::Focus),
         tail_style: theme.style(Role::Ghost),

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_become_two_characters_where_there_is_room() {
+    fn arrows_become_two_characters_if_they_fit() {
         let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
         buf.set_string(0, 0, "a → b", ratatui::style::Style::new());
         to_ascii(&mut buf);

@@ -47,7 +47,7 @@ fn language_of(title: &str, text: &str) -> Option<String> {
 }
 
 #[test]
-fn the_language_is_known_by_the_path_or_by_how_the_text_begins() {
+fn the_language_is_detected_by_the_path_or_the_first_line() {
     assert_eq!(language_of("src/ring.rs", "x").as_deref(), Some("Rust"));
     assert_eq!(language_of("a.py", "{\"a\":1}").as_deref(), Some("Python"));
     assert_eq!(language_of("curl -s x", " {\"a\": 1}").as_deref(), Some("JSON"));
@@ -57,7 +57,7 @@ fn the_language_is_known_by_the_path_or_by_how_the_text_begins() {
 }
 
 #[test]
-fn logs_prose_and_web_pages_have_none() {
+fn logs_prose_and_web_pages_have_no_language() {
     assert_eq!(language_of("make all", "[1/4] Building"), None);
     assert_eq!(language_of("https://example.org/a.rs", "words"), None);
     assert_eq!(language_of("notes.unknown", "words"), None);
@@ -92,7 +92,7 @@ fn keys_texts_and_numbers_of_json_differ() {
 }
 
 #[test]
-fn very_long_lines_stay_plain_and_do_not_stop_the_others() {
+fn very_long_lines_are_not_coloured_and_later_lines_are() {
     let text = format!("let a = 1;\n// {}\nlet b = 2;", "x".repeat(5_000));
     let shown = shown("toolResult", "a.rs", &text);
     assert!(coloured(&shown, 1).is_empty());

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use crate::app::legend::Tone;
 use crate::ui::theme::{Role, Theme};
 
-/// Returns the role of a plain tone; fates and parts have styles of their own.
+/// Returns the role of a plain tone; fates and parts have separate styles.
 pub(super) fn tone_role(tone: Tone) -> Role {
     match tone {
         Tone::Key | Tone::Text | Tone::Fate(_) | Tone::Part(_) => Role::Text,

@@ -21,6 +21,7 @@ use crate::ui::glyphs;
 use crate::ui::highlight::{self, Spans};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_spans, spans_width};
+use crate::units::Chars;
 
 /// Bytes of a line that are searched for a word of failure.
 const SEVERITY_SCAN_BYTES: usize = 400;
@@ -179,9 +180,13 @@ impl<'a> BodyPainter<'a> {
         self.fate.map_or_else(|| self.theme.style(Role::Warn), |fate| self.theme.fate(fate))
     }
 
-    fn cut(&self, chars: u64, at: Rect, buf: &mut Buffer) {
+    fn cut(&self, chars: Chars, at: Rect, buf: &mut Buffer) {
         apply_style(buf, at, self.theme.background(BackgroundRole::Surface));
-        let words = if chars == 1 { "char removed from the prompt" } else { "chars removed from the prompt" };
+        let words = if chars == Chars(1.0) {
+            "char removed from the prompt"
+        } else {
+            "chars removed from the prompt"
+        };
         let text = format!("⋯ {} {words} ⋯", format_number(chars));
         let width = text::width(&text) as u16;
         let x = at.x + at.width.saturating_sub(width) / 2;

@@ -85,7 +85,7 @@ fn zoomed(size: (u16, u16), entry: usize, plan: bool) -> App {
 const SIZES: [(u16, u16); 3] = [(130, 36), (80, 24), (60, 20)];
 
 #[test]
-fn the_pane_says_what_a_message_is_what_happens_to_it_and_why() {
+fn the_message_pane_shows_content_fate_and_reason() {
     for (width, height) in SIZES {
         for plan in [true, false] {
             let app = open((width, height), 2, plan);
@@ -140,7 +140,7 @@ fn the_raw_entry_is_indented_json_in_the_themes_colours() {
 }
 
 #[test]
-fn what_a_tool_wrote_never_reaches_a_cell_as_it_is() {
+fn tool_output_never_reaches_a_cell_unescaped() {
     for view in [MessageView::Text, MessageView::Raw, MessageView::Diff] {
         for (zoom, wrap) in [(false, false), (true, true), (true, false)] {
             let mut app = open((130, 36), 9, true);
@@ -177,7 +177,7 @@ fn failures_in_a_log_are_red_and_code_is_coloured_instead() {
 }
 
 #[test]
-fn a_search_marks_what_it_found_and_goes_there() {
+fn a_search_marks_and_reveals_its_match() {
     let mut app = zoomed((130, 36), 2, false);
     assert_eq!(app.find_in_message("ring_200."), 1);
     let text = text_of(&drawn(&app, &theme("dark")));
@@ -185,7 +185,7 @@ fn a_search_marks_what_it_found_and_goes_there() {
 }
 
 #[test]
-fn without_colour_everything_is_still_said() {
+fn without_colour_the_text_is_complete() {
     let app = zoomed((130, 36), 2, true);
     let mono = Theme::load("mono", ColourDepth::None).expect("a built-in theme");
     let (mono, dark) = (text_of(&drawn(&app, &mono)), text_of(&drawn(&app, &theme("dark"))));

@@ -46,7 +46,7 @@ impl Column {
         }
     }
 
-    /// Returns the columns that fit beside the titles, that of the order first.
+    /// Returns the columns that fit next to the titles, that of the order first.
     pub(super) fn fitting(width: u16, sorted: SortColumn) -> Vec<Self> {
         let mut room = width.saturating_sub(MIN_TITLE_WIDTH);
         let mut chosen = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_give_way_to_the_title_the_least_important_first() {
+    fn the_least_important_columns_are_dropped_first_for_the_title() {
         let fitting = |width| Column::fitting(width, SortColumn::Age);
         assert_eq!(fitting(30), []);
         assert_eq!(fitting(60), [Column::Age, Column::Full, Column::Cost]);

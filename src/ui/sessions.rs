@@ -31,7 +31,7 @@ use crate::ui::widgets::{
 const BAR_WIDTH: u16 = 4;
 /// Deepest indent of a sub-agent, in steps.
 const MAX_INDENT: usize = 4;
-/// Chars of an id behind a name.
+/// Chars of an id after a name.
 const ID_CHARS: usize = 8;
 
 /// Draws the pane; returns the cursor position while a filter is typed.
@@ -122,7 +122,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
     }
 }
 
-/// Draws the titles of the columns beside the filter, or in a narrow pane only that of the order, which gives way to a
+/// Draws the titles of the columns next to the filter, or in a narrow pane only that of the order, which gives way to a
 /// filter; returns where they start.
 fn headings(
     app: &App,
@@ -205,7 +205,7 @@ impl SessionLine<'_> {
         self.draw_name(item, row, selected, end, buf);
     }
 
-    /// Draws indent, name and what the name does not say, up to column `end`.
+    /// Draws indent, name and details missing in the name, up to column `end`.
     fn draw_name(&self, item: &SessionItem, row: ItemRow, selected: bool, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, self.area.y);
         let mut x = self.area.x + 3;
@@ -233,7 +233,7 @@ impl SessionLine<'_> {
         }
     }
 
-    /// Returns what follows the name: the id or key that a filter matched, else the agent in an order over all agents.
+    /// Returns the text after the name: the id or key that a filter matched, else the agent in an order over all agents.
     fn beside_name(&self, item: &SessionItem, name: &str) -> String {
         let sessions = &self.app.sessions;
         let is_unseen = |word: &&MatchedWord| word.ranges(name).is_empty();

@@ -6,7 +6,7 @@ use crate::commit::{CommitError, Refusal};
 use crate::plan::UnwritableChanges;
 use crate::store::body::BodyError;
 
-/// Why nothing is written, or not as planned.
+/// Errors of a write: nothing is written, or not as planned.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Refused; nothing was touched.
@@ -44,7 +44,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether it failed before anything was written (exit code 4). Only a failed write is no refusal.
+    /// Whether it failed before anything was written (exit code 4). Only a failed write is not a refusal.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::Commit(error) if !matches!(error, CommitError::Refused(_)))
     }

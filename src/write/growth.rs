@@ -1,5 +1,5 @@
-//! Writes beside a session that grows. Programs append without the lock (store H10), so a commit that was refused for
-//! growth alone reads the new lines and tries again: at most as often as there are pauses, and only while the plan
+//! Writes to a session that grows meanwhile. Programs append without the lock (store H10), so a commit that was refused
+//! only for growth reads the new lines and tries again: at most as often as there are pauses, and only while the plan
 //! still holds. A file that was rewritten, truncated or replaced is refused.
 
 use crate::commit::{Clock, CommitError, PreparedCommit, ReadPrefix, Refusal, WriteResult};
@@ -31,7 +31,7 @@ pub const RETRY_PAUSES_MS: [Millis; 8] = [
 /// A pause ends within this time after the session grew.
 const LOOK_MS: Millis = Millis(2.0);
 
-/// How a session grew while it was written to.
+/// The growth of a session while it was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Growth {
     /// Entries added since the plan was made.
@@ -92,13 +92,13 @@ impl<'a> GrowingWrite<'a> {
         Growth { entries: now.saturating_sub(before), retries: self.retries }
     }
 
-    /// Prepares the entries to append to the session as it is now. Writes nothing.
+    /// Prepares the entries to append to the current session. Writes nothing.
     pub fn prepare(&mut self, clock: &dyn Clock) -> Result<PreparedCommit, WriteError> {
         self.repeat(clock, prepare_on)
     }
 
-    /// Appends. Starts with `prepared`, if there is one, and prepares anew when the session has grown since. Returns
-    /// what was written.
+    /// Appends. Starts with `prepared`, if there is one, and prepares again when the session has grown since. Returns
+    /// the result.
     pub fn write(
         &mut self,
         mut prepared: Option<PreparedCommit>,
@@ -189,7 +189,7 @@ fn why_outdated(request: &WriteRequest<'_>, after: &Context) -> Option<&'static 
     context_change(before, after).or(undo_leaves_more.then_some("the undo would leave new messages behind"))
 }
 
-/// Describes what else happened to a context than new messages at its end. A plan changes messages by their position,
+/// Describes changes of a context other than new messages at its end. A plan changes messages by their position,
 /// so it holds as long as the old context begins the new one.
 fn context_change(before: &Context, after: &Context) -> Option<&'static str> {
     let source = |message: &ContextMessage| (message.entry, message.content_source);

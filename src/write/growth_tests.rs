@@ -89,7 +89,7 @@ fn refusal(result: Result<WriteResult, WriteError>) -> Refusal {
 }
 
 #[test]
-fn a_commit_beside_new_entries_copies_them_too() {
+fn a_commit_copies_entries_added_meanwhile() {
     let (_place, session) = session();
     let before = std::fs::read(session.source.path()).unwrap();
     let leaf = leaf_id(&session);
@@ -132,7 +132,7 @@ fn a_line_that_is_being_written_is_waited_for() {
 }
 
 #[test]
-fn growth_that_changes_the_context_refuses_the_plan_by_name() {
+fn growth_that_changes_the_context_is_refused_with_its_entry() {
     let compaction = |leaf: &str| {
         format!(
             r#"{{"type":"compaction","id":"k1","parentId":"{leaf}","timestamp":"2026-03-05T10:00:00.000Z","summary":"all","firstKeptEntryId":"{leaf}","tokensBefore":9}}"#
@@ -157,7 +157,7 @@ fn growth_that_changes_the_context_refuses_the_plan_by_name() {
 }
 
 #[test]
-fn a_session_that_grows_at_every_try_is_left_alone() {
+fn a_session_that_grows_at_every_try_is_refused() {
     let (_place, session) = session();
     let leaf = leaf_id(&session);
     let (first, pauses) = (message("n0", &leaf), [Millis::ZERO; 2]);
@@ -244,7 +244,7 @@ fn the_receipt_names_growth_during_the_write_itself() {
 }
 
 #[test]
-fn entries_that_come_while_a_person_reads_the_preview_are_committed_too() {
+fn entries_appended_during_the_preview_are_committed_too() {
     let (_place, session) = session();
     let plan = plan(&session);
     let action = WriteAction::Commit { plan: &plan, summary: None };

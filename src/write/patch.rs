@@ -39,15 +39,16 @@ impl ConfigPatch {
         let last = |id: SettingId| changes.iter().rev().find(|change| change.id == id);
         let rows = session.setting_rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| Some((row, &last(row.setting.id)?.value))).collect();
-        let of_session = SETTINGS.iter().filter(|setting| setting.policy.is_none()).filter_map(|setting| {
-            let (file, path) = config_path(session, setting);
-            Some(WrittenSetting { file, path, value: last(setting.id)?.value.clone() })
-        });
-        Self::new(session.pruning_configured, of_session.collect(), &rows)
+        let session_settings =
+            SETTINGS.iter().filter(|setting| setting.policy.is_none()).filter_map(|setting| {
+                let (file, path) = config_path(session, setting);
+                Some(WrittenSetting { file, path, value: last(setting.id)?.value.clone() })
+            });
+        Self::new(session.pruning_configured, session_settings.collect(), &rows)
     }
 
-    fn new(on: bool, of_session: Vec<WrittenSetting>, rows: &[(&PolicySetting, &Value)]) -> Self {
-        let mut settings = of_session;
+    fn new(on: bool, session_settings: Vec<WrittenSetting>, rows: &[(&PolicySetting, &Value)]) -> Self {
+        let mut settings = session_settings;
         let mut comments = Vec::new();
         let mut write = |file: Option<&PathBuf>, path: &str, value: Value| {
             settings.push(WrittenSetting { file: file.cloned(), path: path.to_owned(), value });
@@ -60,7 +61,7 @@ impl ConfigPatch {
             match &row.owner {
                 SettingOwner::Gateway(path) => write(None, path, config_value(row, value)),
                 SettingOwner::Runtime { file, path, .. } => write(Some(file), path, config_value(row, value)),
-                other => comments.push(location_comment(row, value, other)),
+                other => comments.push(no_key_comment(row, value, other)),
             }
         }
         let any = !settings.is_empty();
@@ -87,8 +88,8 @@ fn config_value(row: &PolicySetting, value: &Value) -> Value {
 }
 
 /// Explains, as a comment, why a value cannot be set in the file.
-fn location_comment(row: &PolicySetting, value: &Value, reader: &SettingOwner) -> String {
-    let why = match reader {
+fn no_key_comment(row: &PolicySetting, value: &Value, owner: &SettingOwner) -> String {
+    let why = match owner {
         SettingOwner::BuiltIn => "built into the gateway; no key sets it",
         SettingOwner::Server => "computed by the gateway for the provider's server",
         SettingOwner::Client => "set by the client that sends the request, not by the gateway",

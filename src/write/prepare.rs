@@ -1,4 +1,4 @@
-//! Turns a plan or an undo into the entries to append, and refuses what no transcript can hold.
+//! Turns a plan or an undo into the entries to append, and refuses changes that no transcript can hold.
 
 use crate::commit::{
     CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds, Refusal, TranscriptInput,
@@ -18,6 +18,7 @@ use crate::store::source::Source;
 use crate::store::sqlite::database_of;
 use crate::text::shell;
 use crate::transcript::Tree;
+use crate::units::Chars;
 use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::commit_record::{TOOL_VERSION, provenance};
 use crate::write::error::WriteError;
@@ -164,8 +165,9 @@ fn checked_changes(session: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChan
         let planned = made.size(&context.messages[at].size).prune_chars.value();
         let found = prune_chars(&change.message);
         if planned != found {
-            let text =
-                |size: Result<f64, js::JsException>| size.map_or_else(|_| "no".into(), js::number_text);
+            let text = |size: Result<Chars, js::JsException>| {
+                size.map_or_else(|_| "no".into(), |chars| js::number_text(chars.get()))
+            };
             return Err(WriteError::SizeMismatch {
                 path: session.source.path().to_path_buf(),
                 entry: index.display_id(change.entry),

@@ -1,6 +1,6 @@
 //! Prepares and writes a plan or an undo: first a preview to confirm, then the write itself.
 //!
-//! Both use the same preparation, and the write prepares anew: a file that changed in between is refused, and growth
+//! Both use the same preparation, and the write prepares again: a file that changed in between is refused, and growth
 //! during the write is read ([`super::growth`]).
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::commit::{Clock, FollowingEntries, PreparedCommit, ReadPrefix, Receipt
 use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
@@ -22,7 +22,7 @@ pub use crate::write::prepare::prepare;
 pub struct WritePreview {
     pub path: PathBuf,
     /// Current size of the transcript.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Number of entries to append.
     pub entries: usize,
     /// Whether the entries begin a branch of copies; otherwise they continue the active branch.
@@ -35,7 +35,7 @@ pub struct WritePreview {
     pub parent: Option<String>,
     /// The current leaf.
     pub old_leaf: String,
-    pub appended_bytes: usize,
+    pub appended_bytes: Bytes,
     /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
     /// The bytes of the file that it was made from, for the write that a person confirms later.
@@ -135,7 +135,7 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
     }
 }
 
-/// Prepares anew and appends, so that a file that has changed since the preview is refused; growth alone is read. `read`
+/// Prepares again and appends, so that a file that has changed since the preview is refused; pure growth is read. `read`
 /// is that of the preview; without it only growth during the write itself is read. Tries the lock once.
 pub fn write(
     request: &WriteRequest<'_>,
@@ -143,7 +143,7 @@ pub fn write(
     clock: &dyn Clock,
 ) -> Result<WriteOutcome, WriteError> {
     let LoadedSession { source, index, .. } = request.session;
-    let is_as_read = || source.len().is_ok_and(|bytes| bytes == index.end + index.pending_bytes);
+    let is_as_read = || source.len().is_ok_and(|bytes| Bytes(bytes) == index.file_bytes());
     let read_now = || is_as_read().then(|| ReadPrefix::of(source, index)).flatten();
     let read = read.cloned().or_else(read_now);
     let mut growing = GrowingWrite::new(request.clone(), read, &RETRY_PAUSES_MS);

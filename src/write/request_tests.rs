@@ -9,7 +9,7 @@ use crate::session::loading::open;
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::session::{Mark, SessionItem};
 use crate::store::demo::NOW_MS;
-use crate::units::Millis;
+use crate::units::{Bytes, Millis};
 
 fn demo() -> (StoreLocation, SessionListing) {
     let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
@@ -46,7 +46,7 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     assert_eq!(shown.checks[0].0, CheckStatus::Passed);
     assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with(" UTC"), "{words:?}");
     assert!(words.contains(&"lock available") && words.contains(&"sizes match the plan"));
-    assert_eq!(before.source.len().unwrap(), shown.bytes, "a preview writes nothing");
+    assert_eq!(Bytes(before.source.len().unwrap()), shown.bytes, "a preview writes nothing");
     let written = write(&request, None, &SystemClock).unwrap();
     assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);
     let after = opened(&listed, "telegram:direct:8812", Some(&before));

@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn a_session_without_anything_to_lose_says_so() {
+    fn a_rewrite_without_losses_says_so() {
         let loss = loss(&[]).expect("a result is oversized");
         assert_eq!(loss, RewriteLoss { results: 1, ..RewriteLoss::default() });
         assert_eq!(loss.description(), "The gateway's own rewrite would lose nothing here.");
     }
 
     #[test]
-    fn what_a_compaction_keeps_behind_the_first_cut_vanishes() {
+    fn messages_kept_by_a_compaction_after_the_first_cut_are_lost() {
         let lost =
             loss(&[compaction("e2"), user("more")]).expect("oversized").dangling_compaction.expect("dangles");
         assert_eq!((lost.compaction.as_str(), lost.first_kept.as_str()), ("e4", "e2"));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_what_is_appended_again_and_branch_summaries_are_lost() {
+    fn labels_of_copied_entries_and_branch_summaries_are_lost() {
         let label =
             |target: &str, label: &str| entry(&format!(r#""type":"label","targetId":"{target}"{label}"#));
         let summary = entry(r#""type":"branch_summary","fromId":"e1","summary":"tried""#);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_an_entry_on_which_it_fails_is_lost_too() {
+    fn messages_after_a_failing_entry_are_lost_too() {
         let loss = loss(&[entry(r#""type":"session_info","name":5"#), user("one"), user("two")]);
         let loss = loss.expect("it writes all the same");
         assert_eq!((loss.results, loss.unreached_messages), (0, 2));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_reported_where_it_writes_nothing_or_another_version_runs() {
+    fn no_loss_is_reported_without_a_rewrite() {
         let small = transcript(&[user("hi"), call("c1", "read", "{}"), result("c1", "read", "ok", "")]);
         assert_eq!(find_rewrite_loss(&loaded_session(&small, 1000.0)).expect("reads"), None);
         let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);

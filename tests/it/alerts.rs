@@ -1,4 +1,4 @@
-//! Alerts of the real program in a terminal: once for each crossing, soon, and never for a session that is well.
+//! Alerts of the real program in a terminal: once for each crossing, quickly, and never for a healthy session.
 #![cfg(unix)]
 
 use std::io::Write as _;
@@ -48,7 +48,7 @@ impl Place {
         self.home.path().join("store")
     }
 
-    /// Where the person's own program writes what it was told.
+    /// Returns the file in which the person's program records its input.
     fn heard(&self) -> PathBuf {
         self.home.path().join("heard")
     }
@@ -82,7 +82,7 @@ fn user(id: &str, before: Option<&str>, text: &str) -> String {
     )
 }
 
-/// An answer whose prompt had so many tokens.
+/// An answer to a prompt of this many tokens.
 fn answer(id: &str, before: &str, tokens: u64) -> String {
     format!(
         "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{before}\",\"timestamp\":\"2026-03-05T10:00:02.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {id}\"}}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":{tokens},\"output\":10,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":{}}},\"stopReason\":\"stop\",\"timestamp\":1772704802000}}}}\n",
@@ -90,7 +90,7 @@ fn answer(id: &str, before: &str, tokens: u64) -> String {
     )
 }
 
-/// Waits until the program follows the file: an entry that came before the list is no change.
+/// Waits until the program follows the file: an entry that came before the list is not a change.
 fn until_followed(program: &mut Started, place: &Place, shown: &str) {
     program.until_shown(shown);
     place.append("s1", &user("a2", Some("a1"), "first addition"));
@@ -144,7 +144,7 @@ fn the_screen_rings_notifies_and_runs_a_program_once_for_each_crossing() {
 }
 
 #[test]
-fn a_session_that_is_well_and_one_that_was_full_before_stay_quiet() {
+fn sessions_below_the_level_or_already_full_raise_no_alert() {
     let place = Place::new();
     place.append("s2", &answer("b2", "a1", 150_000));
     let mut program = place.start(&[]);
@@ -164,7 +164,7 @@ fn a_session_that_is_well_and_one_that_was_full_before_stay_quiet() {
 fn watch_alerts_at_the_level_of_its_option() {
     let place = Place::new();
     let mut program = place.start(&["watch", "--alert", "55%"]);
-    // It follows from the first line that it prints.
+    // It follows the store once it prints its first line.
     program.until_shown("following 2 sessions");
     place.append("s1", &user("a2", Some("a1"), "an addition"));
     program.until_shown("an addition");
@@ -188,7 +188,7 @@ fn half_a_line_of_a_session_that_was_full_before_raises_no_alert() {
     let line = answer("b3", "b2", 151_000);
     let (start, rest) = line.split_at(40);
     place.append("s2", start);
-    // The start was read once a later line of the other session shows.
+    // The start was read once a later line of the other session appears.
     place.append("s1", &user("a2", Some("a1"), "an addition"));
     program.until_shown("an addition");
     place.append("s2", rest);

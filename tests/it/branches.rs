@@ -1,4 +1,4 @@
-//! What was committed, taken back and broken off, on the command line and on the screen.
+//! Committed, undone and interrupted branches, on the command line and on the screen.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 use clawscope::write::commit_list::CommitStatus;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::support::driver::Driver;
 use crate::support::session::Session;
 use crate::support::store::Store;
 
-/// A disk that takes half of the lines and then neither the rest nor anything back: what a power failure leaves.
+/// A disk that takes half of the lines and then neither the rest nor a rollback, as in a power failure.
 #[derive(Debug, Default)]
 struct Torn(Cell<u32>);
 
@@ -27,12 +27,12 @@ impl Disk for Torn {
         SystemDisk.write(file, &bytes[..half])
     }
 
-    fn truncate(&self, _: &File, _: u64) -> io::Result<()> {
+    fn truncate(&self, _: &File, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::Other.into())
     }
 }
 
-/// Breaks a commit to a transcript off; the bytes before it.
+/// Interrupts a commit to a transcript; returns the bytes before it.
 fn broken_off(path: &Path) -> Vec<u8> {
     let session = Session::at(path);
     let before = session.bytes();
@@ -52,7 +52,7 @@ fn ids(answer: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
+fn commits_are_listed_and_any_active_one_can_be_undone() {
     let store = Store::new();
     assert_eq!(store.json(&["commits", "main"])["commits"], json!([]));
     store.json(&["commit", "main", "--apply"]);
@@ -73,7 +73,7 @@ fn commits_are_listed_and_any_that_is_in_force_is_taken_back() {
     assert_eq!(listed["commits"][0]["inForce"], true);
     let (_, out, _) = store.run(&["commits", "main"]);
     assert!(out.contains(first) && out.contains("2 active") && out.contains("prune"), "{out}");
-    // The first one, and with it the second, which was copied from it.
+    // Undoes the first one, and with it the second, which was copied from it.
     let dry = store.json(&["undo", "main", "--commit", &first[..6]]);
     assert_eq!(dry["applied"], false);
     let before = std::fs::read(store.transcript()).unwrap();
@@ -107,7 +107,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     assert!(
         reported["second"]["nextWarm"].as_f64().unwrap() < reported["second"]["nextCold"].as_f64().unwrap()
     );
-    // The other branch by its name, turned round.
+    // The other branch by its name, with the sides swapped.
     let other = store.json(&["compare", "main", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
     assert_eq!((&other["second"]["leaf"], &other["parting"]), (&json!("side-0"), &json!("user-0")));
     let (_, out, _) = store.run(&["compare", "main"]);
@@ -117,7 +117,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
 }
 
 #[test]
-fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_that_reads() {
+fn every_command_reports_an_interrupted_commit_and_reading_repairs_none() {
     let store = Store::new();
     let before = broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
@@ -137,7 +137,7 @@ fn a_commit_that_was_broken_off_is_known_by_every_command_and_settled_by_none_th
 }
 
 #[test]
-fn doctor_repairs_what_was_broken_off_and_says_so() {
+fn doctor_repair_finishes_an_interrupted_commit() {
     let store = Store::new();
     broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
@@ -153,7 +153,7 @@ fn doctor_repairs_what_was_broken_off_and_says_so() {
 }
 
 #[test]
-fn a_repair_waits_for_nobody_and_says_who_holds_the_lock() {
+fn a_repair_does_not_wait_and_names_the_lock_owner() {
     let store = Store::new();
     broken_off(&store.transcript());
     let lock =
@@ -197,7 +197,7 @@ fn the_screen_lists_commits_and_takes_one_back() {
     driver.press("y");
     let rows = committed(&driver);
     assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
-    // What is not in force cannot be taken back; the list stays.
+    // An inactive commit cannot be undone; the list stays open.
     driver.press("G u");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to undo")));
     driver.press("enter");
@@ -229,7 +229,7 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
 }
 
 #[test]
-fn the_screen_shows_what_was_broken_off_and_one_key_settles_it() {
+fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("A");

@@ -1,4 +1,4 @@
-//! The cache ledger beside pi's own statistics of cache misses: the same calls, tokens and cost on pi's sessions and on
+//! The cache ledger against pi's own statistics of cache misses: the same calls, tokens and cost on pi's sessions and on
 //! generated ones. Says `skipped: …` where the real program is not here.
 
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ fn story(seed: u64) -> String {
     text
 }
 
-/// The misses of the ledger, as pi's statistics have them.
+/// Returns the misses of the ledger in the form of pi's statistics.
 fn own_waste(path: &Path) -> CacheWaste {
     let session = inspected_under(path, None);
     let totals = CacheTotals::of(&cache_ledger(&session).expect("a ledger").calls);

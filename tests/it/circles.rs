@@ -1,7 +1,7 @@
 //! No two files import each other, directly or by way of others, so that every file can be read after the files it uses.
 //!
 //! A name counts as an import of the file that defines it, whichever `pub use` it came through. `mod` lines and `pub use`
-//! lines are no imports: a parent may list its children. Unit tests may use what they like.
+//! lines are not imports: a parent may list its children. Unit tests may use any module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,9 +19,9 @@ struct File {
     module: Module,
     /// Paths it uses, as written.
     used: Vec<Module>,
-    /// Names it hands on, with the path of each.
+    /// Names that it re-exports, with the path of each.
     exported: BTreeMap<String, Module>,
-    /// Paths of which it hands on every name.
+    /// Paths of which it re-exports every name.
     globs: Vec<Module>,
     /// Names it defines.
     defined: BTreeSet<String>,
@@ -89,7 +89,7 @@ impl<'ast> Visit<'ast> for File {
         }
     }
 
-    // Who may see a name is no import.
+    // A visibility is not an import.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -177,7 +177,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     items.flat_map(of).filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
-/// Every file that a file needs, also by way of others.
+/// Returns every file that a file needs, directly or through others.
 fn needed<'a>(
     imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>,
     from: &'a Module,
@@ -189,7 +189,7 @@ fn needed<'a>(
     found
 }
 
-/// The imports that close a circle, as `file imports files`.
+/// Returns the imports that close a circle, as `file imports files`.
 fn circles(imports: &BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<String> {
     let all: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|module| (*module, needed(imports, module))).collect();

@@ -25,7 +25,7 @@ fn compacting(first: &str) -> Driver {
     driver
 }
 
-/// Keeps another number of recent tokens, typed into the setting.
+/// Types another number of recent tokens to keep into the setting.
 fn keep(driver: &mut Driver, tokens: &str) {
     let tuning = &driver.app.tuning;
     let at = tuning.rows.iter().position(|row| row.key() == "compaction.keepRecentTokens").expect("the row");
@@ -42,7 +42,7 @@ fn dialog(driver: &Driver) -> &WriteDialog {
     }
 }
 
-/// The summary the dialog asks about.
+/// Returns the summary in the dialog.
 fn dialog_summary(driver: &Driver) -> &SummaryResult {
     match &dialog(driver).write {
         PendingWrite::Commit { summary: Some(made), .. } => made,
@@ -54,7 +54,7 @@ fn bytes(driver: &Driver) -> Vec<u8> {
     std::fs::read(driver.path()).expect("the transcript")
 }
 
-/// Tokens the plan that is shown counts for the summary.
+/// Returns the tokens that the shown plan counts for the summary.
 fn counted(driver: &Driver) -> u64 {
     driver.app.preview.plan.as_ref().expect("a plan").settings.summary_tokens
 }
@@ -93,7 +93,7 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
 }
 
 #[test]
-fn behind_pruned_results_a_compaction_is_a_branch() {
+fn a_compaction_after_pruned_results_is_written_as_a_branch() {
     let mut driver = compacting("p 4 j j j H H H");
     keep(&mut driver, "100000");
     driver.press("c");
@@ -129,7 +129,7 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
 }
 
 #[test]
-fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
+fn esc_cancels_a_summary_and_a_late_result_is_dropped() {
     let mut driver = compacting("");
     let before = bytes(&driver);
     let begun = driver.key_effects("c");
@@ -148,7 +148,7 @@ fn esc_cancels_a_summary_and_what_amounts_too_late_is_dropped() {
 }
 
 #[test]
-fn a_program_that_fails_leaves_the_file_as_it_was() {
+fn a_failing_program_leaves_the_file_unchanged() {
     let mut driver = compacting("");
     let before = bytes(&driver);
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
@@ -170,7 +170,7 @@ fn a_program_that_fails_leaves_the_file_as_it_was() {
 
 #[cfg(unix)]
 #[test]
-fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_terminal() {
+fn a_program_runs_only_after_consent_and_its_output_is_escaped() {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().join("called");
     let script = format!("cat > /dev/null; echo x >> {}; printf 'so far \\033[2J%s' done", mark.display());
@@ -190,7 +190,7 @@ fn a_program_is_requested_only_after_a_yes_and_its_words_cannot_act_on_the_termi
 }
 
 #[test]
-fn what_would_be_refused_is_refused_before_anybody_is_requested() {
+fn a_commit_that_would_be_refused_is_refused_before_the_summary() {
     let mut driver = compacting("");
     driver.summarize_by(program(&["/nonexistent/summarizer"]));
     append_to(&driver.path(), "{\"type\":\"custom\",\"id\":\"zz\"}\n");

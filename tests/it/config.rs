@@ -1,5 +1,5 @@
 //! Configurations as people have them, each with the values in force and where they come from (store B): includes, cycles,
-//! variables, old names, what the gateway fills in, files it would refuse.
+//! variables, old names, filled-in defaults, refused files.
 
 use std::fs;
 use std::path::Path;
@@ -14,18 +14,18 @@ use clawscope::gateway::state_dir::{config_path, state_dir};
 use clawscope::js;
 use clawscope::units::Tokens;
 
-/// A configuration and what it comes to.
+/// A configuration and its effective values.
 #[derive(Default)]
 struct Case {
     name: &'static str,
-    /// Files below a folder of their own. `s` is the state dir, `home` the home, `cwd` the working directory.
+    /// Files below a separate folder. `s` is the state dir, `home` the home, `cwd` the working directory.
     files: &'static [(&'static str, &'static str)],
     vars: &'static [(&'static str, &'static str)],
-    /// Key, value as JSON, origin and what it goes over.
+    /// Key, value as JSON, origin and the overridden origin.
     has: &'static [(&'static str, &'static str, &'static str)],
-    /// Place and part of what is said of a configuration that the gateway refuses.
+    /// Place and part of the error for a configuration that the gateway refuses.
     error: &'static str,
-    /// Parts of what was found besides.
+    /// Parts of the other diagnostics.
     finds: &'static [&'static str],
 }
 
@@ -103,7 +103,7 @@ const CASES: &[Case] = &[
         has: &[("session.scope", "\"per-sender\"", "default")], finds: &["the configuration file does not exist"], ..C },
     Case { name: "the old key of idle resets", files: &[("s/openclaw.json", "{ session: { idleMinutes: 90 } }")],
         has: &[("session.idleMinutes", "90", "s/openclaw.json:1"), ("session.reset.mode", "\"daily\"", "default")], ..C },
-    // What the gateway fills in.
+    // Filled-in defaults.
     Case { name: "an API key in the environment switches pruning on", files: &[("s/openclaw.json", "{}")], vars: &[("ANTHROPIC_API_KEY", "k")],
         has: &[(MODE, "\"cache-ttl\"", BY_KEY), (TTL, "\"1h\"", BY_KEY), ("agents.defaults.heartbeat.every", "\"30m\"", BY_KEY)], ..C },
     Case { name: "a token in .env does, too", files: &[("s/openclaw.json", "{}"), ("s/.env", "ANTHROPIC_OAUTH_TOKEN=t")],
@@ -139,10 +139,10 @@ const CASES: &[Case] = &[
     Case { name: "a text in the place of a number", files: &[("s/openclaw.json", "{ agents: { defaults: { compaction: { reserveTokens: '5' } } } }")], error: "s/openclaw.json:1:39: agents.defaults.compaction.reserveTokens: expected a whole number", ..C },
 ];
 
-/// What a case leaves out.
+/// The defaults of a case.
 const C: Case = Case { name: "", files: &[], vars: &[], has: &[], error: "", finds: &[] };
 
-/// A path or a text without the folder it lies in.
+/// Shortens a path or a text by its folder.
 fn short(text: &str, dir: &Path) -> String {
     text.replace(&format!("{}/", dir.display()), "")
 }
@@ -164,7 +164,7 @@ fn load(case: &Case, dir: &Path) -> GatewayConfig {
     GatewayConfig::load(config_path(&env, &state).as_deref(), &env, &state)
 }
 
-/// Value and origin of a key: of the table of settings where it is there, else of the configuration itself.
+/// Value and origin of a key: from the table of settings if it has the key, else from the configuration itself.
 fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     if let Some(row) = list_settings(config).into_iter().find(|row| row.key == key) {
         let from = format!("{} {}", row.provenance, overridden_text(&row.overridden));
@@ -178,7 +178,7 @@ fn reported(config: &GatewayConfig, key: &str, dir: &Path) -> (String, String) {
     (value, short(format!("{from} {}", overridden_text(&over)).trim_end(), dir))
 }
 
-/// Everything that is not as the case says.
+/// Returns every deviation from the case.
 fn wrong(case: &Case) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().canonicalize().unwrap();
@@ -210,7 +210,7 @@ fn wrong(case: &Case) -> Vec<String> {
 }
 
 #[test]
-fn every_configuration_amounts_to_what_the_gateway_makes_of_it() {
+fn every_configuration_resolves_as_in_the_gateway() {
     let wrong: Vec<String> = CASES.iter().flat_map(wrong).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(CASES.len() >= 40);
@@ -218,7 +218,7 @@ fn every_configuration_amounts_to_what_the_gateway_makes_of_it() {
 }
 
 #[test]
-fn the_window_is_reported_with_where_it_comes_from() {
+fn the_window_is_reported_with_its_origin() {
     let rules = Ruleset::V2026_3_2.rules();
     let registry = "{\"providers\":{\"local\":{\"apiKey\":\"x\",\"models\":[{\"id\":\"m\",\n\"contextWindow\":65536}]}}}";
     let files: &'static [(&str, &str)] = Box::leak(Box::new([

@@ -1,4 +1,4 @@
-//! Exports, as a person who hands one on must be able to trust them: no secret in any form, the same numbers without the
+//! Exports that a person can safely pass on: no secret in any form, the same numbers without the
 //! words, a transcript that the runtime opens, a page that a browser searches.
 
 use std::fs;
@@ -17,7 +17,7 @@ const FORMATS: [&str; 4] = ["html", "md", "json", "pi"];
 /// A session of the demo store with branches, a compaction and long results.
 const DEMO: &str = "agent:main:telegram:direct:8812";
 
-/// A store whose session holds every shape of secret in every place where text may stand.
+/// A store whose session holds every shape of secret in every place that may hold text.
 fn leaky() -> Store {
     let store = Store::new();
     let mut entries = long_session();
@@ -77,7 +77,7 @@ fn no_form_lets_a_secret_out_with_a_plan_or_without() {
 }
 
 #[test]
-fn a_picture_of_the_screen_masks_what_is_on_it() {
+fn a_screen_export_masks_secrets() {
     let store = Store::new();
     let secret = &samples()[0].secret;
     store.append(&message(
@@ -98,7 +98,7 @@ fn a_picture_of_the_screen_masks_what_is_on_it() {
 }
 
 #[test]
-fn json_shows_every_entry_and_what_a_plan_makes_of_it() {
+fn the_json_export_has_every_entry_before_and_after_the_plan() {
     let store = Store::new();
     let plan = ["--format", "json", "--policy", "prune", "--set", "contextPruning.hardClearRatio=0.1"];
     let answer: Value = serde_json::from_str(&exported(&store, &plan)).unwrap();
@@ -117,7 +117,7 @@ fn json_shows_every_entry_and_what_a_plan_makes_of_it() {
 }
 
 #[test]
-fn a_file_is_never_replaced_unrequested_and_never_written_beside_sessions() {
+fn an_export_never_overwrites_unasked_and_never_writes_into_a_sessions_folder() {
     let store = Store::new();
     let out = store.path().join("out.html");
     let words = ["export", "main", "--format", "html", "--out", out.to_str().unwrap()];
@@ -176,7 +176,7 @@ fn context_of(path: &Path) -> Value {
 }
 
 #[test]
-fn a_transcript_without_its_words_gives_the_same_numbers() {
+fn a_shaped_transcript_gives_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut compared, mut messages) = (0, 0);
     for key in demo_keys() {
@@ -201,7 +201,7 @@ fn a_transcript_without_its_words_gives_the_same_numbers() {
 }
 
 #[test]
-fn a_transcript_without_its_words_has_none_of_them() {
+fn a_shaped_transcript_contains_no_word_of_the_original() {
     let shaped = demo(&["export", DEMO, "--format", "pi", "--shape-only"]).unwrap();
     let shown = demo(&["context", DEMO, "--messages", "--json"]).unwrap();
     let shown: Value = serde_json::from_str(&shown).unwrap();
@@ -216,7 +216,7 @@ fn a_transcript_without_its_words_has_none_of_them() {
     }
 }
 
-/// What pi makes of files, as JSON values.
+/// Opens files with pi and returns its contexts as JSON.
 fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Vec<Value>> {
     let contexts = pi.open(files, false).into_iter().map(|opened| opened.context);
     contexts.map(|context| context.iter().map(|json| serde_json::from_str(json).unwrap()).collect()).collect()
@@ -327,7 +327,7 @@ fn a_browser_opens_the_page_offline_and_searches_it() {
 }
 
 #[test]
-fn what_cannot_be_requested_is_reported() {
+fn impossible_export_options_are_errors() {
     let store = Store::new();
     for (words, code, expected) in [
         (&["--format", "svg", "--size", "9x9"][..], 2, "--size"),

@@ -43,7 +43,7 @@ impl Era {
     }
 }
 
-/// Messages with every secret, chained to a parent: asked, called, answered by a tool, in turn.
+/// Messages with every secret, chained to a parent: question, call and tool result in turn.
 fn leaky(parent: &str) -> Vec<Value> {
     let mut parent = parent.to_owned();
     let mut entries = Vec::new();
@@ -98,7 +98,7 @@ fn files() -> Era {
     Era { name: "files", folder, key: "agent:main:telegram:direct:88120042".into() }
 }
 
-/// The real database, with entries behind those it has.
+/// The real database, with entries after those it has.
 fn database() -> Era {
     let folder = tempfile::tempdir().unwrap();
     let fixture =
@@ -186,7 +186,7 @@ fn an_exported_transcript_of_any_era_is_sent_as_the_session_is() {
     }
 }
 
-/// Counts and estimates that a report of a fault is about.
+/// Returns the counts and estimates that a fault report needs.
 fn numbers(context: &Value) -> Value {
     let keys = [
         "messageTokens",
@@ -246,7 +246,7 @@ fn a_folder_of_shapes_opens_as_the_store_it_was_taken_from() {
                 "{word}"
             );
         }
-        // What lies there already is left alone.
+        // An existing file is not overwritten.
         let (code, _, error) = era.run(&[
             "export",
             &era.key,

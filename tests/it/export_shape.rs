@@ -1,4 +1,4 @@
-//! A session in which every place holds words of a person: none of them is in its shape, in any format.
+//! A session with personal words in every place: its shape contains none of them, in any format.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value, json};
 
-/// Names of members that entries, messages and blocks have, and one that nobody knows.
+/// Names of members that entries, messages and blocks have, and one that no program knows.
 const MEMBERS: [&str; 46] = [
     "version",
     "firstKeptEntryId",
@@ -80,7 +80,7 @@ const CUSTOM_TYPES: [&str; 6] = [
     "openclaw:prompt-error",
 ];
 
-/// Makes words that nothing else contains, in several kinds of values.
+/// Makes unique words, in several kinds of values.
 struct Words(usize);
 
 impl Words {
@@ -121,7 +121,7 @@ impl Transcript {
         self.lines.push(Value::Object(entry).to_string());
     }
 
-    /// Adds what `base` makes once for each member and kind of value.
+    /// Adds the values of `base` once for each member and kind of value.
     fn add_members(&mut self, base: impl Fn(&mut Words, &str, Value) -> Value) {
         for member in MEMBERS {
             for kind in 0..3 {
@@ -262,7 +262,7 @@ fn found(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_word_of_a_person_is_in_a_shape_wherever_it_was() {
+fn a_shape_contains_no_personal_word_from_any_place() {
     let store = tempfile::tempdir().unwrap();
     let mut made = transcript();
     let sessions = store.path().join("agents/main/sessions");

@@ -1,4 +1,4 @@
-//! What happens while the file changes under a person's hands: a commit and its undo, a search, a rewrite.
+//! A file that changes while a person works on it: a commit and its undo, a search, a rewrite.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use clawscope::app::source_status::SourceStatus;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
-use clawscope::session::{CountSource, LoadedSession, Mark, Unmeasured};
+use clawscope::session::{CountSource, LoadedSession, Mark, UnmeasuredReason};
 use clawscope::transcript::Leaf;
 use clawscope::units::Moment;
 
@@ -23,7 +23,7 @@ fn pane(driver: &Driver) -> &TranscriptPane {
     driver.app.transcript.as_ref().expect("a transcript")
 }
 
-/// The overflowed build session under a plan with the gates taken as open.
+/// Opens the overflowed build session under a plan with open gates.
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
@@ -31,7 +31,7 @@ fn tuned() -> Driver {
     driver
 }
 
-/// A line that goes on from the last entry.
+/// Returns a line that follows the last entry.
 fn line(driver: &Driver, id: &str, text: &str) -> String {
     let index = &loaded_session(driver).index;
     let parent = index.display_id(index.last().expect("an entry"));
@@ -41,7 +41,7 @@ fn line(driver: &Driver, id: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_copied_usage_is_no_measurement_of_the_new_branch() {
+fn copied_usage_does_not_count_as_measured_on_the_new_branch() {
     let mut driver = tuned();
     let measured = loaded_session(&driver).measured.expect("the provider counted the old branch");
     let called = loaded_session(&driver).last_call_ms.expect("a call");
@@ -50,7 +50,7 @@ fn a_copied_usage_is_no_measurement_of_the_new_branch() {
     driver.press("c y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let branch = loaded_session(&driver);
-    assert_eq!(branch.measured, Err(Unmeasured::SinceCommit));
+    assert_eq!(branch.measured, Err(UnmeasuredReason::SinceCommit));
     let tokens = branch.item.tokens.expect("tokens");
     assert_eq!(tokens.source, CountSource::Calibrated);
     assert_eq!(branch.next_prompt.estimated_tokens, after);
@@ -90,7 +90,7 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
 }
 
 #[test]
-fn an_entry_that_comes_while_a_person_confirms_is_committed_too() {
+fn an_entry_appended_during_the_confirmation_is_committed_too() {
     let mut driver = tuned();
     driver.press("c");
     let text = line(&driver, "feedf00d", "one more thing");
@@ -121,7 +121,7 @@ fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
 }
 
 #[test]
-fn a_search_goes_on_while_the_session_is_read_again() {
+fn a_search_continues_while_the_session_reloads() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2 / text:libatomic");
@@ -145,7 +145,7 @@ fn a_search_goes_on_while_the_session_is_read_again() {
 }
 
 #[test]
-fn a_file_rewritten_in_its_place_keeps_no_text_of_the_old_one() {
+fn a_file_rewritten_in_place_shows_no_old_text() {
     let mut driver = Driver::demo(130, 36);
     let text = line(&driver, "feedf00d", "what was said");
     driver.append(&text);
@@ -172,7 +172,7 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 }
 
 #[test]
-fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
+fn an_entry_without_its_message_is_a_diagnostic_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
     assert!(pane(&driver).diagnostics.is_empty());
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
@@ -183,7 +183,7 @@ fn an_entry_without_its_message_is_a_finding_that_can_be_copied() {
 }
 
 #[test]
-fn a_file_that_is_gone_shows_in_the_list() {
+fn a_deleted_file_is_marked_missing_in_the_list() {
     let mut driver = Driver::demo(130, 36);
     let key = loaded_session(&driver).item.key.clone();
     std::fs::remove_file(driver.path()).expect("removes");
@@ -193,14 +193,14 @@ fn a_file_that_is_gone_shows_in_the_list() {
     assert!(driver.app.transcript.is_some(), "what was read stays");
 }
 
-/// The list as the files are now.
+/// Lists the current files.
 fn listed_anew(driver: &mut Driver) {
     let rows = driver.path().with_file_name("sessions.json");
     driver.event(Event::FilesChanged(vec![rows]));
 }
 
 #[test]
-fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
+fn a_moved_transcript_is_reported_until_it_is_back() {
     let mut driver = Driver::demo(130, 36);
     let path = driver.path();
     assert_eq!(driver.app.source_status(), None);
@@ -218,7 +218,7 @@ fn a_transcript_that_left_its_place_is_said_to_have_until_it_is_back() {
 }
 
 #[test]
-fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() {
+fn a_reset_session_shows_the_old_transcript_until_the_new_one_is_written() {
     let mut driver = Driver::demo(130, 36);
     let rows = driver.path().with_file_name("sessions.json");
     let key = loaded_session(&driver).item.key.0.clone();
@@ -235,7 +235,7 @@ fn a_session_begun_anew_shows_the_transcript_before_until_the_next_is_written() 
 }
 
 #[test]
-fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
+fn polled_folders_are_reported_once_and_shown_in_the_header() {
     let mut driver = Driver::demo(130, 36);
     driver.event(Event::PollingChanged(Some("/x: checked every second, because nfs.".into())));
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nfs")));
@@ -247,7 +247,7 @@ fn folders_that_are_looked_at_are_reported_once_and_are_in_the_header() {
 }
 
 #[test]
-fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
+fn a_dragged_slider_follows_the_mouse_outside_its_row() {
     use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
     let mut driver = tuned();
     driver.press("4");
@@ -270,7 +270,7 @@ fn a_slider_that_was_taken_keeps_moving_wherever_the_mouse_strays() {
     assert_eq!(driver.app.tuning.share(first), Some(1.0), "the end of the track, not beyond");
 }
 
-/// A question and its answer behind the refused call, which was repeated with less in its prompt.
+/// Adds a question and its answer after the refused call, as if repeated with a smaller prompt.
 fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
     let answer = format!(
         "{{\"type\":\"message\",\"id\":\"{1}\",\"parentId\":\"{0}\",\"timestamp\":\"2026-03-05T14:06:51.000Z\",\"message\":{{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"content\":[{{\"type\":\"text\",\"text\":\"so it is\"}}],\"stopReason\":\"stop\",\"usage\":{{\"input\":150000,\"output\":9,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":150009}}}}}}\n",
@@ -280,7 +280,7 @@ fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
 }
 
 #[test]
-fn the_switch_shows_the_session_as_it_was_when_the_call_failed() {
+fn the_switch_shows_the_session_at_the_failed_call() {
     let mut driver = tuned();
     let refused = driver.app.failed_overflow().expect("a refused call").clone();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
@@ -323,7 +323,7 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
 }
 
 #[test]
-fn nothing_is_committed_while_a_call_of_the_past_is_shown() {
+fn a_past_call_cannot_be_committed() {
     let mut driver = tuned();
     driver.press("2 a c");
     assert!(driver.app.overlay().is_none());
@@ -354,7 +354,7 @@ fn texts_are_read_for_the_context_that_is_shown() {
 }
 
 #[test]
-fn a_step_that_is_switched_off_is_replayed_without() {
+fn a_disabled_policy_is_not_replayed() {
     let mut driver = tuned();
     driver.press("2 e enter");
     let with = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");

@@ -21,7 +21,7 @@ use crate::support::screens::{
     timing_tuned,
 };
 
-/// The sizes that screens are looked at in.
+/// The sizes at which screens are checked.
 const SIZES: [(u16, u16); 4] = [(130, 36), (120, 40), (80, 24), (60, 20)];
 
 pub(crate) fn dark() -> Theme {
@@ -91,7 +91,7 @@ fn style_text((fg, bg, modifier): (Color, Color, Modifier)) -> String {
 fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let (width, height) = SIZES[0];
     let mut driver = make(width, height);
-    // New entries get new ids, and two screens show nothing but those.
+    // New entries get new ids, and two screens show only those.
     let ids = match name {
         "commits" | "branches" => vec![("old leaf [0-9a-f]{1,8}", "old leaf [id]"), ("[0-9a-f]{8}", "[id]")],
         "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
@@ -119,66 +119,66 @@ macro_rules! screens {
 }
 
 screens! {
-    at_rest_the_window_is_described_part_by_part: "rest",
-    a_shut_gate_says_why_and_how_to_look_past_it: "gate shut",
-    a_preview_shows_what_each_message_becomes: "preview",
-    a_setting_that_a_version_has_built_in_says_so: "newest",
-    a_commit_asks_with_what_would_be_written: "commit",
-    a_refusal_says_that_nothing_was_touched: "refused",
-    an_undo_asks_too: "undo",
+    the_first_screen_shows_the_window_part_by_part: "rest",
+    a_closed_gate_shows_its_reason_and_the_key_that_ignores_it: "gate shut",
+    a_preview_shows_each_message_after_the_plan: "preview",
+    a_setting_that_a_version_fixes_is_marked: "newest",
+    a_commit_is_confirmed_with_the_entries_to_write: "commit",
+    a_refused_commit_states_that_no_file_changed: "refused",
+    an_undo_is_confirmed: "undo",
     help_lists_every_key_in_groups: "help",
-    the_palette_narrows_as_one_types: "palette",
+    typing_filters_the_palette: "palette",
     problems_name_file_and_line: "problems",
-    a_filter_without_a_match_says_how_to_leave_it: "no match",
-    found_words_are_marked: "search",
-    every_session_is_searched_and_the_hits_are_ranked: "search all",
-    words_that_no_message_holds_are_said_so: "search all none",
-    a_typed_value_that_does_not_fit_says_what_was_expected: "typing",
-    an_empty_store_says_what_can_be_done: "empty store",
-    a_store_that_cannot_be_read_says_why: "no store",
-    a_long_reading_shows_how_far_it_is: "loading",
-    a_session_that_cannot_be_opened_says_why: "open error",
+    a_filter_without_a_match_names_the_key_that_clears_it: "no match",
+    a_search_marks_the_found_words: "search",
+    a_search_of_all_sessions_ranks_the_hits: "search all",
+    a_search_of_all_sessions_without_a_hit_says_so: "search all none",
+    an_invalid_typed_value_shows_the_expected_form: "typing",
+    an_empty_store_shows_the_next_steps: "empty store",
+    an_unreadable_store_shows_the_reason: "no store",
+    a_long_load_shows_its_progress: "loading",
+    a_session_that_cannot_be_opened_shows_the_reason: "open error",
     missing_numbers_are_dashes_with_a_reason: "no usage",
-    a_zoomed_pane_takes_the_screen: "zoom",
-    sessions_are_sorted_in_columns: "sessions by cost",
-    a_filter_marks_what_it_found: "sessions filter",
+    a_zoomed_pane_fills_the_screen: "zoom",
+    the_session_list_is_sorted_by_a_column: "sessions by cost",
+    a_filter_marks_its_matches: "sessions filter",
     a_record_is_shown_field_by_field: "session record",
     the_turn_limit_drops_older_messages: "history",
     a_compaction_shows_its_cut_in_the_tree: "compaction",
-    the_guard_has_a_tab_of_its_own: "guard",
-    every_policy_says_what_it_does: "steps",
-    estimators_stand_beside_what_was_counted: "estimators",
-    estimates_that_are_being_made_say_how_far_they_are: "estimators reading",
-    the_window_is_taken_apart_under_its_bar: "breakdown",
-    a_plan_says_what_each_part_becomes: "breakdown plan",
+    the_guard_has_a_tab: "guard",
+    every_policy_shows_its_effect: "steps",
+    estimates_are_shown_next_to_the_counted_tokens: "estimators",
+    running_estimates_show_their_progress: "estimators reading",
+    the_breakdown_lists_the_parts_of_the_window: "breakdown",
+    the_breakdown_of_a_plan_shows_each_part_after_it: "breakdown plan",
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
-    a_recovery_is_drawn_beside_its_record: "recovery",
-    without_an_overflow_the_next_one_is_thought_of: "next overflow",
+    a_recovery_is_shown_next_to_its_record: "recovery",
+    without_an_overflow_the_recovery_of_the_next_one_is_shown: "next overflow",
     a_model_is_called_only_after_its_cost_is_shown: "summary offered",
-    a_summary_tells_call_by_call_how_far_it_is: "summary call",
-    a_summary_that_fails_says_why_and_that_nothing_was_touched: "summary failed",
+    a_summary_shows_the_progress_of_each_call: "summary call",
+    a_failed_summary_shows_the_reason_and_that_no_file_changed: "summary failed",
     a_compaction_is_confirmed_with_its_summary: "append",
-    a_verdict_is_above_its_evidence_and_the_fixes: "explain",
+    a_verdict_comes_before_its_evidence_and_the_fixes: "explain",
     a_change_is_shown_on_the_call_that_failed: "failed call",
     a_change_is_shown_on_every_call: "whole session",
-    an_overflow_that_no_setting_prevents_is_said_so: "explain none helps",
-    a_session_that_fits_says_how_much_room_there_is: "explain well",
-    an_explanation_that_is_being_read_says_so: "explain reading",
-    what_was_committed_is_listed_with_what_is_in_force: "commits",
-    two_branches_stand_beside_each_other: "branches",
-    settings_stand_side_by_side_on_a_map: "compare",
+    an_overflow_that_no_setting_prevents_is_reported: "explain none helps",
+    a_session_that_fits_shows_its_free_room: "explain well",
+    a_loading_explanation_is_announced: "explain reading",
+    commits_are_listed_with_their_state: "commits",
+    two_branches_are_compared_side_by_side: "branches",
+    settings_are_compared_on_a_map: "compare",
     a_third_setting_is_fixed_while_two_are_shown: "compare typed",
-    cells_fill_in_as_they_come: "compare filling",
-    a_map_on_which_nothing_helps_says_so: "compare none helps",
+    cells_appear_as_they_are_computed: "compare filling",
+    a_map_without_a_helpful_cell_says_so: "compare none helps",
     the_timeline_shows_every_call_as_recorded: "timeline",
     a_changed_setting_is_a_second_curve: "timeline tuned",
     a_compaction_is_drawn_on_its_curve_with_its_tokens: "timeline compaction",
-    the_timeline_has_sentences_too: "timeline in words",
-    a_timeline_that_is_being_read_says_so: "timeline reading",
+    the_timeline_is_also_shown_in_sentences: "timeline in words",
+    a_loading_timeline_is_announced: "timeline reading",
     a_session_of_todays_pi_has_its_prompt_and_tools_in_the_bar: "pi today",
     a_plan_for_pi_is_confirmed_as_edits: "pi edits",
-    a_recovery_by_lent_rules_says_whose: "pi recovery",
-    a_session_in_a_database_is_shown_as_any_other: "database",
+    a_recovery_by_the_rules_of_another_agent_names_it: "pi recovery",
+    a_session_in_a_database_is_shown_like_any_other: "database",
     long_ids_leave_room_for_the_numbers: "database branches",
 }
 
@@ -224,7 +224,7 @@ fn colours_show_how_far_an_estimate_is_off() {
 }
 
 #[test]
-fn a_map_is_known_by_colour_and_by_signs_without_it() {
+fn a_map_is_readable_by_colour_and_by_signs() {
     let mut driver = comparing_typed(130, 36);
     for (name, depth, (width, height)) in [
         ("dark", ColourDepth::True, (130, 36)),
@@ -260,7 +260,7 @@ fn bars_of_the_window_have_the_colours_of_the_budget_bar() {
 }
 
 #[test]
-fn blocks_lie_side_by_side_from_110_columns_on() {
+fn blocks_are_side_by_side_from_110_columns_on() {
     let states = ["explain", "explain none helps", "explain well"];
     for (name, make) in STATES.iter().filter(|(name, _)| states.contains(name)) {
         let driver = make(110, 30);
@@ -269,7 +269,7 @@ fn blocks_lie_side_by_side_from_110_columns_on() {
 }
 
 #[test]
-fn without_colour_the_signs_of_an_explanation_carry_it() {
+fn without_colour_the_signs_of_an_explanation_carry_the_meaning() {
     let mono = Theme::load("mono", ColourDepth::None).expect("a theme").with_ascii(true);
     let buf = drawn(&screens::explaining_in_vain(130, 36).app, &mono);
     assert!(buf.content.iter().all(|cell| cell.symbol().is_ascii()));
@@ -277,7 +277,7 @@ fn without_colour_the_signs_of_an_explanation_carry_it() {
 }
 
 #[test]
-fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
+fn verdict_and_advice_have_separate_colours() {
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         let driver = screens::explaining(width, height);
         for name in ["dark", "light"] {
@@ -289,7 +289,7 @@ fn a_verdict_and_what_would_have_helped_have_colours_of_their_own() {
 }
 
 #[test]
-fn a_recovery_is_known_by_colour_and_sign_in_a_light_theme() {
+fn a_recovery_is_readable_by_colour_and_sign_in_a_light_theme() {
     let driver = screens::recovering(130, 36);
     let theme = Theme::load("light", ColourDepth::True).expect("a theme");
     insta::assert_snapshot!("recovery styles light", styles_of(&drawn(&driver.app, &theme)));
@@ -315,7 +315,7 @@ fn curves_and_signs_of_the_timeline_have_their_colours() {
 }
 
 #[test]
-fn without_colour_letters_and_signs_say_the_same() {
+fn without_colour_letters_and_signs_carry_the_meaning() {
     let driver = settled(preview(130, 36));
     let theme = Theme::load("mono", ColourDepth::True).expect("a theme");
     let buf = drawn(&driver.app, &theme);
@@ -336,14 +336,14 @@ fn without_unicode_every_sign_is_ascii() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_is_reported_the_size_it_needs() {
+fn a_terminal_that_is_too_small_shows_the_needed_size() {
     let driver = opened(40, 10);
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(text.contains("60x20"), "{text}");
 }
 
 #[test]
-fn mint_replaces_the_plan_and_for_nothing_else() {
+fn mint_is_used_only_for_the_plan() {
     let rest = drawn(&unsaved(), &dark());
     let mint = [Color::Rgb(0x4f, 0xd6, 0xb8), Color::Rgb(0x3a, 0x9c, 0x88)];
     assert!(rest.content.iter().all(|cell| !mint.contains(&cell.fg)), "{}", text_of(&rest));
@@ -351,7 +351,7 @@ fn mint_replaces_the_plan_and_for_nothing_else() {
     assert!(planned.content.iter().any(|cell| cell.fg == mint[0]));
 }
 
-/// At rest, with nothing that the configured settings would save.
+/// A session at rest, in which the configured settings would save nothing.
 fn unsaved() -> App {
     let mut app = at_rest(130, 36).app;
     app.preview.policy_savings = vec![(Policy::Prune, Some(0))];
@@ -388,7 +388,7 @@ fn an_answer_that_shows_the_silent_token_says_so_before_its_words() {
 }
 
 #[test]
-fn hostile_text_reaches_no_cell_as_it_is() {
+fn hostile_text_never_reaches_a_cell_unescaped() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -435,7 +435,7 @@ fn hostile_text_reaches_no_cell_as_it_is() {
 }
 
 #[test]
-fn a_silent_answer_says_so_and_a_small_window_too() {
+fn silent_answers_and_small_windows_are_labelled() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("agents/main/sessions");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -473,7 +473,7 @@ fn a_silent_answer_says_so_and_a_small_window_too() {
     assert!(shown.contains("! 1 problem"), "{shown}");
 }
 
-/// What a terminal would obey or hide.
+/// Whether a terminal would execute or hide it.
 fn obeyed(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e000}'..='\u{f8ff}')
@@ -508,7 +508,7 @@ proptest! {
     }
 }
 
-/// The sizes at which a screen changes its layout, and one column or row beside them.
+/// The sizes at which a screen changes its layout, and one column or row more and less.
 #[test]
 fn no_state_panics_at_the_sizes_where_layouts_change() {
     let widths = [1, 3, 20, 40, 45, 46, 60, 109, 110];
@@ -543,7 +543,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     );
 }
 
-/// Signs of sentences and of frames, which mean nothing by themselves.
+/// Signs of sentences and of frames, which have no meaning by themselves.
 const PLAIN_SIGNS: &str = "…→·×–—−“”‘’›≤≥≈╭╮╰╯─│┬┴├┤└";
 
 #[test]
@@ -571,7 +571,7 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
 }
 
 #[test]
-fn the_command_log_names_what_was_done_in_any_width() {
+fn the_command_log_fits_every_width() {
     let mut driver = driver::Driver::embedded(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("p 4 j l e esc t esc @");
@@ -583,7 +583,7 @@ fn the_command_log_names_what_was_done_in_any_width() {
 }
 
 #[test]
-fn presets_stand_side_by_side_in_any_width() {
+fn presets_are_side_by_side_at_every_width() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -604,7 +604,7 @@ fn presets_stand_side_by_side_in_any_width() {
 }
 
 #[test]
-fn marks_stand_beside_their_rows_and_in_the_window() {
+fn marks_are_shown_at_their_rows_and_in_the_marks_window() {
     let mut driver = preview(80, 24);
     driver.press("2 g j m a j m b j '");
     insta::assert_snapshot!("marks 80x24", text_of(&drawn(&driver.app, &dark())));

@@ -87,7 +87,7 @@ struct Tally {
 type Tallies = BTreeMap<String, Tally>;
 
 #[test]
-fn every_golden_case_of_a_built_op_is_answered_as_the_real_programs_do() {
+fn every_golden_case_matches_the_real_programs() {
     match named_folder() {
         Some(root) if root.join("set.json").exists() => {
             let out = std::env::var_os("CLAWSCOPE_GOLDEN_OUT").map(PathBuf::from);
@@ -105,18 +105,18 @@ fn named_folder() -> Option<PathBuf> {
 }
 
 #[test]
-fn every_golden_case_of_todays_pi_is_answered_as_it_does() {
+fn every_golden_case_of_todays_pi_matches_it() {
     every_case(&folder("golden-pi-1.5"), PI_CASES);
 }
 
 #[test]
-fn every_golden_case_of_every_release_is_answered_as_it_does() {
+fn every_golden_case_of_every_release_matches_it() {
     let tallies = every_set(&folder("golden-releases"));
     assert_minimums("golden-releases", &tallies, RELEASE_CASES);
 }
 
 #[test]
-fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_after_it() {
+fn every_breakpoint_has_a_case_that_separates_older_from_newer_releases() {
     let gateways: Vec<Ruleset> = Ruleset::all_known().filter(|ruleset| !ruleset.is_pi()).collect();
     let mut lines = Vec::new();
     for pair in gateways.windows(2) {
@@ -128,7 +128,7 @@ fn every_breakpoint_has_a_case_that_shows_the_releases_before_it_from_those_afte
     tell(&lines);
 }
 
-/// A case of a release that the rules of another answer otherwise, with the set it is in.
+/// Returns the first case of a release whose answer differs under the rules of another one, with its set.
 fn first_difference(own: &str, other: &str) -> Option<String> {
     let set =
         if own == Ruleset::default().id() { folder("golden") } else { folder("golden-releases").join(own) };
@@ -159,7 +159,7 @@ fn sets(root: &Path) -> Vec<PathBuf> {
     sets
 }
 
-/// Answers every set of a folder; the cases of all of them.
+/// Answers every set of a folder; returns the cases of all of them.
 fn every_set(root: &Path) -> Tallies {
     let sets = sets(root);
     assert!(!sets.is_empty(), "{}: no set.json in it, nor in a folder of it", root.display());
@@ -193,7 +193,7 @@ fn assert_minimums(folder: &str, tallies: &Tallies, minimums: Minimums) {
     }
 }
 
-/// Where the answers of a set go: each has a folder of its own.
+/// Returns the folder for a set's answers; each set has its own.
 fn out_of(root: &Path) -> Option<PathBuf> {
     let out = PathBuf::from(std::env::var_os("CLAWSCOPE_GOLDEN_OUT")?);
     let named = named_folder().map_or_else(Vec::new, |named| {
@@ -203,7 +203,7 @@ fn out_of(root: &Path) -> Option<PathBuf> {
     Some(out.join(out_name(&root, &named)?))
 }
 
-/// The name of a set's own folder; none where a named set goes there. Paths are canonical.
+/// Returns the name of a set's own folder; `None` if a named set uses it. Paths are canonical.
 fn out_name(root: &Path, named: &[PathBuf]) -> Option<PathBuf> {
     let name = root.file_name()?;
     let taken = named.iter().any(|set| set != root && set.file_name() == Some(name));
@@ -248,7 +248,7 @@ fn an_unknown_op_and_an_unknown_ruleset_fail() {
     assert!(!check_set(dir.path(), &[None, None]).is_passed(), "no such release");
 }
 
-/// The answers of a set beside the recorded ones.
+/// The answers of a set and the recorded ones.
 #[derive(Default)]
 struct Checked {
     tallies: Tallies,
@@ -261,7 +261,7 @@ impl Checked {
     }
 }
 
-/// Answers the cases of a set and reports them; the counts, and whether all are as they were recorded.
+/// Answers the cases of a set and reports them; returns the counts, and whether all match the recorded ones.
 fn answered(root: &Path, outs: &[Option<PathBuf>; 2]) -> (Tallies, bool) {
     let checked = check_set(root, outs);
     report(root, &checked.tallies, &checked.failures);
@@ -320,7 +320,7 @@ fn report(root: &Path, tallies: &Tallies, failures: &[String]) {
     tell(&lines);
 }
 
-/// Written past the capturing of the test harness: the counts are always to be seen.
+/// Writes past the capturing of the test harness, so that the counts are always visible.
 fn tell(lines: &[String]) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{}", lines.join("\n")).expect("standard output");

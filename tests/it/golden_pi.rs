@@ -1,8 +1,8 @@
 //! Parity with the releases of pi: the cases of every folder of `tests/golden-pi`, one folder a release
 //! (`tests/golden-pi/README.md`).
 //!
-//! `CLAWSCOPE_GOLDEN_PI=DIR` names another place of such folders. A field that a release does not tell is not in its answers
-//! and not compared.
+//! `CLAWSCOPE_GOLDEN_PI=DIR` names another place of such folders. A field that a release does not report is not in its
+//! answers and not compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,7 @@ fn word(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap().to_string_lossy()
 }
 
-/// The folders of releases, each with the rules it is read by.
+/// Returns the folders of releases, each with its rules.
 fn releases() -> Vec<(PathBuf, Ruleset)> {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-pi");
     let root = std::env::var_os("CLAWSCOPE_GOLDEN_PI").map_or_else(own, PathBuf::from);
@@ -66,7 +66,7 @@ fn shown(value: &Value) -> String {
     canonical(value).chars().take(1500).collect()
 }
 
-/// Error texts as a release takes them: an overflow, or none.
+/// Returns the error texts that a release classifies: an overflow, or none.
 fn overflows(release: &str, case: &Value) -> Value {
     let settings = case.get("settings").unwrap();
     let provider = settings.get("provider").and_then(Value::as_str).map(JsString::to_string_lossy);
@@ -82,7 +82,7 @@ fn overflows(release: &str, case: &Value) -> Value {
     Value::Array(judged.collect())
 }
 
-/// The answer to a case. Error texts change at releases of their own, so the very release is tested.
+/// The answer to a case. Error texts change with single releases, so the exact release is tested.
 fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
     let op = word(case, "op");
     if op != "overflow_match" {
@@ -93,7 +93,7 @@ fn answered(folder: &Path, case: &Value, pi: PiRelease) -> Value {
     Value::Object(Object::from([("op", Value::from(op.as_str())), ("result", result)]))
 }
 
-/// What fails of a case; none where it is answered as the release does.
+/// Returns the failures of a case; `None` if the answer matches the release's.
 fn failure(folder: &Path, path: &Path, pi: PiRelease) -> Option<String> {
     let case = read_json(path);
     let expected = read_json(&folder.join("expected").join(path.file_name().unwrap()));
@@ -103,7 +103,7 @@ fn failure(folder: &Path, path: &Path, pi: PiRelease) -> Option<String> {
 }
 
 #[test]
-fn every_release_of_pi_is_answered_as_it_does() {
+fn every_release_of_pi_is_matched() {
     let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let mut failures = Vec::new();
     for (folder, ruleset) in releases() {
@@ -119,7 +119,7 @@ fn every_release_of_pi_is_answered_as_it_does() {
     let mut lines: Vec<String> =
         failures.iter().take(25).map(|failure| format!("FAILED {failure}")).collect();
     lines.extend(counts.iter().map(|(name, [passed, total])| format!("pi {name}: {passed}/{total}")));
-    // Written past the capturing of the test harness: the counts are always to be seen.
+    // Written past the capturing of the test harness, so that the counts are always visible.
     writeln!(std::io::stdout().lock(), "\n{}", lines.join("\n")).unwrap();
     assert!(failures.is_empty(), "{} cases failed", failures.len());
     assert!(!counts.is_empty(), "there are no cases");

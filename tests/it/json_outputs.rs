@@ -1,5 +1,5 @@
-//! What every command prints with `--json` on the demo store: size and digest of each output, and the keys with their types.
-//! A change of the JSON shows here, wherever it comes from.
+//! Every command's `--json` output on the demo store: size and digest of each output, and the keys with their types.
+//! A change of the JSON fails here.
 //!
 //! `CLAWSCOPE_JSON_OUT=DIR` writes each output to a file there, so that two revisions can be compared with `diff -r`.
 
@@ -71,7 +71,7 @@ const OF_A_SESSION: [&str; 20] = [
     "compare --all",
 ];
 
-/// The command lines about [`OVERFLOWED`] alone, where every policy has something to do.
+/// The command lines only about [`OVERFLOWED`], where every policy has an effect.
 const OF_SOME_SESSIONS: [&str; 11] = [
     "context --recorded",
     "simulate --now NOW",
@@ -95,10 +95,10 @@ const UNSTABLE: [(&str, &str); 2] =
 
 /// A moment after everything in the demo store.
 const NOW: &str = "2026-03-06T12:00:00Z";
-/// When every file of the store was last changed, s since 1970.
+/// Modification time of every file of the store, s since 1970.
 const TOUCHED_S: u64 = 1_772_755_200;
 
-/// A command line as these tables have it, and the session it is about.
+/// A command line of these tables, and its session.
 #[derive(Debug, Clone, Copy)]
 struct Query<'a> {
     line: &'static str,
@@ -115,14 +115,14 @@ impl Query<'_> {
     }
 }
 
-/// What the program answered, without the folder of the store and what differs from run to run.
+/// The program's answer, without the folder of the store and the values that differ between runs.
 struct Answer {
     code: i32,
     text: String,
 }
 
 impl Answer {
-    /// Errors are printed as JSON too, beside the output.
+    /// Errors are JSON too and follow the output.
     fn of(query: &Query, store: &str) -> Self {
         let output = program(&query.words()).env("OPENCLAW_STATE_DIR", store).env("TZ", "UTC").output();
         let output = output.expect("it runs");
@@ -143,7 +143,8 @@ impl Answer {
     }
 }
 
-/// The demo store, written where everything in it has one age. Its keys in the order in which they are listed.
+/// Writes the demo store so that all its files have one age; returns its keys in listed order. Its keys in the order in
+/// which they are listed.
 fn demo_store(folder: &Path) -> Vec<String> {
     demo::write_to(folder).expect("the demo store");
     touch(folder);
@@ -183,7 +184,7 @@ fn answers(query: &[Query], store: &str) -> Vec<Answer> {
     found.into_inner().expect("no program panicked").into_values().collect()
 }
 
-/// The paths of a value's keys, each with the types of what is there: `sessions[].tokens: number`.
+/// The paths of a value's keys, each with the types of its values: `sessions[].tokens: number`.
 fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
     let kind = match value {
         Value::Null => "null",
@@ -204,7 +205,7 @@ fn key_paths(value: &Value, path: &str, found: &mut BTreeMap<String, BTreeSet<&'
             "object"
         }
     };
-    // What is in a list or an object says that it is one, unless there is nothing.
+    // The contents of a list or an object imply its type, unless it is empty.
     let is_filled = value.as_array().is_some_and(|items| !items.is_empty())
         || value.as_object().is_some_and(|members| !members.is_empty());
     if !is_filled {
@@ -232,7 +233,7 @@ fn shapes(query: &[Query], answers: &[Answer]) -> String {
     text
 }
 
-/// Keeps the answers for a comparison, where somebody wants that.
+/// Keeps the answers for a comparison, if requested.
 fn keep(query: &[Query], answers: &[Answer]) {
     let Some(folder) = std::env::var_os("CLAWSCOPE_JSON_OUT") else { return };
     create_dir_all(&folder).expect("a folder");

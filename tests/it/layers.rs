@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the top down. A module may use itself and the rows above it; modules of one row are blind to each other.
+/// From the top down. A module may use itself and the rows above it; modules of one row cannot see each other.
 const ROWS: &[&[&str]] = &[
     &["guide", "ids", "rulebook", "files", "units"],
     &["diagnostic"],
@@ -33,7 +33,7 @@ const ROWS: &[&[&str]] = &[
     &["remote"],
 ];
 
-/// `command` answers what `cli` asks: the only pair of a row that may look at each other.
+/// `command` implements `cli`: the only pair of a row that may import each other.
 const PAIR: [&str; 2] = ["cli", "command"];
 
 fn row(module: &str) -> Option<usize> {
@@ -106,7 +106,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The top module a file belongs to; none for the roots of the crate, which name everything.
+/// Returns the top module of a file; `None` for the roots of the crate, which name everything.
 fn module_of(path: &Path, src: &Path) -> Option<String> {
     let first = path.strip_prefix(src).ok()?.components().next()?.as_os_str().to_string_lossy().into_owned();
     let name = first.strip_suffix(".rs").unwrap_or(&first).to_owned();
@@ -135,7 +135,7 @@ fn shipped(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Where a module (none: the roots) names one of these words outside its tests, as `file: word`.
+/// Returns where a module (`None`: the roots) names one of these words outside its tests, as `file: word`.
 fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
@@ -153,9 +153,9 @@ fn uses(words: &[&str], of: impl Fn(&str) -> bool) -> Vec<String> {
 const NONE: Vec<String> = Vec::new();
 
 #[test]
-fn only_the_shell_knows_the_terminal_and_the_executor() {
+fn only_the_runtime_module_uses_the_terminal_and_the_executor() {
     assert_eq!(uses(&["tokio::"], |module| module != "runtime"), NONE);
-    // The machine takes keys as the terminal tells them; everything above it knows none.
+    // The event loop receives keys from the terminal; modules above it know no terminal.
     let far = |module: &str| row(module).is_some_and(|at| at < row("app").unwrap()) || module == "ui";
     assert_eq!(uses(&["crossterm::"], far), NONE);
     assert!(
@@ -201,10 +201,10 @@ fn only_a_commit_opens_files_to_write() {
     let words = ["OpenOptions", "File::options", "File::create", "fs::rename", "fs::remove_file", "fs::copy"];
     // `files` opens with flags: for reading, and a file that serves as a lock.
     let others = uses(&words, |module| module != "commit" && module != "files");
-    // What a person asks to keep is saved in one place: a plan, an export, a picture, as a new file, or over one that they
-    // name and agree to lose, never beside sessions. The demo store is written to a folder of its own.
-    // A dataset is a folder of its own too, which nothing else may be in.
-    // The log and crash reports go to clawscope's own state folder, and a preset is deleted by the name that a person typed.
+    // One place saves files for a person: a plan, an export, a picture; as a new file, or over one that they name and
+    // agree to lose, never next to sessions. The demo store is written to a separate folder. A dataset is a separate
+    // folder too, which may contain nothing else. The log and crash reports are in clawscope's own state folder, and a
+    // preset is deleted by the name that a person typed.
     let writers = [
         "/runtime/save.rs:",
         "/store/demo/",
@@ -212,7 +212,7 @@ fn only_a_commit_opens_files_to_write() {
         "/runtime/log.rs:",
         "/runtime/crash.rs:",
         "/config/presets.rs:",
-        // Manual pages go to a folder that the person names.
+        // Manual pages are written to a folder that the person names.
         "/command/man.rs:",
         // A copy of a store on another machine is unpacked into a new temporary folder.
         "/remote/extract.rs:",
@@ -235,7 +235,7 @@ fn only_the_descriptions_of_explain_make_sentences() {
 }
 
 #[test]
-fn no_path_climbs_out_of_its_module_unseen() {
+fn no_super_path_leaves_its_top_module() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for path in sources(&src).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
         let below = path.strip_prefix(&src).expect("below");
@@ -248,7 +248,7 @@ fn no_path_climbs_out_of_its_module_unseen() {
 }
 
 #[test]
-fn imports_are_found_wherever_they_stand() {
+fn imports_are_found_everywhere_in_a_file() {
     let source = "use crate::store::{self, body};\nuse crate::{ui, app::{state, event}, js::Value};\n// crate::runtime\n\
                   fn f() { crate::plan::after(); mycrate::context::x() }\nuse crate::{\n    policy::fate,\n    ids,\n};";
     let expected = ["app", "ids", "js", "plan", "policy", "store", "ui"];
@@ -256,7 +256,7 @@ fn imports_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn only_what_is_above_may_be_used() {
+fn a_module_may_use_only_modules_above_it() {
     assert!(may("session", "commit") && may("store", "store") && may("cli", "command"));
     assert!(
         !may("commit", "session") && !may("policy", "app") && !may("session", "report") && !may("js", "text")

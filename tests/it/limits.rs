@@ -1,4 +1,4 @@
-//! Stores that someone made to exhaust time or memory: a budget stops the one file, a diagnostic names it, and everything
+//! Stores made to exhaust time or memory: a budget stops the one file, a diagnostic names it, and everything
 //! else of the store works.
 #![cfg(target_os = "linux")]
 
@@ -50,12 +50,12 @@ impl Store {
         self.run_watched(words, |_| {})
     }
 
-    /// Runs a command and hands its process id to `look` until it ends.
+    /// Runs a command and passes its process id to `look` until it ends.
     #[track_caller]
     #[expect(clippy::disallowed_methods, reason = "polls with a deadline")]
     fn run_watched(&self, words: &[&str], mut look: impl FnMut(u32)) -> Output {
         let limited = format!("ulimit -v {ADDRESS_SPACE_KIB}; exec \"$@\"");
-        // A pipe that nobody reads meanwhile would stop the command.
+        // A pipe without a reader would block the command.
         let [mut stdout, mut stderr] = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
         let mut child = Command::new("sh")
             .args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_clawscope"), "--store"])
@@ -63,7 +63,7 @@ impl Store {
             .args(words)
             .env_clear()
             .env("HOME", self.path("home"))
-            // Each thread has buffers, so that memory depends on the machine otherwise.
+            // Each thread has buffers, so that memory would otherwise depend on the machine.
             .env("RAYON_NUM_THREADS", "2")
             .current_dir(self.0.path())
             .stdin(Stdio::null())
@@ -89,7 +89,7 @@ impl Store {
         Output { status, stdout: text(&mut stdout), stderr: text(&mut stderr) }
     }
 
-    /// Lists the sessions; everything that the command says.
+    /// Lists the sessions; returns the whole output.
     #[track_caller]
     fn listed(&self) -> String {
         let output = self.run(&["sessions"]);
@@ -101,7 +101,7 @@ impl Store {
     }
 }
 
-/// The highest memory of a process so far, in KiB; 0 when it is gone.
+/// The highest memory of a process so far, in KiB; 0 when it has ended.
 fn peak_kib(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -200,7 +200,7 @@ impl LongSession {
 fn a_long_transcript_takes_little_memory_for_each_byte() {
     const BYTES: [usize; 2] = [6 << 20, 22 << 20];
     const SHARE: f64 = 0.55;
-    // Under rules since 2026.9 a replay also keeps some texts, up to a limit of its own.
+    // Under rules since 2026.9 a replay also keeps some texts, up to a separate limit.
     let commands: [&[&str]; 4] =
         [&["replay"], &["cache"], &["sweep", "--vary", "contextPruning.keepLastAssistants=1,3"], &["regret"]];
     let store = Store::new();
@@ -275,7 +275,7 @@ fn includes_share_one_limit() {
 }
 
 #[test]
-fn an_archive_that_unpacks_to_too_much_is_refused_alone() {
+fn only_the_archive_that_unpacks_to_too_much_is_refused() {
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     let store = Store::new();
     // Frames follow each other, so one is enough to make any length.
@@ -292,7 +292,7 @@ fn an_archive_that_unpacks_to_too_much_is_refused_alone() {
     assert!(said.contains(name) && said.contains("unpacks to more than 67.1 MB"), "{said}");
 }
 
-/// What may stand where a file is expected.
+/// Puts something other than a file where a file is expected.
 fn place(kind: &str, path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     _ = fs::remove_file(path);
@@ -308,7 +308,7 @@ fn place(kind: &str, path: &Path) {
 }
 
 #[test]
-fn nothing_in_the_place_of_a_file_stops_the_store() {
+fn no_odd_file_type_stops_the_store() {
     const SESSIONS: &str = "agents/main/sessions/";
     let places = [
         "agents/main/sessions/x.jsonl",
@@ -330,7 +330,7 @@ fn nothing_in_the_place_of_a_file_stops_the_store() {
         let store = Store::new();
         store.write("openclaw.json", "{\"$include\":\"./included.json\"}");
         for name in places {
-            // clawscope refuses to start with settings of its own that it cannot read.
+            // clawscope refuses to start with a config.toml that it cannot read.
             if !name.ends_with("config.toml") && !name.ends_with("keymap.toml") {
                 place(kind, &store.path(name));
             }

@@ -1,6 +1,6 @@
 //! Every integration test, in one program: linking the crate once costs less than linking it forty times.
 //!
-//! Tests share this process and run beside each other. A test therefore has its own folder, sets no environment variable of
+//! Tests share this process and run in parallel. A test therefore has its own folder, sets no environment variable of
 //! this process, and waits for conditions with a deadline.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failing test stops there")]

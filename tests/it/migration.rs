@@ -1,4 +1,4 @@
-//! Stores of the first releases with a database, written by the real gateways, and the check of what their import kept.
+//! Stores of the first releases with a database, written by the real gateways, and the check of their import.
 
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn faults(answer: &Value) -> Vec<(String, String, u64)> {
 
 fn changed(state: &Path, sql: &str) {
     let database = rusqlite::Connection::open(database_of(state)).unwrap();
-    // The gateway's own triggers want functions and rows that play no part here.
+    // The gateway's own triggers need functions and rows that are irrelevant here.
     let drop: Vec<String> = database
         .prepare("SELECT 'DROP TRIGGER \"' || name || '\"' FROM sqlite_schema WHERE type = 'trigger'")
         .unwrap()
@@ -69,7 +69,7 @@ fn changed(state: &Path, sql: &str) {
 }
 
 #[test]
-fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
+fn a_store_of_schema_19_reads_as_in_the_gateways_modules() {
     let state = state_2026_8_1();
     let store = listed(state.path());
     let expected = fs::read(fixture::fixture("sqlite-2026.8.1/expected.json")).unwrap();
@@ -98,7 +98,7 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
         let tips = session.branch_tips(clawscope::redact::SecretDisplay::Hidden);
         let tips = tips.iter().map(|tip| {
             let leaf = index.display_id(tip.leaf);
-            // The gateway looks for a text before the result of a tool; here the result itself is shown.
+            // The gateway searches for a text before the result of a tool; here the result itself is shown.
             let headline = if leaf == "80000007" { "plain text" } else { &tip.last_words };
             json!({"leafEntryId": leaf, "active": tip.active, "messageCount": tip.messages, "headline": headline})
         });
@@ -107,7 +107,7 @@ fn a_store_of_schema_19_reads_as_the_gateways_own_modules_read_it() {
 }
 
 #[test]
-fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
+fn a_store_of_schema_19_shows_its_version_and_lists_every_storage_kind() {
     let state = state_2026_8_1();
     let store = listed(state.path());
     let schema = store.databases[0].schema.as_ref().unwrap();
@@ -124,7 +124,7 @@ fn a_store_of_schema_19_says_its_version_and_lists_every_kind_of_keeping() {
 }
 
 #[test]
-fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
+fn a_database_of_schema_1_has_no_sessions_and_the_session_files_are_read() {
     let state = tempfile::tempdir().unwrap();
     fixture::copy(&fixture::fixture("sqlite-2026.9.6/legacy"), state.path());
     let without = listed(state.path());
@@ -150,7 +150,7 @@ fn a_database_of_schema_1_holds_no_sessions_and_the_files_beside_it_are_read() {
 }
 
 #[test]
-fn a_clean_import_reports_zero_though_the_gateway_went_on() {
+fn a_clean_import_reports_zero_although_the_gateway_continued() {
     let state = state_2026_8_1();
     let (code, answer) = checked(state.path());
     assert_eq!((code, &answer["clean"], faults(&answer).len()), (0, &json!(true), 0), "{answer:#}");
@@ -169,7 +169,7 @@ fn a_clean_import_reports_zero_though_the_gateway_went_on() {
     assert!(code == 0 && out.contains("compared   8 transcripts with 51 entries"), "{out}");
 }
 
-/// Plants something in a fresh copy of the import, and says what is found.
+/// Plants a fault in a fresh copy of the import, and returns the reported ones.
 fn planted(sql: &str) -> Vec<(String, String, u64)> {
     let state = state_2026_8_1();
     changed(state.path(), sql);
@@ -183,7 +183,7 @@ fn one(kind: &str, entry: &str, line: u64) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn planted_losses_are_found_each() {
+fn every_planted_loss_is_found() {
     let at = "session_id LIKE '11111111%' AND seq";
     assert_eq!(planted(&format!("DELETE FROM transcript_events WHERE {at} = 5")), one("lost", "a0000005", 6));
     let shorter = format!(
@@ -242,7 +242,7 @@ fn a_file_that_grew_after_the_import_is_distinguished_from_a_loss() {
 }
 
 #[test]
-fn without_a_database_without_files_and_without_either_it_says_so() {
+fn missing_databases_and_files_are_reported() {
     let state = state_2026_8_1();
     fs::remove_file(database_of(state.path())).unwrap();
     let (code, answer) = checked(state.path());
@@ -269,7 +269,7 @@ fn without_a_database_without_files_and_without_either_it_says_so() {
 }
 
 #[test]
-fn agents_are_compared_with_their_own_databases() {
+fn each_agent_is_compared_with_its_database() {
     let state = state_2026_8_1();
     let other = state.path().join("agents/other");
     fixture::copy(&main_of(state.path()), &other);
@@ -284,7 +284,7 @@ fn agents_are_compared_with_their_own_databases() {
     assert_eq!(run(&["doctor", "--migration", "--agent", "other", path]).0, 1);
 }
 
-/// A transcript with hostile ids beside a database that lacks one of its entries.
+/// A transcript with hostile ids next to a database that lacks one of its entries.
 fn hostile() -> TempDir {
     let state = state_2026_8_1();
     let name = "66666666-6666-4666-8666-666666666666.jsonl";
@@ -311,7 +311,7 @@ fn hostile_ids_never_reach_the_terminal_and_texts_are_never_shown() {
 }
 
 #[test]
-fn it_is_requested_instead_of_a_repair() {
+fn migration_and_repair_exclude_each_other() {
     let (code, _, error) = run(&["doctor", "--migration", "--repair", "--demo"]);
     assert!(code == 2 && error.contains("--repair"), "{error}");
 }
@@ -329,7 +329,7 @@ fn odd_transcripts_are_compared_in_the_form_that_the_importer_gives_them() {
     assert_eq!(named, [9, 44, 41, 3]);
 }
 
-/// Numbers that look random and are the same each time.
+/// Numbers that look random but are reproducible.
 struct Numbers(u64);
 
 impl Numbers {
@@ -339,7 +339,7 @@ impl Numbers {
     }
 }
 
-/// A transcript with everything that a release before databases writes, and some that it does not.
+/// Returns a transcript with everything that a release before databases writes, and more.
 fn transcript(session: &str, version: u64, numbers: &mut Numbers) -> String {
     let texts = [
         "plain",
@@ -441,7 +441,7 @@ fn odd_transcripts_are_kept_by_the_real_importers() {
 }
 
 #[test]
-fn what_the_real_importer_leaves_out_on_purpose_is_no_loss() {
+fn lines_that_the_real_importer_skips_on_purpose_are_not_lost() {
     let Some(import) = real_import::RealImport::find("2026.9.6") else { return };
     let state = tempfile::tempdir().unwrap();
     let id = "00000001-0000-4000-8000-000000000000";
@@ -475,7 +475,7 @@ fn cold_archives_and_packed_events_are_compared_too() {
 }
 
 #[test]
-fn a_folder_of_sessions_leads_to_what_an_import_put_away() {
+fn a_sessions_folder_is_compared_with_its_imported_files() {
     let state = state_2026_8_1();
     for folder in ["agents/main", "agents/main/sessions"] {
         let (code, answer) = checked(&state.path().join(folder));
@@ -488,7 +488,7 @@ fn plant(state: &Path, session: &str, seq: u64, kind: &str) {
     let database = rusqlite::Connection::open(database_of(state)).unwrap();
     let at = format!("session_id = '{session}' AND seq = {seq}");
     let columns = "session_id, seq, event_json, created_at";
-    // What a packed event says is only in its packed form: it is unpacked before it is changed.
+    // A packed event has its text only in packed form: it is unpacked before it is changed.
     let mut rows = database.prepare(&format!("SELECT event_json FROM transcript_events WHERE {at}")).unwrap();
     let text: Option<String> = rows.query_row([], |row| row.get(0)).unwrap();
     drop(rows);
@@ -517,7 +517,7 @@ fn plant(state: &Path, session: &str, seq: u64, kind: &str) {
 }
 
 #[test]
-fn what_the_real_importer_takes_is_clean_and_every_loss_in_it_is_found() {
+fn a_real_import_is_clean_and_every_planted_loss_is_found() {
     for version in ["2026.8.1", "2026.9.6"] {
         let Some(import) = real_import::RealImport::find(version) else { continue };
         let state = tempfile::tempdir().unwrap();

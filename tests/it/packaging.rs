@@ -1,4 +1,4 @@
-//! The names in packaging, the release workflow and Cargo.toml agree, so that every installer finds what a release has.
+//! The names in packaging, the release workflow and Cargo.toml agree, so that every installer finds the files of a release.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn targets() -> Vec<[String; 4]> {
         .collect()
 }
 
-/// Runs a line of bash after `packaging/lib.sh`; returns what it printed.
+/// Runs a line of bash after `packaging/lib.sh`; returns its output.
 fn shell(line: &str) -> String {
     let script = format!("source packaging/lib.sh; {line}");
     let ran = Command::new("bash").args(["-c", &script]).current_dir(root()).output().expect("bash");
@@ -52,7 +52,7 @@ fn filled(template: &str, target: &str, repo: &str) -> String {
 }
 
 #[test]
-fn binstall_asks_for_the_archives_of_a_release() {
+fn binstall_urls_match_the_release_archives() {
     let manifest = manifest();
     let package = manifest["package"].as_table().expect("a package");
     let repo = package["repository"].as_str().expect("an address");
@@ -92,7 +92,7 @@ fn the_workflow_builds_every_target_and_counts_every_file() {
 }
 
 #[test]
-fn the_host_is_one_of_the_targets_or_the_script_says_so() {
+fn the_host_is_a_known_target_or_unknown_to_the_script() {
     let known: Vec<String> = targets().into_iter().map(|[target, ..]| target).collect();
     let host = shell("host_target || true");
     assert!(host.is_empty() || known.contains(&host), "{host}");

@@ -35,7 +35,7 @@ use proptest::prelude::*;
 
 use crate::support::generate;
 use crate::support::oracles::{clear_messages, guard_messages, guarded_result, reduced, without_seen_media};
-use clawscope::units::{Millis, Moment, Tokens};
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 /// Texts with halves of pairs, line feeds and emoji, up to a few thousand chars.
 fn text() -> impl Strategy<Value = JsString> {
@@ -58,7 +58,7 @@ fn text_block(text: JsString) -> Value {
     object(vec![("type", "text".into()), ("text", Value::String(text))])
 }
 
-/// Blocks of a tool result; rarely an image, rarely a text that is no string.
+/// Blocks of a tool result; rarely an image, rarely a text that is not a string.
 fn result_block() -> impl Strategy<Value = Value> {
     prop_oneof![
         12 => text().prop_map(text_block),
@@ -68,7 +68,7 @@ fn result_block() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Ids that meet: calls and results have few of them.
+/// Ids that collide: calls and results have few of them.
 fn id() -> impl Strategy<Value = &'static str> {
     prop_oneof![8 => Just("c1"), 8 => Just("c2"), 8 => Just("c3"), 1 => Just(""), 1 => Just(" ")]
 }
@@ -77,7 +77,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     prop_oneof![6 => Just("exec"), 6 => Just("read"), 2 => Just("Browser "), 1 => Just(""), 1 => Just("sessions_spawn")]
 }
 
-/// Arguments some of which Python has equal, and some that no provider takes.
+/// Arguments of which some are equal in Python, and some are refused by every provider.
 fn arguments() -> impl Strategy<Value = Option<Value>> {
     let json = prop_oneof![
         4 => Just(r#"{"command":"ls","n":1}"#),
@@ -191,12 +191,12 @@ fn settings() -> impl Strategy<Value = PruneSettings> {
             keep_last_assistants: f64::from(keep),
             soft_trim_ratio: soft,
             hard_clear_ratio: hard,
-            min_prunable_tool_chars: f64::from(least),
+            min_prunable_tool_chars: Chars(f64::from(least)),
             tools: js::parse(tools).expect("JSON"),
             soft_trim: SoftTrim {
-                max_chars: f64::from(max),
-                head_chars: f64::from(head),
-                tail_chars: f64::from(tail),
+                max_chars: Chars(f64::from(max)),
+                head_chars: Chars(f64::from(head)),
+                tail_chars: Chars(f64::from(tail)),
                 images: ImageResults::Skipped,
             },
             hard_clear: HardClear { enabled, placeholder: "[cleared]".into() },
@@ -229,12 +229,12 @@ fn tokens_of<'a>(pieces: impl IntoIterator<Item = &'a PromptPiece>) -> u64 {
     pieces.into_iter().map(|piece| piece.tokens).sum()
 }
 
-/// Any of the steps.
+/// Any set of policies.
 fn step_sets() -> impl Strategy<Value = PolicySet> {
     vec(proptest::sample::select(&Policy::ALL[..]), 0..6).prop_map(|steps| PolicySet::of(&steps))
 }
 
-/// Parameters of the steps that the gateway has built in, or that a client has.
+/// Parameters of the policies that the gateway has built in, or that a client has.
 fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, ClearSettings)> {
     let truncate = (0.0..1.0, 0_u32..4000, 0_u32..60);
     let clear =
@@ -245,8 +245,8 @@ fn closer_settings() -> impl Strategy<Value = (TruncateSettings, GuardSettings, 
         (
             TruncateSettings {
                 window_share: truncate.0,
-                max_chars: f64::from(truncate.1),
-                min_keep_chars: f64::from(truncate.2),
+                max_chars: Chars(f64::from(truncate.1)),
+                min_keep_chars: Chars(f64::from(truncate.2)),
             },
             GuardSettings { budget_share, single_share },
             ClearSettings {
@@ -269,7 +269,7 @@ fn rulesets() -> impl Strategy<Value = Ruleset> {
     proptest::sample::select(&Ruleset::ALL[..])
 }
 
-/// A message without what a step takes away or corrects though it keeps it: details and the name of the tool.
+/// A message without the parts that a policy removes or corrects although it keeps it: details and the name of the tool.
 fn kept(message: &Value) -> Value {
     let mut copy = message.as_object().cloned().unwrap_or_default();
     copy.remove("details");
@@ -277,20 +277,20 @@ fn kept(message: &Value) -> Value {
     Value::Object(copy)
 }
 
-/// The sizes that rules ask for; NaN equals itself.
+/// Returns the sizes that rules use; NaN equals itself.
 fn bits(size: &MessageSize) -> [Option<u64>; 6] {
-    let bits = |number: f64| Some(number.to_bits());
+    let bits = |chars: Chars| Some(chars.get().to_bits());
     [
         size.pi_chars.value().ok().and_then(bits),
         size.prune_chars.value().ok().and_then(bits),
         bits(size.joined_chars),
         Some(size.text_blocks.into()),
         Some(size.images.into()),
-        Some(size.text_chars.into()),
+        bits(size.text_chars.get()),
     ]
 }
 
-/// Messages in the form that clearing is done on.
+/// Returns messages in the form on which clearing works.
 fn sent(messages: &[Value]) -> Result<Vec<Message>, JsException> {
     let sent: Result<Vec<Option<Value>>, JsException> = messages.iter().map(to_llm).collect();
     sent?.iter().flatten().map(parse_message).collect()
@@ -300,7 +300,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_steps_predict_is_what_the_texts_become(
+    fn predicted_sizes_equal_the_sizes_of_edited_texts(
         messages in vec(message(), 1..30),
         prune in settings(),
         details in closer_settings(),
@@ -321,7 +321,7 @@ proptest! {
             ruleset,
             enabled: steps,
             truncate: details.0,
-            reduce: ReduceSettings { all_chars: f64::from(keep), keeps_sent: history_limit == 1 },
+            reduce: ReduceSettings { all_chars: Chars(f64::from(keep)), keeps_sent: history_limit == 1 },
             guard: details.1,
             clear: details.2,
             history_limit: f64::from(history_limit),
@@ -342,7 +342,7 @@ proptest! {
             is_responses_api: false,
             system_tokens: Tokens::ZERO,
         });
-        // Texts that are no strings may make the real programs throw; then nothing is done.
+        // Texts that are not strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
         let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
         for item in &plan.messages {
@@ -371,7 +371,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_in_the_window_adds_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
+    fn the_contents_of_the_window_add_up_to_the_bar(seed: u64, steps in 1_usize..20, report in report(), cut in 1_u64..4, leaf: prop::sample::Index) {
         let options = generate::Options { steps, ..generate::Options::default() };
         let index = load_bytes("t.jsonl", &generate::transcript(seed, &options), &mut LineIds);
         let tree = Tree::new(&index);
@@ -405,7 +405,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_reported_of_guard_and_clearing_is_what_they_make_of_messages(
+    fn predictions_of_guard_and_clearing_match_their_results(
         messages in vec(message(), 1..30),
         details in closer_settings(),
         window in 1_u32..4000,
@@ -457,7 +457,7 @@ proptest! {
     }
 
     #[test]
-    fn by_the_newest_rules_steps_make_what_the_rules_make_of_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
+    fn the_newest_policies_match_the_rules_applied_to_texts(messages in vec(message(), 1..30), window in 1_u32..6000) {
         let text = transcript(&messages);
         let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
@@ -498,7 +498,7 @@ proptest! {
     }
 
     #[test]
-    fn tailing_in_any_split_equals_one_read(messages in vec(message(), 1..12), cuts in vec(0.0..1.0_f64, 0..6), broken in any::<bool>()) {
+    fn following_in_any_steps_equals_one_read(messages in vec(message(), 1..12), cuts in vec(0.0..1.0_f64, 0..6), broken in any::<bool>()) {
         let mut text = transcript(&messages);
         if broken {
             text.push_str("{\"type\":\"message\",\"id\":\"half");
@@ -523,14 +523,14 @@ proptest! {
         prop_assert_eq!(tailed.entries.len(), whole.entries.len());
         for ((at, a), (_, b)) in tailed.iter().zip(whole.iter()) {
             prop_assert_eq!(tailed.display_id(at), whole.display_id(at));
-            prop_assert_eq!((a.offset, a.bytes, a.line, a.kind), (b.offset, b.bytes, b.line, b.kind));
+            prop_assert_eq!((a.offset, a.bytes(), a.line, a.kind), (b.offset, b.bytes(), b.line, b.kind));
             prop_assert_eq!(a.message.map(|m| m.prune_chars.whole_chars()), b.message.map(|m| m.prune_chars.whole_chars()));
         }
         prop_assert_eq!((tailed.end, tailed.pending_bytes, tailed.bad_lines), (whole.end, whole.pending_bytes, whole.bad_lines));
     }
 
     #[test]
-    fn no_bytes_make_the_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
+    fn no_bytes_make_reading_panic(bytes in vec(any::<u8>(), 0..400)) {
         let index = load_bytes("t.jsonl", &bytes, &mut LineIds);
         let tree = Tree::new(&index);
         let _ = build_context(&index, &tree, &Leaf::Own);

@@ -1,5 +1,5 @@
-//! The real binary in a terminal: what a person sees first, that changes on disk appear by themselves, and
-//! that the terminal is given back on every way out.
+//! The real binary in a terminal: the first frame, changes on disk that appear by themselves, and the terminal restored
+//! at every end.
 #![cfg(unix)]
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use base64::Engine as _;
 use crate::support::terminal::{Ended, Started};
 use crate::support::{process, skipped};
 
-/// A store with two sessions in a folder that goes when the test ends.
+/// A store with two sessions in a folder that is removed when the test ends.
 struct Store {
     dir: tempfile::TempDir,
 }
@@ -66,7 +66,7 @@ fn assert_restored(ended: &Ended) {
 }
 
 #[test]
-fn a_persons_keys_and_signs_are_those_they_requested() {
+fn the_screen_uses_the_persons_keymap_and_glyphs() {
     let store = Store::new();
     let folder = store.dir.path().join("config/clawscope");
     std::fs::create_dir_all(&folder).unwrap();
@@ -86,7 +86,7 @@ fn a_persons_keys_and_signs_are_those_they_requested() {
 }
 
 #[test]
-fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
+fn the_first_frame_lists_the_sessions_and_q_restores_the_terminal() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("telegram");
@@ -99,7 +99,7 @@ fn the_first_frame_lists_the_sessions_and_q_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn without_a_store_the_demo_is_shown_and_says_so() {
+fn without_a_store_the_demo_is_shown_with_a_notice() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&[], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("demo store");
@@ -111,7 +111,7 @@ fn without_a_store_the_demo_is_shown_and_says_so() {
 }
 
 #[test]
-fn screens_lie_over_each_other_and_one_key_goes_back_to_the_evidence() {
+fn screens_stack_and_one_key_returns_to_the_evidence() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("last call");
@@ -131,8 +131,8 @@ fn screens_lie_over_each_other_and_one_key_goes_back_to_the_evidence() {
     assert_eq!(program.ended().code, 0);
 }
 
-/// Asks for a commit until the summary is offered: while a session is read again, its texts are not there yet, and the answer
-/// says so.
+/// Requests a commit until the summary is offered: while a session is read again, its texts are not there yet, and the
+/// answer says so.
 fn until_offered(program: &mut Started) {
     let offered = std::cell::Cell::new(false);
     while !offered.get() {
@@ -146,8 +146,8 @@ fn until_offered(program: &mut Started) {
     }
 }
 
-/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the id
-/// of what it started to `file`.
+/// The program on the demo, a compaction of its long session offered to a program that never ends. That one writes the
+/// id of its child to `file`.
 fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
     let table = format!("[summarizer]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]\n");
@@ -168,7 +168,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
 }
 
 #[test]
-fn esc_and_leaving_end_the_program_that_writes_a_summary_and_what_it_started() {
+fn esc_and_quitting_stop_the_summary_program_and_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("id");
     let mut program = offered_to_a_program_that_hangs(folder.path(), &file);
@@ -209,7 +209,7 @@ fn home_with_keymap(text: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_keymap_of_ones_own_changes_keys() {
+fn a_custom_keymap_changes_keys() {
     let home = home_with_keymap("[global]\n\"q\" = \"\"\n\"x\" = \"quit\"\n\"f2\" = \"help\"\n");
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
     program.until_shown("8812");
@@ -224,7 +224,7 @@ fn a_keymap_of_ones_own_changes_keys() {
 }
 
 #[test]
-fn a_slip_in_the_keymap_is_reported_and_the_screen_is_not_taken() {
+fn a_mistake_in_the_keymap_is_reported_before_the_screen_opens() {
     let home = home_with_keymap("[global]\n\"x\" = \"qiut\"\n");
     let ended = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]).ended();
     assert_eq!(ended.code, 2);
@@ -237,7 +237,7 @@ fn a_line_appended_to_the_transcript_appears_by_itself() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
-    // The folder is watched once the list is there; a second line shows where the first came too early.
+    // The folder is watched once the list is shown; a second line appears where the first came too early.
     store.append("s1.jsonl", &line("a2", "a1", "a new line"));
     program.until_shown("a new line");
     store.append("s1.jsonl", &line("a3", "a2", "and one more"));
@@ -257,9 +257,9 @@ fn a_session_that_is_new_on_disk_appears_by_itself() {
     assert_eq!(program.ended().code, 0);
 }
 
-/// The variable that asks for the panic has a meaning only in a debug build: nobody can make a release crash by it.
+/// The variable that requests the panic works only in a debug build: it cannot crash a release.
 #[test]
-fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
+fn a_panic_restores_the_terminal_and_writes_a_report_without_text() {
     if !cfg!(debug_assertions) {
         return skipped::note("a debug build", "a release has no panic that a test can ask for");
     }
@@ -288,7 +288,7 @@ fn a_panic_gives_the_terminal_back_and_writes_a_report_without_text() {
 }
 
 #[test]
-fn a_signal_to_end_gives_the_terminal_back() {
+fn a_termination_signal_restores_the_terminal() {
     use rustix::process::Signal;
     let signals =
         [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::ABORT, Signal::USR1, Signal::USR2];
@@ -303,10 +303,10 @@ fn a_signal_to_end_gives_the_terminal_back() {
     }
 }
 
-/// A process that is killed, or that aborts, runs none of its own code any more.
+/// A process that is killed or aborts no longer runs its own code.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
+fn an_aborted_process_restores_the_terminal_and_writes_a_report() {
     use rustix::process::Signal;
     for signal in [Signal::KILL, Signal::ILL, Signal::ALARM] {
         let store = Store::new();
@@ -330,7 +330,7 @@ fn a_process_that_dies_at_once_gives_the_terminal_back_and_leaves_a_report() {
 /// An allocation that fails aborts the process.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_failed_allocation_gives_the_terminal_back() {
+fn a_failed_allocation_restores_the_terminal() {
     if !cfg!(debug_assertions) {
         return skipped::note("a debug build", "a release has no failure that a test can ask for");
     }
@@ -345,7 +345,7 @@ fn a_failed_allocation_gives_the_terminal_back() {
     assert!(only_report(&state.path().join("clawscope")).contains("killed or aborted"));
 }
 
-/// The process would otherwise go on without a terminal.
+/// The process would otherwise continue without a terminal.
 #[test]
 fn a_panic_in_another_thread_ends_the_program() {
     if !cfg!(debug_assertions) {
@@ -360,10 +360,10 @@ fn a_panic_in_another_thread_ends_the_program() {
     assert!(ended.text.contains("clawscope crashed"), "{}", ended.text);
 }
 
-/// The terminal is the pager's or the shell's then.
+/// The terminal then belongs to the pager or the shell.
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_is_restored_for_a_process_that_dies_without_the_terminal() {
+fn a_process_that_dies_without_the_terminal_does_not_restore_it() {
     let store = Store::new();
     let state = tempfile::tempdir().unwrap();
     let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
@@ -388,7 +388,7 @@ fn only_report(folder: &Path) -> String {
     std::fs::read_to_string(report).unwrap()
 }
 
-/// A package manager puts the new program in the place of the running one.
+/// A package manager replaces the running program.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_update_while_the_program_runs_starts_no_other_program() {
@@ -415,7 +415,7 @@ fn an_update_while_the_program_runs_starts_no_other_program() {
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
+fn ctrl_z_releases_the_terminal_and_fg_takes_it_again() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
@@ -432,7 +432,7 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
 }
 
 #[test]
-fn a_persons_commands_run_beside_the_screen_or_in_the_terminal() {
+fn custom_commands_run_in_the_background_or_in_the_terminal() {
     let store = Store::new();
     let folder = store.dir.path().join("config/clawscope");
     std::fs::create_dir_all(&folder).unwrap();
@@ -500,7 +500,7 @@ fn the_pager_gets_the_terminal_and_gives_it_back() {
 }
 
 #[test]
-fn what_is_copied_goes_through_the_terminal() {
+fn copying_uses_the_terminals_clipboard() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
@@ -523,7 +523,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let before = bytes();
     let mut program = start(dir.path());
     program.until_shown("8812");
-    // The session with the newest change is opened by itself; the one that overflowed is looked for.
+    // The session with the newest change opens automatically; a filter finds the one that overflowed.
     program.keys("1/8812\r");
     program.until_shown("direct:8812");
     program.until_shown("prompt is too long");
@@ -542,7 +542,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");
-    // The notice goes by itself, on a busy machine before anybody reads the screen; the plan's saving stays.
+    // The notice disappears by itself, on a busy machine before the test reads the screen; the plan's saving stays.
     program.until_shown("prune saves ~104k");
     assert!(bytes() > written);
     program.keys("q");
@@ -558,11 +558,11 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     program.keys("1/8812\r");
     program.until_shown("direct:8812");
     program.until_shown("prompt is too long");
-    // The verdict, with what it rests on.
+    // The verdict, with its evidence.
     program.keys("e");
     program.until_shown("Overflowed: pruning did nothing");
     program.until_shown("pruning-inert");
-    // The first row is the refused call, and enter goes to it.
+    // The first row is the refused call, and enter opens it.
     program.keys("gg\r");
     program.until("the refused call under the cursor", |screen| {
         let text = screen.contents();
@@ -577,7 +577,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
         let text = screen.contents();
         text.contains("Won't prune yet: cache is warm") && text.contains("of 30m") && text.contains("plan")
     });
-    // Nothing of the plan does not fit any more.
+    // Every call fits under the plan now.
     program.keys("t");
     program.until("the simulated curve beside the recorded one", |screen| {
         let text = screen.contents();
@@ -589,7 +589,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
     let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();
     let pruning = r#"{"agents":{"defaults":{"contextPruning":{"ttl":"30m"}}}}"#;
     assert_eq!(clawscope::js::stringify(&patch), pruning);
-    // Back the way it came.
+    // Returns the same way.
     program.keys("\u{1b}");
     program.until_shown("Won't prune yet: cache is warm");
     program.keys("q");
@@ -625,7 +625,7 @@ fn an_idle_program_sleeps() {
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
     program.until_quiet();
-    // Threads that only start the program may still end.
+    // Threads that only start the program may still be ending.
     program.let_pass_ms(3000);
     let before = program.switches();
     program.let_pass_ms(1500);

@@ -19,7 +19,7 @@ fn ended_well(mut program: Started) {
 }
 
 #[test]
-fn a_filter_selects_while_it_is_typed_and_enter_opens_what_is_seen() {
+fn a_filter_selects_while_typing_and_enter_opens_the_match() {
     let mut program = demo();
     program.keys("1/>80%");
     program.until("only the full sessions", |screen| {

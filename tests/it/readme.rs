@@ -224,7 +224,7 @@ fn all_parse(text: &str, least: usize) {
 }
 
 #[test]
-fn every_command_of_readme_and_guide_is_one() {
+fn every_command_in_readme_and_guide_parses() {
     for page in pages() {
         let text = read(&page);
         let shell: Vec<&str> = blocks(&text).into_iter().filter(|block| block.starts_with("sh\n")).collect();
@@ -235,7 +235,7 @@ fn every_command_of_readme_and_guide_is_one() {
 
 /// Commands in running text, with examples for placeholders.
 #[test]
-fn every_command_in_a_sentence_is_one() {
+fn every_command_in_a_sentence_parses() {
     for page in pages() {
         let text = read(&page);
         let prose: Vec<&str> = text.split("```").step_by(2).collect();
@@ -273,7 +273,7 @@ fn readme_and_guide_list_every_command() {
 }
 
 #[test]
-fn every_example_of_the_help_is_a_command() {
+fn every_example_in_the_help_parses() {
     let mut cli = Cli::command();
     cli.build();
     let long = |command: &clap::Command| {
@@ -319,7 +319,7 @@ fn the_settings_files_of_the_guide_are_read() {
     Keymap::with_overrides(keys).expect("the keymap of the guide");
 }
 
-/// Runs an example on the demo store and returns what it prints.
+/// Runs an example on the demo store and returns its output.
 fn output_of(command: &str) -> String {
     let mut program = assert_cmd::Command::cargo_bin("clawscope").expect("the program");
     let program = program.env_clear().env("HOME", "/nonexistent").args(command.split(' '));
@@ -362,7 +362,7 @@ fn renew_example(shown: &str, output: &str) -> String {
 }
 
 #[test]
-fn the_examples_show_what_the_program_prints() {
+fn the_examples_match_the_programs_output() {
     let mut seen = 0;
     for page in pages() {
         let text = read(&page);

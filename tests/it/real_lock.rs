@@ -1,4 +1,4 @@
-//! Our locks and the real gateway's: each keeps the other out, each takes over what the other left behind, and three
+//! Our locks and the real gateway's: each keeps the other out, each takes over the other's stale lock, and three
 //! writers in turn lose nothing. Says `skipped: …` where the real programs are not here.
 
 #![cfg(unix)]
@@ -24,7 +24,7 @@ use crate::support::gateway::Gateways;
 use crate::support::generate::{Options, transcript};
 use crate::support::pi::Pi;
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Bytes, Millis, Tokens};
 
 fn session() -> Session {
     let options = Options { steps: 3, ..Options::default() };
@@ -63,20 +63,20 @@ fn a_run_of_the_gateway_keeps_a_commit_out_until_it_is_over() {
 }
 
 #[test]
-fn what_a_killed_gateway_left_is_kept_for_a_minute_and_then_taken() {
+fn the_lock_of_a_killed_gateway_is_taken_after_a_minute() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let mut gateway = gateways.start("hold", &session.path, &[]);
     gateway.answer();
     gateway.kill();
     let now = SystemClock.now_ms();
-    // It may run where it cannot be seen from here.
+    // It may run where it is not visible from here.
     assert!(matches!(lock_state(&session.path, now).unwrap(), LockState::Held { live: false, .. }));
     assert!(matches!(commit(&session), Err(CommitError::Refused(Refusal::Locked { .. }))));
     assert!(matches!(lock_state(&session.path, now + Millis(61_000.0)).unwrap(), LockState::Stale { .. }));
 }
 
-/// Asks the gateway for the lock while a commit is at its most delicate.
+/// Requests the lock for the gateway at the most delicate step of a commit.
 #[derive(Debug)]
 struct Asking<'a> {
     gateways: &'a Gateways,
@@ -85,7 +85,7 @@ struct Asking<'a> {
 }
 
 impl Disk for Asking<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> std::io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> std::io::Result<()> {
         self.answers.borrow_mut().extend(self.gateways.run("try", self.path, &["400"]));
         SystemDisk.reserve(file, end, bytes)
     }
@@ -102,17 +102,17 @@ fn a_commit_keeps_the_gateway_out_until_it_is_over() {
     let [answer] = &answers[..] else { panic!("{answers:?}") };
     let expected = format!("session file locked (timeout 400ms): pid={} ", std::process::id());
     assert!(text(answer, "error").starts_with(&expected), "{answer:?}");
-    // And then it is free.
+    // Afterwards it is free.
     let after = gateways.run("try", &session.path, &["400"]);
     assert_eq!(after[0].get("took"), Some(&Value::Bool(true)));
 }
 
-/// A disk on which the process ends before a step; what it held stays.
+/// A disk on which the process ends before a step; its lock is left behind.
 #[derive(Debug)]
 struct Ends;
 
 impl Disk for Ends {
-    fn reserve(&self, _: &File, _: u64, _: u64) -> std::io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> std::io::Result<()> {
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::KILL).expect("killed");
         Ok(())
@@ -120,7 +120,7 @@ impl Disk for Ends {
 }
 
 #[test]
-fn what_a_killed_commit_left_is_taken_over_by_the_gateway_at_once() {
+fn the_gateway_takes_the_lock_of_a_killed_commit_at_once() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let status = child("ends", &session.path, 1).wait().unwrap();
@@ -139,12 +139,12 @@ fn put(path: &Path, text: &str) {
     File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// A lock, its age and that of its file (ms), and whether each of us may take it.
+/// A lock, its age and that of its file (ms), and whether each program may take it.
 struct Judged(&'static str, i64, i64, bool);
 
 const MINUTE: i64 = 60_000;
 
-/// Where we differ from the gateway, it is to keep hands off (store H9, S2).
+/// Where clawscope differs from the gateway, it leaves the lock in place (store H9, S2).
 const LOCKS: [Judged; 18] = [
     Judged(r#"{"pid": 1, "createdAt": "NOW"}"#, 0, 0, false),
     Judged(r#"{"pid": 1, "createdAt": "NOW"}"#, 30 * MINUTE - 5000, 0, false),
@@ -168,7 +168,7 @@ const LOCKS: [Judged; 18] = [
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
+fn clawscope_and_the_gateway_agree_on_stale_locks() {
     let Some(gateways) = Gateways::find() else { return };
     let folder = tempfile::tempdir().unwrap();
     let case = |judged: &Judged| {
@@ -201,7 +201,7 @@ fn a_lock_is_left_behind_for_us_when_it_is_for_the_gateway() {
 
 const TASK: &str = "CLAWSCOPE_TEST_LOCK";
 
-/// This program again: it commits so many times, or ends in the middle of the first.
+/// This program again: it commits this many times, or ends in the middle of the first.
 fn child(verb: &str, path: &Path, rounds: usize) -> std::process::Child {
     let mut command = Command::new(crate::support::process::this_program());
     command.args(["real_lock::child_process", "--exact", "--nocapture", "--test-threads=1"]);
@@ -225,7 +225,7 @@ fn child_process() {
     }
 }
 
-/// Commits once, as often as it takes: nothing is written while another holds the lock or was faster.
+/// Commits once, with retries: nothing is written while another program holds the lock or was faster.
 fn commit_one(session: &mut Session, words: &str) {
     loop {
         session.grow();
@@ -240,10 +240,10 @@ fn commit_one(session: &mut Session, words: &str) {
     }
 }
 
-/// Copies at most so many entries; a compaction copies none.
+/// Copies at most this many entries; a compaction copies none.
 const MOST_COPIES: usize = 6;
 
-/// Replaces the last result, or where much stands behind it already, compacts what stands before it.
+/// Replaces the last result, or compacts if much follows it already.
 fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     let last = *session.results().last().expect("a result");
     let path = session.tree.branch(&session.index, &Leaf::Own);
@@ -251,7 +251,7 @@ fn prepared(session: &Session, words: &str) -> Result<PreparedCommit, Refusal> {
     if path.len() - at <= MOST_COPIES {
         return session.prepare(vec![session.replace(last, words)]);
     }
-    // The call goes with its results.
+    // The call is removed with its results.
     let is_call = |ix: &&EntryIx| session.index.entry(**ix).role() == Some(Role::Assistant);
     let first_kept = *path[..at].iter().rfind(is_call).expect("a call");
     let compaction = PlannedCompaction {
@@ -269,7 +269,7 @@ const COMMITS: usize = 400;
 const TURNS: usize = 200;
 
 #[test]
-fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousand_rounds() {
+fn two_committing_programs_and_a_gateway_lose_no_line_in_a_thousand_rounds() {
     let Some(gateways) = Gateways::find() else { return };
     let session = session();
     let (path, old, began) = (session.path.clone(), session.bytes(), Instant::now());
@@ -292,7 +292,7 @@ fn two_programs_that_commit_and_a_gateway_that_appends_lose_nothing_in_a_thousan
 }
 
 fn every_line_is_whole(session: &Session, bytes: &[u8]) {
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
     let mut ids = HashSet::new();
     for line in String::from_utf8_lossy(bytes).lines().skip(1) {
         let value = js::parse(line).unwrap_or_else(|_| panic!("a broken line: {line}"));

@@ -1,5 +1,5 @@
-//! What we write, opened by the real pi: its context is the planned one, after a commit, after an undo,
-//! and it goes on from there. Says `skipped: …` where the real program is not here.
+//! Opens clawscope's commits with the real pi: its context is the planned one, after a commit and after an undo, and pi
+//! continues from there. Says `skipped: …` where the real program is not installed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,7 +32,7 @@ fn sessions() -> Vec<(u64, Session)> {
     sessions
 }
 
-/// Writes what was prepared; answers the planned context, the new leaf and the session read again.
+/// Writes a prepared commit; returns the planned context, the new leaf and the session read again.
 fn written(session: Session, prepared: &PreparedCommit) -> (Vec<String>, String, Session) {
     let (planned, old) = (session.planned(prepared), session.bytes());
     write(prepared, Millis::ZERO, &SystemClock).expect("it is written");
@@ -45,7 +45,7 @@ fn paths(sessions: &[(u64, Session)]) -> Vec<PathBuf> {
     sessions.iter().map(|(_, session)| session.path.clone()).collect()
 }
 
-/// Compares what pi reads with what was planned, seed by seed.
+/// Compares pi's contexts with the planned ones, seed by seed.
 fn agree(opened: &[Opened], planned: &[(u64, Vec<String>, String)]) {
     assert_eq!(opened.len(), planned.len());
     for (opened, (seed, context, leaf)) in opened.iter().zip(planned) {
@@ -82,7 +82,7 @@ fn the_real_pi_reads_commits_and_undos_as_planned() {
 }
 
 #[test]
-fn the_real_pi_goes_on_from_a_commit() {
+fn the_real_pi_continues_after_a_commit() {
     let Some(pi) = Pi::find() else { return };
     let mut committed = Vec::new();
     for (seed, session) in sessions().into_iter().take(6) {
@@ -111,7 +111,7 @@ fn plain_all(context: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compact() {
+fn the_real_pi_reads_a_compaction_as_previewed_and_does_not_compact_again() {
     let Some(pi) = Pi::find() else { return };
     for steps in [&[Policy::Compact][..], &[Policy::Compact, Policy::Prune]] {
         let (mut compacted, mut previews, mut old) = (Vec::new(), Vec::new(), Vec::new());
@@ -153,7 +153,7 @@ fn the_real_pi_reads_a_compaction_as_it_was_previewed_and_sees_nothing_to_compac
     }
 }
 
-/// Runs the program on a transcript; its exit code, and what it printed as JSON or as an error.
+/// Runs the program on a transcript; returns its exit code, and its output as JSON or as an error.
 fn reported(words: &[&str], session: &Session) -> (i32, js::Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
     command
@@ -172,7 +172,7 @@ fn reported(words: &[&str], session: &Session) -> (i32, js::Value) {
 }
 
 #[test]
-fn the_real_pi_reads_a_compaction_committed_by_hand_as_simulate_reported_it() {
+fn the_real_pi_reads_a_manually_committed_compaction_as_simulated() {
     let Some(pi) = Pi::find() else { return };
     let plan = ["--policy", "compact", "--set", "compaction.keepRecentTokens=150", "--with", "extractive"];
     let (mut compacted, mut simulated, mut headed) = (Vec::new(), Vec::new(), 0);
@@ -235,7 +235,7 @@ fn rewritten(session: &Session, window: f64) -> Session {
 }
 
 #[test]
-fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_rewrite_loses() {
+fn the_real_pi_reads_every_message_after_our_truncation_but_not_after_the_gateways() {
     let Some(pi) = Pi::find() else { return };
     let window = 1000.0;
     let (mut ours, mut theirs, mut expected) = (Vec::new(), Vec::new(), Vec::new());
@@ -270,7 +270,7 @@ fn the_real_pi_reads_every_message_of_a_truncation_and_misses_what_the_gateways_
     }
 }
 
-/// What `context --json` says of a file, by the rules of the version that is asked.
+/// Returns the tokens in `context --json` for a file, under the rules of the requested version.
 fn session_tokens(file: &PathBuf) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clawscope"));
     command.args(["context", "--json", "--ruleset", "2026.3.2"]).arg(file).env("HOME", "/nonexistent");
@@ -281,7 +281,7 @@ fn session_tokens(file: &PathBuf) -> u64 {
 }
 
 #[test]
-fn the_sum_over_a_whole_session_is_that_of_the_real_pi() {
+fn the_sum_over_a_whole_session_equals_the_real_pis() {
     let Some(pi) = Pi::find() else { return };
     let small = (0..SEEDS).map(|seed| transcript(seed, &Options::default()));
     let large = (0..4).map(|seed| large::bytes(large::Recipe::of(600_000, seed)));

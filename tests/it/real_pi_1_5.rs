@@ -1,5 +1,5 @@
-//! What we read and write of today's pi, opened by the real program: the same context, before, after a commit and after an
-//! undo, and it goes on from there. Says `skipped: …` where the real program is not here.
+//! Opens files that clawscope read and wrote with today's pi: the context is the same before and after a commit and
+//! after an undo, and pi continues from there. Says `skipped: …` where the real program is not installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,12 +38,12 @@ fn sessions() -> Vec<(String, Session)> {
     paths.into_iter().map(named).collect()
 }
 
-/// A session by the rules that its transcript tells.
+/// Loads a session under the rules that its transcript shows.
 fn own(path: &Path) -> LoadedSession {
     inspected_under(path, None)
 }
 
-/// Those that are read by today's rules.
+/// Returns those that today's rules read.
 fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     let with = sessions().into_iter().map(|(name, session)| {
         let loaded = own(&session.path);
@@ -52,7 +52,7 @@ fn all_todays() -> Vec<(String, Session, LoadedSession)> {
     with.filter(|(_, _, it)| it.ruleset.id == Ruleset::Pi1_5).collect()
 }
 
-/// Those of them that pi opens, and builds a context of.
+/// Returns those of them that pi opens and builds a context for.
 fn todays() -> Vec<(String, Session, LoadedSession)> {
     let mut sessions = all_todays();
     sessions.retain(|(_, _, it)| it.index.open_status == OpenStatus::Opens && !it.context_throws);
@@ -85,7 +85,7 @@ fn context_of(session: &LoadedSession) -> Vec<String> {
     messages.iter().map(sorted).collect()
 }
 
-/// None where the runtime fails on a message.
+/// Returns `None` if the runtime fails on a message.
 fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Option<Plan> {
     let mut settings = inspected::planned(session, &[], keep_tokens).settings;
     settings.ruleset = Ruleset::Pi1_5;
@@ -98,7 +98,7 @@ fn opened(pi: &Pi, files: &[PathBuf]) -> Vec<Opened> {
 }
 
 #[test]
-fn the_real_pi_builds_the_context_that_we_build_of_each_of_its_sessions() {
+fn clawscope_builds_the_same_contexts_as_the_real_pi() {
     let Some(pi) = Pi::find() else { return };
     let sessions = all_todays();
     assert!(sessions.len() > 40, "only {} sessions are today's", sessions.len());
@@ -178,7 +178,7 @@ fn the_real_pi_reads_context_edits_as_previewed_and_the_old_context_after_an_und
     }
 }
 
-/// The first answer of the context that calls a tool, and what the tools returned.
+/// Returns the first answer of the context that calls a tool, and the results of the calls.
 fn first_use(session: &LoadedSession) -> Option<Vec<EntryIx>> {
     let messages = &session.context.messages;
     let is_own = |at: &usize| messages[*at].content_source == ContentSource::Own;
@@ -192,7 +192,7 @@ fn first_use(session: &LoadedSession) -> Option<Vec<EntryIx>> {
 }
 
 #[test]
-fn the_real_pi_leaves_out_what_an_edit_omits_a_call_with_its_results() {
+fn the_real_pi_omits_a_call_with_its_results_after_an_edit() {
     let Some(pi) = Pi::find() else { return };
     let (mut files, mut expected, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for (name, session, loaded) in todays() {

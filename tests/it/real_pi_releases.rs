@@ -1,5 +1,5 @@
-//! The transcripts of the golden cases, read by releases of the real pi: every file has the context, the weights and the text
-//! for whoever summarises that the release gives it. Says `skipped: …` where a release is not here.
+//! The transcripts of the golden cases, read by releases of the real pi: every file has the context, the weights and
+//! the text for the summariser as in the release. Says `skipped: …` where a release is not here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::support::pi_bundles::{Bundle, Read};
 use crate::support::sorted::sorted;
 use clawscope::units::Tokens;
 
-/// One published release of each ruleset that has a bundle of its own.
+/// One published release of each ruleset that has a separate bundle.
 const RELEASES: [&str; 8] = ["0.85.1", "0.86.1", "0.87.1", "0.99.1", "1.3.0", "1.4.0", "1.5.0", "1.5.2"];
 
 fn transcripts() -> Vec<PathBuf> {
@@ -30,7 +30,7 @@ fn transcripts() -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a session is one that the runtime opens and builds a context of.
+/// Whether the runtime opens a session and builds its context.
 fn is_read(session: &LoadedSession) -> bool {
     session.index.open_status == OpenStatus::Opens && !session.context_throws
 }
@@ -44,7 +44,7 @@ fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
     let sizes = session.context.messages.iter().map(|message| estimate_message(&message.size).ok());
     let tokens: Vec<Option<f64>> =
         sizes.map(|tokens| tokens.map(Tokens::get).filter(|tokens| tokens.is_finite())).collect();
-    // A content that is neither text nor list throws since 0.76; here it weighs nothing.
+    // A content that is neither text nor list throws since 0.76; here it counts 0.
     let weighed = tokens.iter().zip(&theirs.tokens).filter(|(_, theirs)| theirs.is_some());
     assert!(weighed.into_iter().all(|(own, theirs)| own == theirs), "{name}: {tokens:?} {:?}", theirs.tokens);
     let text = conversation_text_for(session.index.pi_release, &messages).ok();
@@ -52,7 +52,7 @@ fn same(release: &str, path: &Path, session: &LoadedSession, theirs: &Read) {
 }
 
 #[test]
-fn every_release_reads_a_file_as_we_do_by_its_rules() {
+fn every_pi_release_reads_a_file_as_clawscope_under_its_rules() {
     let paths = transcripts();
     for release in RELEASES {
         let Some(bundle) = Bundle::find(release) else { continue };

@@ -1,5 +1,5 @@
-//! Our summaries call by call beside the real gateway's: the same calls with the same messages, the same fallbacks, the
-//! same text to the letter. Says `skipped: …` where the real programs are not here.
+//! Compares our summaries call by call with the real gateway's: the same calls with the same messages, the same
+//! fallbacks, the same text to the letter. Says `skipped: …` where the real programs are not here.
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::js::{self, JsString, Object, Value};
@@ -16,7 +16,7 @@ use clawscope::units::{Moment, Tokens};
 
 const CASES: u64 = 1000;
 
-/// A summary to be made, and which of its calls fail.
+/// A summary to make, and its failing calls.
 struct Case {
     job: SummarySpec,
     agents: String,
@@ -154,7 +154,7 @@ fn number(value: usize) -> Value {
 }
 
 impl Case {
-    /// The case as the real program is given it.
+    /// Returns the case in the form of the real program.
     fn value(&self) -> Value {
         let inputs = &self.job.texts;
         let (policy, identifiers) = match &self.job.identifiers {
@@ -186,7 +186,7 @@ impl Case {
         ]))
     }
 
-    /// Ours, in the words of the real program's script.
+    /// Returns our answer in the form of the real program's script.
     fn answer(&self) -> (Value, usize) {
         let mut ours = Ours { case: self, requested: Vec::new(), left_out: 0 };
         let summary = summarise_within(&self.job, self.job.window, &mut ours)
@@ -237,7 +237,7 @@ impl SummaryModel for Ours<'_> {
             }
         }
         let job = &self.case.job;
-        // The script sees an empty text of the caller's as one that is not there.
+        // The script treats an empty text of the caller as an absent one.
         let custom = Self::says(request, job.instructions.as_ref());
         let own = match &job.identifiers {
             Identifiers::Custom(text) => Self::says(request, Some(text)),
@@ -257,7 +257,7 @@ impl SummaryModel for Ours<'_> {
 }
 
 #[test]
-fn every_call_fallback_and_section_is_the_real_gateways() {
+fn every_call_fallback_and_section_matches_the_real_gateway() {
     let (Some(pi), Some(gateway)) = (Pi::find(), Openclaw::find()) else { return };
     let cases: Vec<Case> = (0..CASES).map(case).collect();
     let real = gateway.safeguard(pi.package(), &cases.iter().map(Case::value).collect::<Vec<_>>());

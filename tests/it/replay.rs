@@ -1,4 +1,4 @@
-//! A replay in one pass is what making every call anew from its own context gives.
+//! A replay in one pass equals making every call again from its own context.
 
 use clawscope::context::tokens::chars4::estimate_or_zero;
 use clawscope::context::{Context, build_context};
@@ -19,9 +19,9 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
-/// Settings under which short sessions are worked on, all but the steps.
+/// Settings that change short sessions, without the policies.
 fn settings(steps: &[Policy], window: f64) -> Settings {
     let steps = PolicySettings {
         enabled: PolicySet::of(steps),
@@ -33,11 +33,11 @@ fn settings(steps: &[Policy], window: f64) -> Settings {
             keep_last_assistants: 1.0,
             soft_trim_ratio: 0.1,
             hard_clear_ratio: 0.4,
-            min_prunable_tool_chars: 10.0,
+            min_prunable_tool_chars: Chars(10.0),
             soft_trim: SoftTrim {
-                max_chars: 60.0,
-                head_chars: 10.0,
-                tail_chars: 10.0,
+                max_chars: Chars(60.0),
+                head_chars: Chars(10.0),
+                tail_chars: Chars(10.0),
                 ..PruneSettings::default().soft_trim
             },
             ..PruneSettings::default()
@@ -60,7 +60,7 @@ fn opened(seed: u64, options: &Options) -> (Session, LoadedSession, ReplayInputs
     (session, loaded, inputs)
 }
 
-/// The context that the transcript gives in front of an entry of the path.
+/// Returns the context of the transcript before an entry of the path.
 fn context_before(session: &LoadedSession, place: usize) -> Context {
     let Some(before) = place.checked_sub(1) else { return Context::default() };
     let leaf = Leaf::Id(session.index.display_id(session.context.path[before]));
@@ -96,7 +96,7 @@ fn estimate(context: &Context) -> u64 {
     context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
 }
 
-/// Where the run of a call begins: the first thing someone said since the call before it.
+/// Returns the start of a call's run: the first user message since the previous call.
 fn run_start(session: &LoadedSession, calls: &[ModelCall], at: usize) -> usize {
     let path = &session.context.path;
     let opens = (0..=at).rev().find(|at| calls[*at].opens_run).expect("the first call opens a run");
@@ -113,7 +113,7 @@ fn replayed(session: &LoadedSession, inputs: &ReplayInputs, settings: &Settings)
     inputs.clone().with_recorded_settings(recorded).replay(session, settings)
 }
 
-/// Sessions in which someone speaks before the first call, as every real one begins.
+/// Sessions with a user message before the first call, as in every real one.
 fn options() -> Options {
     Options { steps: 24, unknown: false, ..Options::default() }
 }
@@ -122,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn without_a_step_every_call_is_sent_what_its_own_context_holds(seed in any::<u64>()) {
+    fn without_policies_every_call_is_sent_its_recorded_context(seed in any::<u64>()) {
         let (_session, session, inputs) = opened(seed, &options());
         let replay = replayed(&session, &inputs, &settings(&[], 300.0));
         for (at, call) in replay.calls.iter().enumerate() {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn the_steps_of_a_call_do_what_a_plan_of_its_context_does(seed in any::<u64>(), window in 100_u32..2_000) {
+    fn policies_per_call_match_a_plan_of_its_context(seed in any::<u64>(), window in 100_u32..2_000) {
         let (_session, session, inputs) = opened(seed, &options());
         for policies in [&[Policy::Prune][..], &[Policy::Guard], &[Policy::Clear], &[Policy::Prune, Policy::Guard, Policy::Clear]] {
             let settings = settings(policies, f64::from(window));
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn the_steps_of_a_run_do_what_a_plan_of_its_history_does(seed in any::<u64>()) {
+    fn policies_per_run_match_a_plan_of_its_history(seed in any::<u64>()) {
         let (_session, session, inputs) = opened(seed, &options());
         for policies in [&[Policy::History][..], &[Policy::Repair], &[Policy::Images], &[Policy::Repair, Policy::History, Policy::Images]] {
             let settings = settings(policies, 1_000.0);
@@ -159,7 +159,7 @@ proptest! {
                 let since = &session.context.path[start..call.path_index];
                 let kind = |ix: &EntryIx| session.index.entry(*ix).kind;
                 if since.iter().any(|ix| kind(ix) == EntryKind::Compaction) {
-                    // The list is built anew from the transcript (compaction 2.15).
+                    // The list is rebuilt from the transcript (compaction 2.15).
                     let context = context_before(&session, call.path_index);
                     prop_assert_eq!(replay.simulated[at].tokens, total(&session, estimate(&context)));
                     continue;
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// The properties above say something only where steps act: here each of them does, several times.
+/// The properties above test something only if policies act: here each of them does, several times.
 #[test]
 fn the_generated_sessions_give_every_step_something_to_do() {
     let mut acted = [0_u32; 5];

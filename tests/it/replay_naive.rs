@@ -1,5 +1,5 @@
-//! A replay in one pass is what making every call anew gives, with all steps of a run and of a call together, by the rules
-//! of every version, at gates that are computed anew too.
+//! A replay in one pass equals making every call again, with all policies of a run and of a call together, under the
+//! rules of every version, at gates that are computed again too.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ use proptest::prelude::*;
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::inspected;
 use crate::support::session;
-use clawscope::units::{Millis, Moment, Tokens};
+use clawscope::units::{Chars, Millis, Moment, Tokens};
 
 const RUN_AND_CALL: [Policy; 6] =
     [Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard, Policy::Clear];
@@ -44,11 +44,11 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
         keep_last_assistants: if window < 2_000.0 { 2.0 } else { 1.0 },
         soft_trim_ratio: 0.1,
         hard_clear_ratio: 0.4,
-        min_prunable_tool_chars: 10.0,
+        min_prunable_tool_chars: Chars(10.0),
         soft_trim: SoftTrim {
-            max_chars: 60.0,
-            head_chars: 10.0,
-            tail_chars: 10.0,
+            max_chars: Chars(60.0),
+            head_chars: Chars(10.0),
+            tail_chars: Chars(10.0),
             ..PruneSettings::default().soft_trim
         },
         ..PruneSettings::default()
@@ -58,7 +58,7 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
         enabled: PolicySet::of(steps),
         history_limit: history,
         guard: GuardSettings { budget_share: 0.6, single_share: 0.2 },
-        reduce: ReduceSettings { all_chars: 300.0, keeps_sent: false },
+        reduce: ReduceSettings { all_chars: Chars(300.0), keeps_sent: false },
         clear: ClearSettings { trigger: 400.0, keep: 1.0, ..ClearSettings::default() },
         ..PolicySettings::pruning_only(prune)
     };
@@ -71,7 +71,7 @@ fn settings(steps: &[Policy], ruleset: Ruleset, window: f64, history: f64) -> Se
     }
 }
 
-/// A session with everything read of it, for the rules of a version.
+/// A session with all its data, for the rules of a version.
 struct Opened {
     _file: session::Session,
     session: LoadedSession,
@@ -100,7 +100,7 @@ impl Opened {
     }
 }
 
-/// Every third result is one of another tool.
+/// Gives every third result another tool.
 fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
     let mut text = String::from_utf8(transcript).expect("it is written so");
     for call in (0..200).step_by(3) {
@@ -110,7 +110,7 @@ fn with_two_tools(transcript: Vec<u8>) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Every fifth result or so answers a call that nobody made, and its own call has none; some answers failed.
+/// About every fifth result answers a missing call, whose real call has no result; some answers failed.
 fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     let mut text = String::from_utf8(transcript).expect("it is written so");
     for call in (0..200).filter(|call| (seed ^ call).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0) {
@@ -120,7 +120,7 @@ fn without_some_calls(seed: u64, transcript: Vec<u8>) -> Vec<u8> {
     with_failed_answers(seed, &text)
 }
 
-/// Every third answer with calls or so failed.
+/// Makes about every third answer with calls fail.
 fn with_failed_answers(seed: u64, transcript: &str) -> Vec<u8> {
     let mut text = String::new();
     for (at, line) in (0_u64..).zip(transcript.lines()) {
@@ -146,7 +146,7 @@ fn features_of(session: &LoadedSession, ruleset: Ruleset) -> HashMap<EntryIx, Co
     context.path.iter().filter(has_message).map(features).collect()
 }
 
-/// What a call comes to.
+/// The numbers of a call.
 #[derive(Debug, PartialEq)]
 struct Made {
     gate: Gate,
@@ -174,16 +174,16 @@ struct Naive<'a> {
     settings: &'a Settings,
     touch: Option<Moment>,
     assumed: Option<Moment>,
-    /// The end of the call before, and whether its run compacted.
+    /// The end of the previous call, and whether its run compacted.
     before: Option<Moment>,
     compacted: bool,
-    /// Where the run begins.
+    /// Start of the run.
     run: usize,
 }
 
 impl Naive<'_> {
-    /// What a call comes to; none after a compaction within its run, of which the transcript does not tell what earlier
-    /// runs took away.
+    /// Returns the numbers of a call; `None` after a compaction within its run, because the transcript does not record
+    /// what earlier runs removed.
     fn call(&mut self, calls: &[ModelCall], at: usize) -> Option<Made> {
         let (opened, path) = (self.opened, self.session.path);
         let call = &calls[at];
@@ -327,7 +327,7 @@ fn clearings() -> [ClearSettings; 9] {
     ]
 }
 
-/// How often each step of a call acted in the traces that were compared with naive ones.
+/// The number of calls on which each policy acted, over the traces that were compared with naive ones.
 type Acted = [u32; 4];
 
 fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
@@ -357,7 +357,7 @@ fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, act
     }
 }
 
-/// The parts of a call add up to it.
+/// Asserts that the parts of a call add up to it.
 fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     let split = sent.split.read + sent.split.write + sent.split.input;
     let is_counted = !sent.failed && sent.size_source != PromptSizeSource::Unknown;
@@ -373,12 +373,12 @@ fn assert_same(sent: &CallReplay, record: &RecordedTrace, at: usize) {
     assert!((sent.expected - expected).abs() < Tokens(1e-6), "#{at}: {sent:?}");
 }
 
-/// Sessions in which someone speaks before the first call, as every real one begins.
+/// Sessions with a user message before the first call, as in every real one.
 fn options(compactions: bool) -> Options {
     Options { steps: 24, unknown: false, compactions, ..Options::default() }
 }
 
-/// What a session is made of, and what it is replayed under.
+/// The parts of a session, and the settings of its replay.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     seed: u64,
@@ -446,7 +446,7 @@ const RULESETS: [Ruleset; 8] = [
     Ruleset::Pi1_5,
 ];
 
-/// The property says something only where steps act: here each does, often, under the rules that have it.
+/// The property tests something only if policies act: here each does, often, under the rules that have it.
 #[test]
 fn every_step_of_a_call_acts_in_the_sessions_that_are_compared() {
     let mut acted = [0; 4];

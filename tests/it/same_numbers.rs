@@ -2,11 +2,15 @@
 
 use std::sync::OnceLock;
 
-use clawscope::format::format_number;
+use clawscope::app::state::Overlay;
+use clawscope::format::{format_number, format_short_estimate};
+use clawscope::policy::Policy;
+use clawscope::report::breakdown::SectionKind;
 use clawscope::store::demo;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::Value;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 use crate::support::store::program;
 
@@ -94,7 +98,7 @@ fn overflows_compactions_and_the_largest_call_are_the_same_everywhere() {
     assert!(explained >= 2, "{explained} sessions overflowed");
 }
 
-/// A cost in cents, as it is shown.
+/// Returns a shown cost in cents.
 fn cents(value: &Value) -> i64 {
     (value.as_f64().unwrap_or(0.0) * 100.0).round() as i64
 }
@@ -171,7 +175,7 @@ fn a_replay_a_check_a_sweep_and_an_explanation_count_the_same_calls() {
     }
 }
 
-/// What a command prints of a session.
+/// The output of a command about a session.
 struct Printed {
     session: Value,
     command: String,
@@ -211,7 +215,7 @@ fn outputs() -> &'static [Printed] {
     })
 }
 
-/// The words of a text without those that people and tools wrote: lines that quote a transcript.
+/// Returns the words of a text without quoted lines of a transcript.
 fn own_words(command: &str, text: &str) -> String {
     let quotes = ["tree", "record"].contains(&command);
     let is_quoted = |line: &&str| quotes || line.contains("prompt is too long") || line.contains("://");
@@ -309,10 +313,167 @@ fn the_screen_shows_the_numbers_of_the_commands() {
         let context = json(store, &["context", name, "--breakdown"]).expect("JSON");
         let contents = clawscope::report::breakdown::WindowContents::new(session, None);
         assert_eq!(contents.now.budget.total(), context["budget"]["total"], "{name}: the breakdown");
+        assert_eq!(contents.total(), session.next_prompt.total, "{name}: the breakdown and the bar");
         let messages = json(store, &["context", name]).expect("JSON");
         let of_messages: u64 = sum_of(&messages["messages"], "tokens");
-        assert_eq!(session.fixed_tokens() + of_messages, context["budget"]["total"], "{name}: row by row");
+        assert_eq!(session.fixed_tokens() + of_messages, contents.estimated_tokens, "{name}: row by row");
     }
+}
+
+/// The parts of a window are the same in `context`, in its breakdown and in the explanation of a refused call, and add
+/// up to the prompt of the list.
+#[test]
+fn the_parts_of_a_window_are_the_same_everywhere_and_add_up() {
+    let folder = demo_store();
+    let store = folder.path().to_str().expect("text");
+    let mut refused = 0;
+    for row in rows(store) {
+        let name = key(&row);
+        let context = json(store, &["context", name]).expect("JSON");
+        let breakdown = json(store, &["context", name, "--breakdown"]).expect("JSON");
+        assert_eq!(context["budget"], breakdown["budget"], "{name}");
+        assert_eq!(context["budget"]["total"], row["tokens"]["value"], "{name}");
+        assert_eq!(breakdown["percent"], row["percent"], "{name}");
+        let shown = text(store, &["context", name]);
+        let line = shown.lines().find(|line| line.starts_with("by part")).expect("the parts");
+        let results = format_number(breakdown["budget"]["results"].as_i64().expect("tokens"));
+        assert!(results == "0" || line.contains(&format!("results ~{results}")), "{name}: {line}");
+        let shown = text(store, &["context", name, "--breakdown"]);
+        let total = format_number(row["tokens"]["value"].as_i64().expect("tokens"));
+        let line = shown.lines().find(|line| line.starts_with("sum of the parts: ")).expect("the sum");
+        assert!(line.contains(&total), "{name}: {line}");
+        if row["overflows"] == 0 {
+            continue;
+        }
+        let explained = json(store, &["explain", name]).expect("JSON");
+        let parts = sum_of(&explained["parts"], "tokens");
+        assert_eq!(parts, explained["counts"][0]["tokens"].as_u64().expect("tokens"), "{name}");
+        if parts == row["tokens"]["value"] {
+            refused += 1;
+            let is_result =
+                |part: &&Value| part["part"].as_str().is_some_and(|name| name.contains("results"));
+            let parts = explained["parts"].as_array().expect("parts").iter().filter(is_result);
+            let results: u64 = parts.map(|part| part["tokens"].as_u64().expect("whole")).sum();
+            assert_eq!(results, context["budget"]["results"], "{name}");
+        }
+    }
+    assert!(refused >= 1, "{refused} sessions end in a refusal");
+}
+
+/// A plan frees the same in the tuning pane, on the screen of the policies, in the breakdown and in `simulate`.
+#[test]
+fn a_plan_frees_the_same_wherever_it_is_shown() {
+    let folder = demo_store();
+    let store = folder.path().to_str().expect("text");
+    let name = "agent:main:telegram:direct:8812";
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to(name);
+    let at_rest = driver.app.preview.policy_savings.clone();
+    driver.press("s");
+    let now = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
+    assert!(
+        at_rest
+            .iter()
+            .any(|(policy, freed)| *policy == Policy::Prune && freed.is_some_and(|freed| freed > 0))
+    );
+    for (policy, freed) in at_rest {
+        let alone = screen.effect(policy).expect("measured").prompt_tokens;
+        assert_eq!(Some(now - alone), freed, "{policy:?}");
+    }
+    driver.press("esc p");
+    let after = driver.app.preview.totals.after.expect("a plan").total();
+    driver.press("s");
+    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
+    assert_eq!(screen.prompts.last().map(|(_, tokens)| *tokens), Some(after));
+    driver.press("esc B");
+    let Some(Overlay::Breakdown(screen)) = driver.app.overlay() else { panic!("no screen") };
+    assert_eq!(screen.contents.after.as_ref().expect("a plan").budget.total(), after);
+    let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
+    assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after);
+    let simulated = text(store, &["simulate", name]);
+    let expected = format!("{} tokens, ", format_short_estimate(after));
+    let line = simulated.lines().find(|line| line.starts_with("prompt: ")).expect("the prompt");
+    assert!(line.contains(&expected), "{line}, {expected}");
+}
+
+/// A compaction has the same assumed summary, the same messages and the same prompt in a plan and in a recovery.
+#[test]
+fn a_compaction_is_the_same_in_a_plan_a_recovery_and_the_settings() {
+    let folder = demo_store();
+    let store = folder.path().to_str().expect("text");
+    let name = "agent:main:telegram:direct:8812";
+    let words = ["simulate", name, "--policy", "compact"];
+    let planned = json(store, &words).expect("JSON");
+    let settings = json(store, &["settings", name]).expect("JSON");
+    let summary = settings["settings"].as_array().expect("rows").iter();
+    let summary = summary.clone().find(|row| row["key"] == "compaction.summaryTokens").expect("the row");
+    assert_eq!(summary["value"], planned["compaction"]["summaryTokens"]);
+    let fates = planned["fates"].as_array().expect("fates").iter();
+    let summarised = fates.filter(|fate| fate["fate"] == "summarised").count();
+    let recovery = json(store, &["recovery", name]).expect("JSON");
+    let steps = recovery["attempts"][0]["steps"].as_array().expect("steps");
+    let compacted = steps.iter().find(|step| !step["summarised"].is_null()).expect("a compaction");
+    assert_eq!(compacted["summarised"], summarised);
+    let fits = steps.iter().rev().find_map(|step| step["tokens"].as_u64()).expect("tokens");
+    let shown = text(store, &words);
+    assert!(shown.contains(&format!("→ {} tokens, ", format_short_estimate(fits))), "{fits}: {shown}");
+    let shown = text(store, &["recovery", name]);
+    let words = "the summary is assumed to have 610 tokens, the average of this session's earlier summaries";
+    assert!(shown.contains(words) && shown.contains(&format!("{summarised} summarised")), "{shown}");
+}
+
+/// The guard acts by its rule, and the counts show that it did not: the explanation says what the replay says.
+#[test]
+fn an_explanation_and_a_replay_agree_about_the_context_guard() {
+    let folder = demo_store();
+    let store = folder.path().to_str().expect("text");
+    let name = "agent:main:telegram:direct:8812";
+    assert!(text(store, &["replay", name]).contains("`guard` had no effect here"));
+    let explained = json(store, &["explain", name]).expect("JSON");
+    let guards = explained["guards"].as_array().expect("guards");
+    let guard = guards.iter().find(|guard| guard["guard"] == "context guard").expect("the guard");
+    assert_eq!((&guard["state"], &guard["dueBy"]), (&"freed nothing".into(), &Value::Null), "{guard}");
+}
+
+/// Different counts of one prompt say which they are.
+#[test]
+fn counts_of_one_prompt_name_what_they_include() {
+    let folder = demo_store();
+    let store = folder.path().to_str().expect("text");
+    let mut with_answer = 0;
+    for row in rows(store).iter().filter(|row| row["tokens"]["source"] == "measured") {
+        let shown = text(store, &["context", key(row)]);
+        let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+        if line("runtime's estimate: ").contains(" with its answer") && row["overflows"] == 0 {
+            with_answer += 1;
+            assert!(line("next call: ").contains("measured without the last answer ("), "{shown}");
+        }
+        let flush = line("memory flush: at ");
+        let names = flush.contains("from the stored total (")
+            || flush.contains("from the last prompt with its answer (");
+        assert!(names || !flush.contains("to go"), "{flush}");
+    }
+    assert!(with_answer >= 5, "{with_answer} sessions");
+    let name = "agent:main:telegram:direct:8812";
+    let compared = json(store, &["compare", name]).expect("JSON");
+    let listed = rows(store).into_iter().find(|row| key(row) == name).expect("listed");
+    assert_eq!(compared["second"]["tokens"], listed["tokens"]["value"]);
+    let replayed = text(store, &["replay", name]);
+    assert!(replayed.contains("135 calls on this branch"), "{replayed}");
+    let words = "3 calls on other branches are not replayed; with them the session cost $24.04 for 137 answers, without the summaries";
+    assert!(replayed.contains(words), "{replayed}");
+}
+
+/// The screen of problems does not call transcripts valid that it has not looked at.
+#[test]
+fn the_screen_of_problems_names_the_damaged_session_that_doctor_reports() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("!");
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("The list marks 1 session as damaged"), "{shown}");
+    assert!(!shown.contains("is valid"), "{shown}");
 }
 
 fn sum_of(list: &Value, member: &str) -> u64 {

@@ -1,4 +1,4 @@
-//! Screens on a stack: opening one covers the others, and going back shows them as they were.
+//! Screens on a stack: opening one covers the others, and going back shows them unchanged.
 
 use clawscope::app::action::{Action, ScreenKind};
 use clawscope::app::effect::Effect;
@@ -95,7 +95,7 @@ fn the_palette_runs_an_action_on_the_screen_below_it() {
 }
 
 #[test]
-fn a_sweep_runs_on_below_another_screen_and_stops_with_its_own() {
+fn a_sweep_continues_below_another_screen_and_stops_with_its_screen() {
     let mut driver = demo();
     driver.pause_sweeps();
     driver.press("w");
@@ -185,7 +185,7 @@ fn rule(driver: &Driver) -> (&'static str, &'static str, usize) {
 }
 
 #[test]
-fn the_rule_behind_a_policy_opens_and_scrolls_and_leads_back() {
+fn the_rule_behind_a_policy_opens_scrolls_and_closes() {
     let mut driver = demo();
     driver.press("s j");
     let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
@@ -228,7 +228,7 @@ fn the_rules_behind_a_finding_and_the_gate_open() {
 }
 
 #[test]
-fn a_row_without_a_rule_says_so() {
+fn the_rule_key_on_a_row_without_a_rule_shows_a_message() {
     let mut driver = demo();
     driver.press("W");
     assert!(driver.app.overlay().is_none());
@@ -247,7 +247,7 @@ fn every_policy_cites_a_rule_that_opens() {
     }
 }
 
-/// Every screen with the key that opens it from the panes, and the words that the palette knows it by.
+/// Every screen with the key that opens it from the panes, and its words in the palette.
 const KEYS: [(&str, &str, ScreenKind); 13] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
@@ -268,13 +268,13 @@ fn kinds(driver: &Driver) -> Vec<ScreenKind> {
     driver.app.views.iter().filter_map(Overlay::kind).collect()
 }
 
-/// The key of an action where the keys go now.
+/// Returns the key of an action in the current context.
 fn opens_here(driver: &Driver, kind: ScreenKind) -> bool {
     !driver.app.options.keymap.keys_for(driver.app.key_context(), Action::Show(kind)).is_empty()
 }
 
 #[test]
-fn every_screen_opens_over_every_other_and_esc_goes_back_exactly_one() {
+fn every_screen_opens_over_every_other_and_esc_closes_exactly_one() {
     let mut driver = demo();
     driver.pause_sweeps();
     driver.press("p");
@@ -309,7 +309,7 @@ fn every_screen_opens_over_every_other_and_esc_goes_back_exactly_one() {
 }
 
 #[test]
-fn one_key_goes_back_from_an_entry_to_the_evidence() {
+fn one_key_returns_from_an_entry_to_the_evidence() {
     let mut driver = demo();
     driver.press("e g");
     let is_evidence = |driver: &Driver| {
@@ -386,7 +386,7 @@ fn places_lead_across_sessions_and_a_walk_through_the_list_counts_once() {
 }
 
 #[test]
-fn a_place_whose_entry_is_gone_is_skipped() {
+fn a_place_without_its_entry_is_skipped() {
     let mut driver = demo();
     driver.press("2 g / text:ninja enter");
     driver.press("/ text:cmake enter");

@@ -1,4 +1,4 @@
-//! A store of 2026.9: the real database that its own package wrote, its archives, and small ones made as it makes them.
+//! A store of 2026.9: the real database that its own package wrote, its archives, and small ones made in the same way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The state dir of the fixture, in a folder of its own.
+/// The state dir of the fixture, in a temporary folder.
 fn state() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let main = dir.path().join("agents/main");
@@ -59,7 +59,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_session_reads_as_the_gateways_own_modules_read_it() {
+fn every_session_reads_as_in_the_gateways_modules() {
     let state = state();
     let store = listed(state.path());
     assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
@@ -96,7 +96,7 @@ fn every_session_reads_as_the_gateways_own_modules_read_it() {
 }
 
 #[test]
-fn every_kind_of_keeping_is_listed_and_opens() {
+fn every_storage_kind_is_listed_and_opens() {
     let state = state();
     let store = listed(state.path());
     assert_eq!(store.diagnostics, []);
@@ -131,26 +131,26 @@ fn a_packed_event_has_its_text() {
     let state = state();
     let session = opened(&listed(state.path()), "agent:main:main");
     let packed = session.tree.find_by_text(&session.index, "5a425ef8").unwrap();
-    assert_eq!(session.index.entry(packed).bytes, 9849);
+    assert_eq!(session.index.entry(packed).bytes(), Bytes(9849));
     let message =
         clawscope::store::body::read_message(&session.source, &session.index, packed).unwrap().unwrap();
     assert!(message.get("role").unwrap().str_is("toolResult"));
 }
 
 #[test]
-fn one_database_named_alone_is_a_store_too() {
+fn a_single_database_is_a_store_too() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.sqlite");
     copy(&fixture("openclaw-agent.sqlite"), &path);
     let store = listed(&path);
     assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_2, 9));
-    // Its cold archives are not beside it.
+    // Its cold archives are not in the same folder.
     let cold: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(cold, ["cold, unavailable: the archive of its transcript does not exist"; 2]);
     assert_eq!(opened(&store, "agent:main:main").index.entries.len(), 19);
 }
 
-/// Makes a store of 2026.9 with one session of a header alone, open for writing.
+/// Makes a store of 2026.9 with one session of only a header, open for writing.
 fn made(dir: &Path) -> rusqlite::Connection {
     let agent = dir.join("agents/main/agent");
     fs::create_dir_all(&agent).unwrap();
@@ -176,9 +176,9 @@ fn append(connection: &rusqlite::Connection, seq: i64, event: &str) {
     connection.execute(insert, rusqlite::params![seq, event, event.len() as i64]).unwrap();
 }
 
-/// Entries that the other process writes.
+/// Entries that the other process appends.
 const WRITTEN: i64 = 600;
-/// What tells a process of this program that it is the other one.
+/// Set in the process that writes, which is this program too.
 const WRITER: &str = "CLAWSCOPE_TEST_WRITER";
 
 /// The other process: appends entry by entry, now and then several in one transaction, and moves the log into the file.
@@ -212,7 +212,7 @@ fn the_other_process() {
 }
 
 #[test]
-fn what_another_process_appends_is_followed_and_nothing_is_missed() {
+fn every_entry_of_another_process_is_followed() {
     use clawscope::runtime::watch::{Watch, WatchEvent, WatchMode, store_databases, store_folders};
     let dir = tempfile::tempdir().unwrap();
     drop(made(dir.path()));
@@ -255,14 +255,14 @@ fn what_another_process_appends_is_followed_and_nothing_is_missed() {
     assert!(writer.wait().unwrap().success());
     let whole = open(&store, &key, None, NOW_MS, &mut |_, _| true).unwrap();
     let places =
-        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes)).collect::<Vec<_>>();
+        |of: &LoadedSession| of.index.entries.iter().map(|it| (it.offset, it.bytes())).collect::<Vec<_>>();
     assert!(places(&whole) == places(&session), "read at once it is the same");
     assert_eq!(whole.index.end, session.index.end);
     println!("{WRITTEN} entries followed in {readings} readings");
 }
 
 #[test]
-fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
+fn a_database_is_never_written_and_the_refusal_names_the_gateways_way() {
     use clawscope::commit::UndoTarget;
     use clawscope::write::request::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
@@ -288,7 +288,7 @@ fn nothing_is_written_into_a_database_and_what_leads_to_the_same_is_reported() {
 }
 
 #[test]
-fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
+fn an_unreadable_database_is_reported_and_still_decides_the_ruleset() {
     let whole = fs::read(fixture("openclaw-agent.sqlite")).unwrap();
     let noise: Vec<u8> = (0..9_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for bytes in [Some(&whole[..100_000]), Some(&noise[..]), None] {
@@ -310,7 +310,7 @@ fn a_database_that_cannot_be_read_is_reported_and_never_passes_for_none() {
 }
 
 #[test]
-fn watch_shows_what_is_added_to_a_database_and_new_sessions_in_it() {
+fn watch_shows_new_entries_and_sessions_of_a_database() {
     use std::io::BufRead as _;
     use std::process::{Command, Stdio};
     let dir = tempfile::tempdir().unwrap();
@@ -361,7 +361,7 @@ fn watch_shows_what_is_added_to_a_database_and_new_sessions_in_it() {
     reader.join().unwrap();
 }
 
-/// The program as somebody who may not do everything: permissions hold nobody back who is root.
+/// The program as a user without permissions: they do not restrict root.
 #[cfg(unix)]
 fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     use std::os::unix::fs::MetadataExt as _;
@@ -369,7 +369,7 @@ fn as_nobody(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     // The build folder may be closed to others.
     let program = folder.join("clawscope");
     if !program.exists() {
-        // By a process of its own: a child another test starts meanwhile would inherit the copy
+        // In a separate process: a child another test starts meanwhile would inherit the copy
         // open for writing, and such a file cannot be run ("Text file busy").
         let copied =
             std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_clawscope")).arg(&program).status();
@@ -397,7 +397,7 @@ fn permit(path: &Path, mode: u32) {
 
 #[cfg(unix)]
 #[test]
-fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
+fn a_database_in_a_read_only_folder_is_read() {
     let state = state();
     permit(state.path(), 0o755);
     let agent = state.path().join("agents/main/agent");
@@ -411,7 +411,7 @@ fn a_database_in_a_folder_that_may_not_be_written_is_read_as_it_is() {
     assert!(reported.starts_with("opened as an unchanging file"), "{reported}");
     let names: Vec<_> = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["openclaw-agent.sqlite"]);
-    // With something in the log that way would show an old state: nothing is shown then, and why is said.
+    // With content in the log that way would show an old state: nothing is shown then, and the reason is reported.
     permit(&agent, 0o755);
     put(&agent.join("openclaw-agent.sqlite-wal"), "not empty");
     permit(&agent, 0o555);
@@ -450,7 +450,7 @@ fn a_database_that_may_not_be_read_is_reported_and_the_rest_is_listed() {
 }
 
 #[test]
-fn what_an_import_moved_aside_is_listed_and_reported_from_history_that_is_not_in_the_database() {
+fn files_moved_aside_by_an_import_are_listed_and_missing_history_is_reported() {
     let state = state();
     let aside = state.path().join("agents/main/session-sqlite-import-archive");
     fs::create_dir_all(&aside).unwrap();

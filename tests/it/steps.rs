@@ -1,4 +1,4 @@
-//! Steps switched and tuned key by key, without a terminal.
+//! Policies switched and tuned key by key, without a terminal.
 
 use clawscope::app::effect::Effect;
 use clawscope::app::effect_error::EffectError;
@@ -39,11 +39,11 @@ fn cut(driver: &Driver) -> Option<usize> {
     rows.iter().position(|row| row.kind == RowKind::Cut)
 }
 
-/// The last running total and the plan agree by chars/4, and the bar is the same plan by the provider's count.
+/// Asserts that the last running total and the plan agree by chars/4, and that the bar is the same plan by the
+/// provider's count.
 fn agree(driver: &Driver) {
     let (plan, session) = (plan(driver), loaded_session(driver));
-    let estimate = driver.app.preview.totals.estimate_after.expect("a plan");
-    assert_eq!(estimate, session.fixed_tokens() + plan.total_after());
+    let estimate = session.fixed_tokens() + plan.total_after();
     let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
     assert!(totals.is_sorted());
     assert_eq!(totals.last().copied(), Some(estimate));
@@ -52,7 +52,7 @@ fn agree(driver: &Driver) {
 }
 
 #[test]
-fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
+fn a_preview_shows_the_configured_policies_or_a_single_one() {
     let mut driver = opened();
     assert_eq!(on(&driver), []);
     driver.press("p");
@@ -66,7 +66,7 @@ fn a_preview_shows_the_configured_steps_and_one_alone_when_it_is_requested() {
 }
 
 #[test]
-fn each_step_changes_the_totals_by_itself_and_together() {
+fn each_policy_changes_the_totals_separately_and_together() {
     let mut driver = opened();
     driver.press("p");
     let pruned = plan(&driver).total_after();
@@ -84,7 +84,7 @@ fn each_step_changes_the_totals_by_itself_and_together() {
 }
 
 #[test]
-fn moving_a_setting_switches_its_step_on() {
+fn moving_a_setting_switches_its_policy_on() {
     let mut driver = opened();
     driver.press("p , , , , , 4");
     assert_eq!(driver.app.tuning.policy, Policy::Compact);
@@ -95,7 +95,7 @@ fn moving_a_setting_switches_its_step_on() {
 }
 
 #[test]
-fn a_step_without_settings_says_so_and_moves_nothing() {
+fn a_policy_without_settings_shows_a_message() {
     let mut driver = opened();
     driver.press("4 , ");
     assert_eq!(driver.app.tuning.policy, Policy::Images);
@@ -105,7 +105,7 @@ fn a_step_without_settings_says_so_and_moves_nothing() {
 }
 
 #[test]
-fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
+fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
     let mut driver = opened();
     driver.press("2 k k k");
     let entry = driver.app.selected_entry();
@@ -128,7 +128,7 @@ fn a_compaction_puts_its_cut_between_what_goes_and_what_stays() {
 }
 
 #[test]
-fn the_cut_follows_what_is_kept_and_survives_folds_and_filters() {
+fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
     let mut driver = opened();
     driver.press(", , , , , x 4 j j");
     let before = cut(&driver).expect("a line");
@@ -154,7 +154,7 @@ fn keys_on_the_cut_lead_to_the_steps() {
 }
 
 #[test]
-fn texts_are_requested_once_and_the_other_steps_are_shown_meanwhile() {
+fn texts_are_requested_once_while_other_policies_are_shown() {
     let mut driver = opened();
     driver.press("p");
     let pruned = plan(&driver).total_after();
@@ -203,7 +203,7 @@ fn changed_line() -> EffectError {
 }
 
 #[test]
-fn texts_that_cannot_be_read_are_reported_and_not_requested_again() {
+fn unreadable_texts_are_reported_and_not_requested_again() {
     let mut driver = opened();
     driver.press("p , , , , ,");
     driver.key_effects("x");
@@ -252,11 +252,11 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
         _ => panic!("no screen"),
     };
     let prune = alone(&driver, Policy::Prune).expect("known");
-    assert!(prune.tokens_after < prune.tokens_before);
+    assert!(prune.effect.tokens_after < prune.effect.tokens_before);
     assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for the screen");
     driver.press("x");
     assert_eq!(on(&driver), [Policy::Prune]);
-    assert_eq!(plan(&driver).total_after(), prune.tokens_after);
+    assert_eq!(plan(&driver).total_after(), prune.effect.tokens_after);
     driver.press("k k space");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
     driver.press("enter");
@@ -267,7 +267,7 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
 }
 
 #[test]
-fn the_calls_of_a_summary_are_reported_for_the_settings_that_are_shown() {
+fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let mut driver = opened();
     driver.press("s g");
     let calls = |driver: &Driver| match driver.app.overlay() {
@@ -312,7 +312,7 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("s");
     let top = driver.app.policies_area().y;
-    // The first line names the moment, the second is the first step.
+    // The first line names the phase, the second is the first policy.
     click(&mut driver, 2, top + 2);
     assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
     click(&mut driver, 30, top + 1);
@@ -331,7 +331,7 @@ fn among_tabs_the_line_under_them_names_the_step() {
 }
 
 #[test]
-fn the_patch_puts_every_key_where_its_reader_looks() {
+fn the_patch_puts_every_key_at_its_readers_path() {
     let mut driver = opened();
     driver.press(", , 4 e ctrl-u text:20 enter");
     driver.press(", , , e ctrl-u text:34000 enter");

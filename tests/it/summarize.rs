@@ -1,4 +1,4 @@
-//! `clawscope summarize` as a person uses it: offline, by a program, by a server; what is written (nothing) and what is reported.
+//! `clawscope summarize` as a person uses it: offline, by a program, by a server; no write, and a report.
 
 #[cfg(unix)]
 use std::fs;
@@ -37,7 +37,7 @@ fn settings(table: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The program on the store with these settings and the means to find programs.
+/// Builds the program on the store with these settings and a `PATH`.
 fn command(store: &Store, settings: &Path, words: &[&str]) -> Command {
     let mut command = store.command(words);
     command.env("XDG_CONFIG_HOME", settings).env("PATH", std::env::var_os("PATH").unwrap()).env("KEY", KEY);
@@ -49,7 +49,7 @@ fn bytes(store: &Store) -> Vec<u8> {
 }
 
 #[test]
-fn the_default_is_offline_reported_in_full_and_writes_nothing() {
+fn the_default_summary_is_offline_complete_and_not_written() {
     let store = store();
     let before = bytes(&store);
     let answer = store.json(&["summarize", "agent:main:main"]);
@@ -69,7 +69,7 @@ fn the_default_is_offline_reported_in_full_and_writes_nothing() {
 }
 
 #[test]
-fn the_text_goes_to_the_output_and_everything_about_it_beside() {
+fn the_summary_goes_to_stdout_and_its_details_to_stderr() {
     let (code, out, err) = store().run(&["summarize", "agent:main:main"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("## Goal\n") && !out.contains("nothing was written"), "{out}");
@@ -78,7 +78,7 @@ fn the_text_goes_to_the_output_and_everything_about_it_beside() {
 }
 
 #[test]
-fn the_calls_are_reported_without_making_one() {
+fn the_calls_option_lists_calls_without_making_one() {
     let (store, settings) =
         (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
     let (code, out, err) =
@@ -99,7 +99,7 @@ fn the_calls_are_reported_without_making_one() {
 }
 
 #[test]
-fn where_there_is_nothing_to_summarise_it_is_reported_why() {
+fn a_session_that_cannot_be_summarised_names_the_reason() {
     // The whole session is kept: nothing is before the cut.
     let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
     assert_eq!((code, out.as_str()), (4, ""));
@@ -111,7 +111,7 @@ fn where_there_is_nothing_to_summarise_it_is_reported_why() {
 }
 
 #[test]
-fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() {
+fn invalid_summarizer_settings_are_reported_before_any_call() {
     let store = store();
     for (table, with, words) in [
         ("", "command", "no program is configured"),
@@ -129,7 +129,7 @@ fn settings_that_make_no_summarizer_are_reported_before_anything_is_requested() 
 
 #[cfg(unix)]
 #[test]
-fn a_program_writes_the_summary_or_says_why_not() {
+fn a_program_writes_the_summary_or_fails_with_its_error() {
     let store = store();
     let before = bytes(&store);
     let good = settings(
@@ -195,7 +195,7 @@ fn a_server_writes_the_summary_and_its_counts_are_measured() {
 }
 
 #[test]
-fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
+fn a_key_repeated_by_the_server_is_masked() {
     let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
     let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
     let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
@@ -204,10 +204,10 @@ fn a_server_that_repeats_the_key_does_not_make_us_show_it() {
     assert!(!err.contains(KEY), "{err}");
 }
 
-/// ctrl-c ends the program that writes the summary, and what that started, before it ends clawscope.
+/// ctrl-c ends the program that writes the summary, and its children, before it ends clawscope.
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_nothing_behind() {
+fn ctrl_c_stops_the_summary_program_and_its_children() {
     use rustix::process::{Pid, Signal, kill_process};
     use std::time::{Duration, Instant};
 
@@ -233,7 +233,7 @@ fn ctrl_c_leaves_nothing_behind() {
     waited(&mut || process::is_gone(started));
 }
 
-/// The whole session under a plan that compacts it: what the words before it ask for.
+/// The whole session under a plan that compacts it, as a summary requires.
 const COMPACT: [&str; 2] = ["--policy", "compact"];
 
 fn words<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -282,7 +282,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
 }
 
 #[test]
-fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_reported() {
+fn the_assumed_summary_length_follows_earlier_summaries_unless_set() {
     let store = store();
     let earlier = "s".repeat(1200);
     store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": earlier, "firstKeptEntryId": "user-1", "tokensBefore": 1 }));
@@ -304,7 +304,7 @@ fn the_length_of_earlier_summaries_is_the_measure_of_the_next_unless_one_is_repo
 }
 
 #[test]
-fn a_summary_without_a_compaction_is_a_slip() {
+fn a_summary_without_a_compaction_is_a_usage_error() {
     let store = store();
     for words in [
         &["simulate", "agent:main:main", "--summary"][..],
@@ -346,7 +346,7 @@ fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
 
 #[cfg(unix)]
 #[test]
-fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
+fn a_dry_run_calls_only_a_summarizer_named_on_the_command_line() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
     let mark = folder.path().join("called");
     let script = format!("cat > /dev/null; touch {}; echo by hand", mark.display());
@@ -366,7 +366,7 @@ fn a_dry_run_queries_nobody_who_was_not_named_on_the_command_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
+fn a_failed_or_refused_summary_is_not_written() {
     let (store, folder) = (store(), tempfile::tempdir().unwrap());
     let before = bytes(&store);
     let bad = settings("kind = \"command\"\ncommand = [\"sh\", \"-c\", \"exit 7\"]");
@@ -376,12 +376,12 @@ fn a_summary_that_fails_or_is_not_wanted_writes_nothing() {
     let empty = settings("kind = \"command\"");
     let (code, _, err) = run(&mut command(&store, empty.path(), &words("commit", &["--apply"])));
     assert!(code == 2 && err.contains("no program is configured"), "{code} {err}");
-    // A commit without a compaction has nothing to do with it.
+    // A commit without a compaction needs no summarizer.
     let prune = ["commit", "agent:main:main", "--set", "contextPruning.softTrimRatio=0.1"];
     let (code, _, err) = run(&mut command(&store, empty.path(), &prune));
     assert_eq!((code, err.as_str()), (0, ""));
 
-    // What is refused anyway is refused before any program is called.
+    // A commit that is refused anyway is refused before any program is called.
     let mark = folder.path().join("called");
     let asks =
         settings(&format!("kind = \"command\"\ncommand = [\"touch\", {:?}]", mark.display().to_string()));

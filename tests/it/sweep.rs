@@ -1,4 +1,4 @@
-//! A sweep is what replaying every combination by itself gives, and its smallest change that of looking at all of them.
+//! A sweep equals replaying every combination by itself, and its smallest change is that of an exhaustive search.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn all_steps() -> PolicySet {
     Policy::ALL.into_iter().fold(PolicySet::NONE, |steps, step| steps.with(step, true))
 }
 
-/// A short session whose provider takes so many tokens.
+/// A short session whose provider takes this many tokens.
 fn with_window(seed: u64, window: f64) -> (Session, RecordedSession) {
     let file = Session::new(&transcript(seed, &Options::default()));
     let session = inspected(&file.path);
@@ -49,7 +49,7 @@ fn opened(seed: u64, share: f64) -> (Session, RecordedSession) {
     with_window(seed, (least - Tokens(5.0) + (most - least + Tokens(10.0)) * share).max(Tokens(1.0)).get())
 }
 
-/// Settings that do something in short sessions; pruning is off, so that the current value of its keys is `as is`.
+/// Settings with an effect on short sessions; pruning is off, so that the current value of its keys is `as is`.
 const AXES: [&str; 3] = [
     "contextPruning.minPrunableToolChars=0,50000",
     "contextPruning.keepLastAssistants=0..2:1",
@@ -75,7 +75,7 @@ fn swept(recording: &RecordedSession, wanted: SweepSpec) -> Sweep {
     sweep(recording, wanted, &|| true, &|_, _| {}).expect("a grid").expect("is waited for")
 }
 
-/// What a combination comes to by a whole replay of its own.
+/// Replays the session once for a single combination and returns its totals.
 fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: PolicySet) -> TraceTotals {
     let RecordedSession { session, inputs, .. } = recording;
     let simulated = simulate_settings(session, changes, steps);
@@ -83,7 +83,7 @@ fn by_itself(recording: &RecordedSession, changes: &[SettingChange], steps: Poli
     totals
 }
 
-/// One combination of values: the changes it takes, how far each is, and what it comes to.
+/// One combination of values: its changes, the distance of each, and the totals.
 struct Combination {
     changes: usize,
     distance: f64,
@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn cells_front_and_smallest_change_are_those_of_trying_everything(
+    fn cells_front_and_smallest_change_equal_an_exhaustive_search(
         seed in any::<u64>(),
         share in 0.0..1.0_f64,
         headroom in 0.0..20.0_f64,
@@ -148,7 +148,7 @@ proptest! {
             let own = by_itself(&recording, &sweep.changes(at), wanted.policies);
             prop_assert_eq!(&cell.totals, &own);
         }
-        // Not beaten by any of those tried.
+        // Not dominated by any tried combination.
         let three = |totals: &TraceTotals| {
             let cost = totals.cost.map_or(0.0, |cost| cost + totals.summary_cost);
             [cost, totals.largest_prompt.get().round(), totals.withheld_tokens.get().round()]
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn cells_are_reported_one_by_one_and_nothing_is_reported_once_nobody_waits() {
+fn cells_are_reported_one_by_one_until_the_sweep_is_cancelled() {
     let (_session, recording) = opened(7, 0.5);
     let reported = AtomicUsize::new(0);
     let wanted = spec(&recording.session, 3, 0.0);
@@ -203,7 +203,7 @@ fn small_sessions_have_each_of_the_three_answers() {
 }
 
 #[test]
-fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
+fn axes_are_validated_as_by_the_gateway_and_include_the_current_value() {
     let (_session, recording) = with_window(1, 1000.0);
     let read = |text: &str| {
         Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
@@ -237,7 +237,7 @@ fn axes_are_read_by_the_checks_of_the_gateway_and_hold_the_value_in_force() {
 }
 
 #[test]
-fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
+fn an_axis_has_the_distance_of_each_value_from_the_current_one() {
     let (_session, recording) = with_window(1, 1000.0);
     let read = |text: &str| {
         Axis::parse(&AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE }, text)
@@ -247,10 +247,10 @@ fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
         let axis = read(text);
         (0..=axis.points.len()).map(|at| axis.distance(at)).collect()
     };
-    // The window of 200,000 is in force; there is no point behind the last.
+    // The window of 200,000 is in force; there is no point after the last.
     assert_eq!(distances("agents.defaults.contextTokens=150000,100000"), [1.0, 0.5, 0.0, 0.0]);
     assert_eq!(distances("contextPruning.mode=cache-ttl"), [0.0, 1.0, 0.0], "a word is a whole axis away");
-    // Pruning is off, so that the value in force is the default of 5 minutes.
+    // Pruning is off, so that the current value is the default of 5 minutes.
     assert_eq!(distances("contextPruning.ttl=30m,1h"), [0.0, 25.0 / 55.0, 1.0, 0.0]);
     assert_eq!(distances("contextPruning.ttl=5m"), [0.0; 3], "the default written out is no distance");
     let window = read("agents.defaults.contextTokens=150000,100000");
@@ -261,7 +261,7 @@ fn an_axis_knows_how_far_each_value_is_from_the_one_in_force() {
 }
 
 #[test]
-fn a_value_that_is_written_in_two_ways_is_one_point() {
+fn equal_values_in_two_spellings_are_one_point() {
     let (_session, recording) = with_window(1, 1000.0);
     let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
     let texts = |text: &str| -> Vec<String> {
@@ -271,7 +271,7 @@ fn a_value_that_is_written_in_two_ways_is_one_point() {
     assert_eq!(texts("agents.defaults.contextTokens=200000,2e5"), ["200000"]);
     assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "off", "on"]);
     assert_eq!(texts("contextPruning.softTrimRatio=0.05..0.15:0.05"), ["as is", "0.05", "0.1", "0.15"]);
-    // 200 values are the most, and the one in force is not counted.
+    // At most 200 values are allowed, and the current one is not counted.
     assert_eq!(texts("contextTokens=1000..200000:1000").len(), 200);
     assert!(Axis::parse(&context, "contextTokens=1000..201000:1000").is_err());
     let many: Vec<String> = (1..=201).map(|value| value.to_string()).collect();
@@ -281,7 +281,7 @@ fn a_value_that_is_written_in_two_ways_is_one_point() {
 }
 
 #[test]
-fn settings_that_hold_in_every_cell_move_the_value_in_force() {
+fn settings_for_every_cell_change_the_current_value_of_an_axis() {
     let (_session, recording) = with_window(1, 1000.0);
     let current = |base: &[&str], text: &str| {
         let base: Vec<SettingChange> =
@@ -357,7 +357,7 @@ fn varied_keys(recording: &RecordedSession) -> Vec<String> {
 }
 
 #[test]
-fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
+fn default_axes_are_settings_with_an_effect() {
     let (_session, recording) = fitting(&growing(150_000));
     let keys = varied_keys(&recording);
     assert_eq!(keys, ["compaction.reserveTokens"]);
@@ -376,13 +376,13 @@ fn where_nobody_names_settings_the_ones_that_do_something_are_varied() {
 }
 
 #[test]
-fn a_setting_without_effect_is_no_second_axis() {
+fn a_setting_without_effect_does_not_become_an_axis() {
     let (_session, recording) = fitting(&[9_000, 9_020]);
     assert_eq!(varied_keys(&recording).len(), 1, "one axis must be there to see anything");
 }
 
 #[test]
-fn compaction_is_not_varied_where_the_session_did_not_compact_as_its_settings_say() {
+fn compaction_is_not_varied_if_the_session_did_not_compact_as_configured() {
     let compacts = |keys: &[String]| keys.iter().any(|key| key.contains("compaction"));
     let full = [growing(190_000), vec![192_000, 194_000]].concat();
     let (_session, recording) = fitting(&full);
@@ -400,7 +400,7 @@ fn the_json_names_axes_cells_front_and_change() {
     let text = js::json_text(&json::sweep_json(&recording.session, &whole)).expect("JSON");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["axes"][0]["key"], "contextPruning.keepLastAssistants");
-    // Left as it is, as pruning is off: no value, and no key in a cell.
+    // Unchanged, as pruning is off: no value, and no key in a cell.
     assert_eq!(value["axes"][0]["values"], serde_json::json!([null, 0, 1, 2]));
     let cells = value["cells"].as_array().unwrap();
     assert_eq!(cells.len(), whole.cells.len());
@@ -415,7 +415,7 @@ fn the_json_names_axes_cells_front_and_change() {
 
 /// A client clears tool uses only if it is set up to, so a grid of its settings starts from a session without.
 #[test]
-fn clearing_is_off_where_a_cell_leaves_its_settings_unset() {
+fn clearing_is_off_in_cells_without_its_settings() {
     let (_session, recording) = with_window(1, 100_000.0);
     let context = |policies| AxisContext { session: &recording.session, base: &[], policies };
     let texts = |policies, text: &str| -> (Vec<String>, usize) {

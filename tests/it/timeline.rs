@@ -63,7 +63,7 @@ fn on(lines: &[String], width: u16, height: u16) -> Driver {
     Driver::on(dir, width, height)
 }
 
-/// A session of so many questions and answers, one a minute; `overflows` are the calls that were refused.
+/// A session of this many questions and answers, one a minute; `overflows` are the calls that were refused.
 fn session(calls: usize, overflows: &[usize]) -> Vec<String> {
     let mut lines =
         vec![r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-05T08:00:00.000Z"}"#.to_owned()];
@@ -109,7 +109,7 @@ fn t_opens_at_the_call_of_the_row_under_the_cursor_and_closes_again() {
 }
 
 #[test]
-fn keys_move_by_calls_and_stay_among_them() {
+fn keys_move_by_calls_and_stop_at_the_ends() {
     let mut driver = opened();
     driver.press("h h left");
     assert_eq!(cursor(&driver), 131);
@@ -122,7 +122,7 @@ fn keys_move_by_calls_and_stay_among_them() {
 }
 
 #[test]
-fn n_goes_to_overflows_around_the_end_and_says_so_where_there_is_none() {
+fn n_cycles_through_overflows_and_reports_if_there_is_none() {
     let mut driver = on(&session(40, &[7, 20]), 100, 30);
     driver.press("t g n");
     assert_eq!(cursor(&driver), 7);
@@ -138,7 +138,7 @@ fn n_goes_to_overflows_around_the_end_and_says_so_where_there_is_none() {
 }
 
 #[test]
-fn enter_goes_to_the_answer_of_the_call_and_t_back_to_it() {
+fn enter_opens_the_answer_of_the_call_and_t_returns_to_it() {
     let mut driver = opened();
     driver.press("H H h");
     let (at, entry) = (cursor(&driver), timeline(&driver).calls()[cursor(&driver)].entry);
@@ -194,7 +194,7 @@ fn a_step_that_is_switched_joins_those_in_force() {
 }
 
 #[test]
-fn what_was_tuned_before_is_what_is_replayed() {
+fn the_timeline_replays_the_tuned_settings() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("4 H H H H H t");
@@ -204,7 +204,7 @@ fn what_was_tuned_before_is_what_is_replayed() {
 }
 
 #[test]
-fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
+fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let mut driver = opened();
     let first = driver.key_effects("{");
     let second = driver.key_effects("{");
@@ -222,7 +222,7 @@ fn answers_come_as_they_are_ready_and_an_older_one_never_replaces_a_newer() {
 }
 
 #[test]
-fn another_session_is_replayed_anew_and_what_belongs_to_the_one_before_is_dropped() {
+fn another_session_is_replayed_and_late_results_of_the_previous_are_dropped() {
     let mut driver = opened();
     let late = driver.key_effects("{");
     driver.press("esc");
@@ -273,7 +273,7 @@ fn b_shows_the_cache_and_words_give_the_same_without_curves() {
 }
 
 #[test]
-fn a_click_puts_the_cursor_on_a_call_and_the_next_one_goes_there() {
+fn a_click_selects_a_call_and_a_second_opens_it() {
     let mut driver = opened();
     let chart = driver.app.timeline_layout().chart;
     let click = |driver: &mut Driver| {
@@ -315,7 +315,7 @@ fn the_slider_of_the_strip_is_dragged_and_the_curve_follows() {
 }
 
 #[test]
-fn no_call_and_one_call_are_said_plainly() {
+fn timelines_of_no_call_and_one_call_are_readable() {
     let lines = [
         r#"{"type":"session","version":3,"id":"s"}"#,
         r#"{"type":"message","id":"u","parentId":null,"timestamp":"2026-03-05T08:00:00.000Z","message":{"role":"user","content":"anyone?"}}"#,
@@ -351,7 +351,7 @@ fn sentences_show_the_first_and_the_last_turns_of_a_long_course() {
 }
 
 #[test]
-fn of_many_calls_none_that_overflowed_vanishes() {
+fn every_overflow_is_visible_among_many_calls() {
     for (width, height) in [(60, 20), (80, 24), (130, 36)] {
         let mut driver = on(&session(2_000, &[41, 900, 1_777]), width, height);
         driver.press("t g");

@@ -1,5 +1,5 @@
-//! Titles, rows and lines show what a person said, without the envelope of the gateway and without secrets, until someone
-//! asks for them.
+//! Titles, rows and lines show a person's text, without the envelope of the gateway and without secrets unless
+//! requested.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -41,7 +41,7 @@ fn pasted() -> Vec<(String, String)> {
     pasted
 }
 
-/// A session without a row, so that its title is what was said first.
+/// A session without a row, so that its title is the first message.
 fn orphan(store: &Store, at: usize, text: &str) {
     let header = json!({ "type": "session", "version": 3, "id": format!("orphan-{at}"), "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });
     let user = message(
@@ -60,13 +60,13 @@ fn store_of_secrets() -> Store {
     store
 }
 
-/// Enough of a secret to be worth something.
+/// Whether a text holds a usable part of a secret.
 fn holds(text: &str, secret: &str) -> bool {
     text.contains(&secret[..secret.len().min(14)])
 }
 
 #[test]
-fn lists_and_rows_of_commands_hold_no_secret_unless_requested() {
+fn commands_show_secrets_only_on_request() {
     let store = store_of_secrets();
     for (at, (secret, _)) in pasted().iter().enumerate() {
         let session = format!("orphan-{at}");
@@ -94,7 +94,7 @@ fn lists_and_rows_of_commands_hold_no_secret_unless_requested() {
 }
 
 #[test]
-fn the_title_is_what_the_person_said() {
+fn the_title_is_the_persons_text() {
     let store = Store::new();
     let sender = "Sender (untrusted metadata):\n```json\n{\"label\": \"Mei\"}\n```\n\n";
     let cases = [
@@ -122,7 +122,7 @@ fn the_title_is_what_the_person_said() {
     }
 }
 
-/// The lines that `watch` prints once an entry with a text is added.
+/// Returns the lines that `watch` prints once an entry with a text is added.
 fn watched(store: &Store, options: &[&str], text: &str) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
     command
@@ -151,7 +151,7 @@ fn watched(store: &Store, options: &[&str], text: &str) -> String {
             parent.as_str(),
             &json!({ "role": "user", "content": text, "timestamp": 1 }),
         ));
-        // Earlier entries are not reported: write until a line comes.
+        // Earlier entries are not reported: write until a line appears.
         if let Ok(line) = heard.recv_timeout(Duration::from_secs(2)) {
             said.push_str(&line);
             if line.contains("user") {
@@ -187,7 +187,7 @@ fn dark() -> Theme {
     Theme::load("dark", ColourDepth::True).unwrap()
 }
 
-/// A session in which a person said this by Telegram, and then something short, which is selected.
+/// Opens a session in which a person said this by Telegram, and then a short message, which is selected.
 fn session_by_telegram(text: &str) -> Driver {
     let dir = tempfile::tempdir().unwrap();
     let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-03-05T08:00:00.000Z", "cwd": "/w" });

@@ -1,5 +1,5 @@
-//! A store of 2,000 sessions while others write to it: added to, rewritten, cut, put aside, deleted, begun. What `watch`
-//! tells and what the program's own loop shows is every entry once, in the order of its file.
+//! A store of 2,000 sessions while others write to it: added to, rewritten, cut, put aside, deleted, begun. `watch` and
+//! the program's event loop report every entry once, in the order of its file.
 #![cfg(unix)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ impl Watching {
         Self { child, lines, reported: BTreeMap::new(), fates: Vec::new(), seen: Arc::default() }
     }
 
-    /// Takes a line; what kind of event it is.
+    /// Takes a line; returns its kind of event.
     fn take(&mut self) -> String {
         let line = self.lines.recv_timeout(DEADLINE).expect("a line in time");
         self.note(&line)
@@ -87,7 +87,7 @@ impl Drop for Watching {
     }
 }
 
-/// What is written while the program watches is reported once and in order, whoever writes it and however.
+/// Checks that the program reports everything written while it watches once and in order, for any writer.
 fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> Watching {
     let busy = Busy::new(sessions);
     let mut watching = Watching::start(busy.path(), variables);
@@ -104,7 +104,7 @@ fn everything_is_reported_once(sessions: usize, variables: &[(&str, &str)]) -> W
     for entry in &written {
         watching.until(entry);
     }
-    // Whatever would be reported again comes before this.
+    // Repeated reports would come before this.
     busy.append(0, "end-0");
     watching.until("end-0");
     let expected: BTreeSet<&str> = written.iter().map(String::as_str).chain(["end-0"]).collect();
@@ -131,7 +131,7 @@ fn of_2000_sessions_with_many_writers_watch_shows_every_entry_once() {
 }
 
 #[test]
-fn where_the_system_shows_nothing_watch_looks_and_shows_every_entry_once_too() {
+fn polling_watch_shows_every_entry_once() {
     let watching = everything_is_reported_once(300, &[("CLAWSCOPE_POLL", "1")]);
     assert!(watching.reported.len() > 10);
 }
@@ -140,10 +140,10 @@ fn environment() -> Environment {
     Environment::new([("HOME", "/nonexistent"), ("TZ", "UTC")], None, "/".into())
 }
 
-/// Key, bytes, entries and whether it is put aside, of every session.
+/// Key, bytes, entries and archive mark of every session.
 type Shown = BTreeMap<String, (u64, Option<u64>, bool)>;
 
-/// What the list must show in the end: the store read anew.
+/// Reads the store again: the list must show this in the end.
 fn truth(store: &Path) -> Shown {
     let place = StoreLocation::new(&StoreRequest::Path(store.to_owned()), environment()).unwrap();
     let listed = list_sessions(&place, Moment::ZERO);
@@ -161,13 +161,13 @@ fn shown(app: &clawscope::app::App) -> Shown {
     items
         .map(|item| {
             let aside = item.marks.iter().any(|mark| mark.is_archive());
-            (item.key.0.clone(), (item.bytes, item.entries, aside))
+            (item.key.0.clone(), (item.bytes.get(), item.entries, aside))
         })
         .collect()
 }
 
 #[tokio::test]
-async fn the_programs_own_list_and_the_open_session_follow_2000_sessions_with_many_writers() {
+async fn the_session_list_and_the_open_session_follow_2000_sessions_with_many_writers() {
     let busy = Busy::new(2_000);
     let options = RunOptions { environment: environment(), ..RunOptions::default() };
     let mut program =

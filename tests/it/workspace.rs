@@ -46,7 +46,7 @@ fn file<'a>(breakdown: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn without_a_workspace_nothing_is_estimated() {
+fn without_a_workspace_there_is_no_estimate() {
     let folder = store("");
     let found = breakdown(folder.path(), "agent:main:main");
     assert!(found["report"].is_null() && found["system"].is_null(), "{found}");

@@ -1,11 +1,11 @@
-//! The last test of a run, by its name: what was skipped is seen also where every test passes.
+//! The last test of a run, by its name: it shows skipped tests even if every test passes.
 
 use std::collections::BTreeMap;
 
 use crate::support::skipped;
 
 #[test]
-fn what_was_skipped_is_named_on_the_terminal() {
+fn skipped_tests_are_named_on_the_terminal() {
     let tests = BTreeMap::from([
         ("a browser".to_owned(), (1, "none of chromium, chrome".to_owned())),
         ("the real pi 0.55.3".to_owned(), (7, "npm: cannot reach the registry\nmore".to_owned())),

@@ -10,7 +10,7 @@ use crate::ids::EntryIx;
 use crate::session::message::MessageText;
 use crate::units::{Millis, Moment};
 
-/// Columns of the facts beside a full-screen message.
+/// Columns of the facts next to a full-screen message.
 pub const FACTS_COLUMNS: usize = 30;
 /// The time for which the last message stays while the next one is read: most reads are shorter.
 const KEPT_MS: Millis = Millis(120.0);
@@ -21,13 +21,13 @@ const MAX_TEXT_COLUMNS: usize = 100;
 pub struct MessagePane {
     /// The requested entry.
     pub requested: Option<EntryIx>,
-    /// When it was requested.
+    /// The time of the request.
     requested_ms: Moment,
     /// The message, once it is read.
     pub text: Option<Arc<MessageText>>,
     /// The last message of the same session, shown for a moment while the next one is read.
     previous_text: Option<Arc<MessageText>>,
-    /// Why reading it failed.
+    /// The reason that reading it failed.
     pub error: Option<String>,
     pub view: MessageView,
     /// Whether the full screen shows the text instead of the diff of a changed message.
@@ -78,12 +78,12 @@ impl MessagePane {
         self.text.as_ref().or(self.previous_text.as_ref())
     }
 
-    /// Whether the requested message is still being read after the last one has gone.
+    /// Whether the requested message is still being read after the last one has disappeared.
     pub fn is_reading(&self, now_ms: Moment) -> bool {
         self.text.is_none() && self.error.is_none() && now_ms - self.requested_ms >= KEPT_MS
     }
 
-    /// When the last message goes, if it is shown.
+    /// The time at which the last message disappears, if it is shown.
     pub(in crate::app) fn expires_ms(&self) -> Option<Moment> {
         (self.text.is_none() && self.previous_text.is_some()).then_some(self.requested_ms + KEPT_MS)
     }
@@ -180,7 +180,7 @@ impl MessagePane {
         self.layout = Some(shown);
     }
 
-    /// Whether the facts are beside the text: on the full screen from 100 columns (98 inside the edges).
+    /// Whether the facts are next to the text: on the full screen from 100 columns (98 inside the edges).
     pub fn has_side_facts(&self, room: MessageArea) -> bool {
         room.zoom && room.columns >= 98
     }

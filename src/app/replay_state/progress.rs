@@ -23,7 +23,7 @@ pub struct ReplayState {
     pub(super) requested_recording: Option<(SessionViewKey, PolicySet)>,
     /// The time of that request.
     pub(super) last_read_ms: Moment,
-    /// When to read the session again after it grew.
+    /// The time to read the session again after it grew.
     pub(super) next_read_ms: Option<Moment>,
     /// The timeline in numbers, for the target of the main view.
     pub(in crate::app) outcome: Option<ReplayOutcome>,
@@ -33,9 +33,9 @@ pub struct ReplayState {
     /// Ids of the last answered and the last sent request.
     pub(super) answered_id: u64,
     pub(super) newest_id: u64,
-    /// When the last request was sent.
+    /// The time of the last request.
     pub(super) requested_ms: Moment,
-    /// Why there is no replay.
+    /// The reason that there is no replay.
     pub error: Option<String>,
 }
 

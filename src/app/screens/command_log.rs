@@ -1,4 +1,4 @@
-//! What was done since the start, each as the command line that does it without the screen.
+//! The actions since the start, each as the command line that does it without the screen.
 
 use crate::app::action::Action;
 use crate::app::logged_command::LoggedCommand;

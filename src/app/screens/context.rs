@@ -33,7 +33,7 @@ pub struct ScreenContext {
     pub problem_count: usize,
     /// The rule behind the selected row of the main screen; empty if no rule decides it.
     pub cited_rule: &'static str,
-    /// What was done, oldest first.
+    /// The logged actions, oldest first.
     pub commands: Arc<Vec<LoggedCommand>>,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::report::estimators::Estimates;
+use crate::units::Bytes;
 pub use screen::{EstimatesState, EstimatorsScreen, header_rows};
 
 impl App {
@@ -26,7 +27,7 @@ impl App {
         })
     }
 
-    pub(in crate::app) fn on_estimate_progress(&mut self, done: u64, total: u64) {
+    pub(in crate::app) fn on_estimate_progress(&mut self, done: Bytes, total: Bytes) {
         if let Some(EstimatorsScreen { state: EstimatesState::Reading(known, all), .. }) =
             self.estimators_mut()
         {

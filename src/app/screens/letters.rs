@@ -1,14 +1,14 @@
-//! A window that waits for one letter and lists what each letter does.
+//! A window that waits for one letter and lists the action of each.
 
 /// The use of the letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LetterKind {
+pub enum KeyMenuKind {
     Copy,
     Mark,
     GoToMark,
 }
 
-impl LetterKind {
+impl KeyMenuKind {
     pub fn title(self) -> &'static str {
         match self {
             Self::Copy => "Copy",
@@ -20,7 +20,7 @@ impl LetterKind {
 
 /// A letter and the text or row behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LetterRow {
+pub struct KeyMenuRow {
     pub letter: char,
     /// A noun for the text; empty for a mark.
     pub name: &'static str,
@@ -29,7 +29,7 @@ pub struct LetterRow {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LettersWindow {
-    pub kind: LetterKind,
-    pub rows: Vec<LetterRow>,
+pub struct KeyMenu {
+    pub kind: KeyMenuKind,
+    pub rows: Vec<KeyMenuRow>,
 }

@@ -35,7 +35,7 @@ use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
-use letters::LettersWindow;
+use letters::KeyMenu;
 use palette::PaletteScreen;
 use policies::PoliciesScreen;
 use presets::PresetsScreen;
@@ -53,13 +53,13 @@ pub enum Overlay {
     /// Problems found while reading.
     Problems(ProblemsScreen),
     Policies(PoliciesScreen),
-    /// Every estimator beside the provider's count.
+    /// Every estimator compared with the provider's count.
     Estimators(EstimatorsScreen),
     /// The parts of the window.
     Breakdown(Box<BreakdownScreen>),
     /// The gateway's attempts after an overflow.
     Recovery(RecoveryScreen),
-    /// Why the session overflowed.
+    /// The explanation of the session's overflow.
     Explain(ExplainScreen),
     Commits(CommitsScreen),
     Branches(BranchesScreen),
@@ -67,7 +67,7 @@ pub enum Overlay {
     Record(RecordScreen),
     /// The presets, two of them side by side.
     Presets(PresetsScreen),
-    /// What was done, as command lines.
+    /// The actions so far, as command lines.
     CommandLog(CommandLogScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
@@ -78,7 +78,7 @@ pub enum Overlay {
     /// Its state is in [`crate::app::App::compare_screen`].
     Compare,
     /// Waits for a letter.
-    Letters(LettersWindow),
+    Letters(KeyMenu),
     /// The confirmation before a write.
     Write(WriteDialog),
 }

@@ -1,5 +1,5 @@
-//! The palette: a line to type in, and the actions and commands that match it. Without a text, it lists what the session
-//! suggests, the person's commands and what was run last before the others.
+//! The palette: a line to type in, and the actions and commands that match it. Without a text, it lists suggestions for
+//! the session, the person's commands and recent actions before the others.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -21,7 +21,7 @@ pub struct PaletteScreen {
     pub line: LineEditor,
     /// The highlighted action, as an index into the matches.
     pub selected: usize,
-    /// The context below the palette, whose keys are shown beside the actions.
+    /// The context below the palette, whose keys are shown next to the actions.
     pub below: KeyContext,
     /// Actions that the session suggests, the most likely first.
     likely: Vec<Action>,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn matched_characters_are_known_in_name_and_description() {
+    fn matches_are_located_in_name_and_description() {
         let mut screen = PaletteScreen::new(KeyContext::Global, Vec::new(), Vec::new());
         screen.line.insert("overflowed");
         let rows = screen.rows();

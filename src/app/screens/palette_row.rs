@@ -21,7 +21,7 @@ pub struct PaletteRow {
     pub command: PaletteCommand,
     pub name: Cow<'static, str>,
     pub description: Cow<'static, str>,
-    /// Why it ranks before others; empty for no reason.
+    /// The reason that it ranks before others; empty without one.
     pub note: &'static str,
     /// Matched characters of the name.
     pub name_hits: Vec<usize>,

@@ -11,11 +11,12 @@ use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
 use crate::app::layout::Pane;
 use crate::app::state::{App, Overlay};
+use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
 use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
-pub use screen::{PoliciesLine, PoliciesScreen};
+pub use screen::{MeasuredEffect, PoliciesLine, PoliciesScreen};
 
 /// The largest session, in messages, whose policies are also measured alone with each key: each takes a plan.
 const MAX_MEASURED_MESSAGES: usize = 10_000;
@@ -37,20 +38,25 @@ impl App {
         })
     }
 
-    /// Measures every policy alone, if the screen is open.
+    /// Measures every policy alone, and the policies that are on one after another, if the screen is open.
     pub(in crate::app) fn measure_policies(&mut self, session: &LoadedSession, gate: Gate) {
         if !self.has_policies_screen() {
             return;
         }
         let few = session.context.messages.len() <= MAX_MEASURED_MESSAGES;
         let settings = self.tuning.policy_settings(session);
-        let effect = |policy: Policy| {
+        let measure = |policy: Policy| {
             let settings = PolicySettings { enabled: PolicySet::of(&[policy]), ..settings.clone() };
-            session.plan(&settings, gate).ok()?.effects.pop()
+            let mut plan = session.plan(&settings, gate).ok()?;
+            let prompt_tokens = session.prompt_tokens_after(&plan);
+            Some(MeasuredEffect { effect: plan.effects.pop()?, prompt_tokens })
         };
-        let alone = Policy::ALL.into_iter().map(|policy| if few { effect(policy) } else { None }).collect();
+        let alone = Policy::ALL.into_iter().map(|policy| if few { measure(policy) } else { None }).collect();
+        let prompts =
+            self.preview.plan.as_deref().map_or_else(Vec::new, |plan| prompts_after_each(session, plan));
         if let Some(screen) = self.policies_mut() {
             screen.effects = alone;
+            screen.prompts = prompts;
         }
     }
 
@@ -144,6 +150,24 @@ impl App {
         }
         Vec::new()
     }
+}
+
+/// Returns the next prompt after each policy of a plan and all before it. In a large session only the prompt after the
+/// last one is known, because each takes a plan.
+fn prompts_after_each(session: &LoadedSession, plan: &Plan) -> Vec<(Policy, u64)> {
+    let policies: Vec<Policy> = plan.settings.enabled.iter().collect();
+    let Some((last, earlier)) = policies.split_last() else { return Vec::new() };
+    let few = session.context.messages.len() * earlier.len() <= MAX_MEASURED_MESSAGES * Policy::ALL.len();
+    let after = |upto: &[Policy]| {
+        let settings = PolicySettings { enabled: PolicySet::of(upto), ..plan.settings.clone() };
+        session.plan(&settings, plan.gate).ok().map(|plan| session.prompt_tokens_after(&plan))
+    };
+    let whole = (*last, session.prompt_tokens_after(plan));
+    if !few {
+        return vec![whole];
+    }
+    let prompts = (0..earlier.len()).map_while(|at| Some((policies[at], after(&policies[..=at])?)));
+    prompts.chain([whole]).collect()
 }
 
 /// Columns before the name of a policy; a click there toggles it.

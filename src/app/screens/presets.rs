@@ -1,4 +1,4 @@
-//! The presets, what each changes, and two of them side by side on the open session.
+//! The presets, the changes of each, and two of them side by side on the open session.
 
 use std::sync::Arc;
 

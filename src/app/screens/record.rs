@@ -13,7 +13,7 @@ use crate::text;
 
 /// Rows above the fields: the title and a blank.
 pub const HEADER_ROWS: u16 = 2;
-/// Columns beside the fields.
+/// Columns next to the fields.
 const MARGIN: u16 = 4;
 /// Columns of the names.
 const NAME_WIDTH: u16 = 30;
@@ -31,7 +31,7 @@ pub struct RecordScreen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordLine {
     Section(&'static str),
-    /// A field; the name is empty where a long value goes on.
+    /// A field; the name is empty where a long value continues.
     Field {
         name: String,
         value: String,

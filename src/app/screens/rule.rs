@@ -8,7 +8,7 @@ use crate::text;
 
 /// Rows above the text: the title and a blank.
 pub const HEADER_ROWS: u16 = 2;
-/// Columns beside the text.
+/// Columns next to the text.
 const MARGIN: u16 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub const HEADER_ROWS: u16 = 3;
 /// Bytes of the shortest query that is searched while it is typed. A wide character has as many.
 pub const MIN_LIVE_BYTES: usize = 2;
 
-/// Returns the columns of the message beside the list; 0 without room.
+/// Returns the columns of the message next to the list; 0 without room.
 pub fn preview_width(width: u16) -> u16 {
     if width < 100 { 0 } else { width * 2 / 5 }
 }
@@ -59,7 +59,7 @@ pub struct SearchScreen {
     pub is_running: bool,
     /// Whether files changed after the search started, so that its hits may be out of date.
     pub store_changed: bool,
-    /// When the search started.
+    /// The start of the search.
     pub started_ms: Moment,
     /// The time that the search took.
     pub elapsed_ms: Option<Millis>,

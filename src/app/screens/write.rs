@@ -38,17 +38,17 @@ pub struct WriteDialog {
 /// The progress of a write.
 #[derive(Debug, Clone)]
 pub enum WriteStage {
-    /// Waiting until the session is read again, so that the dialog describes the file as it is now.
+    /// Waiting until the session is read again, so that the dialog describes the current file.
     Waiting,
     /// The summary is offered or in progress.
     Summarising(SummaryStage),
-    /// Why there is no summary; nothing is written.
+    /// The reason that there is no summary; nothing is written.
     SummaryFailed(String),
     Checking,
     /// Waiting for y or n.
     Confirming(WritePreview),
     Writing,
-    /// Why the write was refused or failed, and that nothing changed.
+    /// The reason that the write was refused or failed, and that nothing changed.
     Refused(String),
 }
 

@@ -1,4 +1,4 @@
-//! Entries that arrived below the visible rows while someone reads further up.
+//! Entries that arrived below the visible rows while a person reads further up.
 
 use super::TranscriptPane;
 use crate::context::rows::RowKind;

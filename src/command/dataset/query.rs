@@ -38,7 +38,7 @@ pub(super) fn read(query: &Path, invocation: &Invocation) -> Result<String, Fail
 }
 
 /// Runs the query in the dataset's folder and prints the answer. The views are made here and not read from the dataset:
-/// a file in somebody else's dataset could hold commands for the program.
+/// a file in another person's dataset could hold commands for the program.
 pub(super) fn run(root: &Path, sql: &str, output: &mut Output) -> Result<(), Failure> {
     let Some(manifest) = folder::manifest(root)? else {
         return Err(Failure::unreadable(format!(

@@ -36,7 +36,7 @@ use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::body::BodyError;
 use crate::units::Moment;
 
-/// What a run adds to every session.
+/// Inputs from the run that every session's tables need.
 #[derive(Debug)]
 pub(super) struct TableRequest<'a> {
     pub(super) workspace: &'a Workspace,
@@ -51,7 +51,7 @@ pub(super) struct TableRequest<'a> {
 pub(super) struct SessionTables {
     /// One element for each table.
     pub(super) tables: Vec<Rows>,
-    /// Why the transcript could not be read at all.
+    /// The reason that the transcript could not be read at all.
     pub(super) unread: Option<String>,
     /// Parts that the tables lack, each with the reason.
     pub(super) gaps: Vec<String>,
@@ -153,9 +153,9 @@ impl<'a> Builder<'a> {
         )
     }
 
-    /// Adds what explanation, ledger and replays find; they share what is read of the texts. Returns the explanation.
+    /// Adds the results of explanation, ledger and replays; they share the texts that were read. Returns the explanation.
     ///
-    /// The replays come first, and the texts go before any other rows, because both grow with the transcript.
+    /// The replays come first, and the texts are dropped before any other rows, because both grow with the transcript.
     fn add_answers(&mut self, session: &LoadedSession) -> Result<Option<Value>, RowError> {
         let inputs = self.part("replay", |builder| builder.read_inputs(session))?.flatten();
         let inputs = inputs.as_ref();
@@ -284,7 +284,7 @@ impl<'a> Builder<'a> {
         Ok(answer)
     }
 
-    /// Reads what the replays of a session need; `None` if the runtime cannot build its context.
+    /// Reads the inputs of a session's replays; `None` if the runtime cannot build its context.
     fn read_inputs(&mut self, session: &LoadedSession) -> Result<Option<ReplayInputs>, Gap> {
         if session.context_throws {
             return Ok(None);
@@ -320,7 +320,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds what the prompts of a trace lacked.
+    /// Adds the losses of a trace's prompts.
     fn add_losses(
         &mut self,
         session: &LoadedSession,
@@ -346,7 +346,7 @@ impl<'a> Builder<'a> {
                 "measured": json.recorded.measured.filter(|_| is_recorded),
             });
             let mut call = value(&json);
-            // The traces are beside the call, not in it.
+            // The traces are next to the call, not in it.
             if let Some(members) = call.as_object_mut() {
                 members.retain(|name, _| name != "recorded" && name != "simulated");
             }

@@ -20,13 +20,13 @@ use crate::js::{iso_text, stringify};
 use crate::session::SessionItem;
 use crate::session::family::Rollup;
 use crate::store::source::Source;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Limits of the sessions that are read before their rows are written: bytes of transcripts, and sessions.
-const BATCH_BYTES: u64 = 64 << 20;
+const BATCH_BYTES: Bytes = Bytes(64 << 20);
 const BATCH_SESSIONS: usize = 256;
 
-/// What every session is read for.
+/// The options of an update, the same for every session.
 #[derive(Debug)]
 pub(super) struct UpdateRequest {
     pub(super) replays: Vec<NamedReplay>,
@@ -34,7 +34,7 @@ pub(super) struct UpdateRequest {
     pub(super) host: String,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub(super) struct Update {
     /// Sessions that were read.
@@ -42,7 +42,7 @@ pub(super) struct Update {
     pub(super) unchanged: usize,
     /// Sessions that their stores no longer list.
     pub(super) removed: usize,
-    /// What could not be read, by session key.
+    /// Sessions and files that could not be read, by session key.
     pub(super) problems: Vec<(String, String)>,
 }
 
@@ -115,7 +115,7 @@ fn rewrite(
     let mut manifest = folder.manifest().clone();
     manifest.sessions.retain(|name, _| !gone.contains(name));
     for batch in batches(&jobs) {
-        let sizes: Vec<u64> = batch.iter().map(|(_, job)| job.item.bytes).collect();
+        let sizes: Vec<Bytes> = batch.iter().map(|(_, job)| job.item.bytes).collect();
         let read = map_by_size(&sizes, |at| read_session(stores[batch[at].1.store], &batch[at].1, request));
         for ((partition, job), tables) in batch.iter().zip(read) {
             let SessionTables { tables, unread, gaps } = tables?;
@@ -142,7 +142,7 @@ fn rewrite(
 fn batches<'a, 'b>(jobs: &'a [(String, Job<'b>)]) -> impl Iterator<Item = &'a [(String, Job<'b>)]> {
     let mut rest = jobs;
     std::iter::from_fn(move || {
-        let mut bytes = 0;
+        let mut bytes = Bytes::ZERO;
         let fits = |(_, job): &&(String, Job<'_>)| {
             bytes += job.item.bytes;
             bytes <= BATCH_BYTES

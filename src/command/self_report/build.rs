@@ -9,7 +9,7 @@ use crate::export::json::SCHEMA_VERSION;
 use crate::format::format_number;
 use crate::gateway::ruleset::Ruleset;
 
-/// How the program was built, and its file.
+/// The build of the program, and its file.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BuildJson {
     /// The target triple.

@@ -13,7 +13,7 @@ use crate::runtime::{clipboard_programs, pager_line};
 /// A program and its use.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ComponentJson {
-    /// The program as it is called.
+    /// The name of the program.
     pub(super) name: String,
     pub(super) purpose: String,
     /// The file that runs; null if it is not found.
@@ -62,7 +62,7 @@ pub(super) fn find(env: &Environment, config: &Config) -> Vec<ComponentJson> {
     found
 }
 
-/// Returns the program of a command line for the shell, behind variables that it sets.
+/// Returns the program of a shell command line, after variables that it sets.
 fn program_of(line: &str) -> &str {
     line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line)
 }

@@ -31,7 +31,7 @@ pub(super) struct SelfReportJson {
     features: Vec<FeatureJson>,
     terminal: TerminalJson,
     paths: Vec<FolderJson>,
-    /// Why clawscope's own settings are invalid; null if they are valid.
+    /// The reason that clawscope's own settings are invalid; null if they are valid.
     settings_error: Option<String>,
     components: Vec<ComponentJson>,
 }

@@ -54,7 +54,7 @@ struct WrittenJson {
     summarizer: &'static str,
     calls: Vec<CompletedCallJson>,
     cost_usd: Option<f64>,
-    /// Notes about what the summary leaves out.
+    /// Notes about omissions of the summary.
     left_out: Vec<JsString>,
     read_files: Vec<Value>,
     modified_files: Vec<Value>,

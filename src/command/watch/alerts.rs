@@ -1,4 +1,4 @@
-//! Alerts of `watch --alert`: one line when a session crosses a share of its window, and what `[alerts]` adds to it.
+//! Alerts of `watch --alert`: one line when a session crosses a share of its window, and the actions of `[alerts]`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! One followed transcript: what was read and which entries are new. If the file is rewritten, archived or deleted,
+//! One followed transcript: the read part and the new entries. If the file is rewritten, archived or deleted,
 //! `watch` prints its remaining entries first, as long as the old file can be read.
 
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ pub(super) struct FollowedTranscript {
     /// `None` while the file does not exist.
     last_seen: Option<LastSeen>,
     seen_entries: SeenEntries,
-    /// When the watch began, until the entries from before it are read.
+    /// The start of the watch, until the entries from before it are read.
     unread_since: Option<Moment>,
-    /// When the watch began, if the file was rewritten before those entries were read. Then only the timestamps of
+    /// The start of the watch, if the file was rewritten before those entries were read. Then only the timestamps of
     /// entries show which are new.
     rewritten_at: Option<Moment>,
     /// The last loaded session. Its open file remains readable after deletion.
@@ -57,7 +57,7 @@ impl FollowedTranscript {
     /// Follows an existing transcript: only entries from after `now_ms` are reported.
     pub(super) fn from_end(session: &Session, path: &Path, now_ms: Moment) -> Self {
         let last_seen = match session.location.database() {
-            Some(_) => Some(LastSeen::Bytes(session.bytes)),
+            Some(_) => Some(LastSeen::Bytes(session.bytes.get())),
             None => current_extent(path).map(LastSeen::Extent),
         };
         Self { unread_since: last_seen.is_some().then_some(now_ms), last_seen, ..Self::default() }
@@ -66,7 +66,7 @@ impl FollowedTranscript {
     /// Whether the transcript has no changes to report.
     pub(super) fn is_unchanged(&self, session: &Session, path: &Path) -> bool {
         match &self.last_seen {
-            Some(LastSeen::Bytes(bytes)) => session.bytes == *bytes,
+            Some(LastSeen::Bytes(bytes)) => session.bytes.get() == *bytes,
             Some(LastSeen::Extent(extent)) => std::fs::metadata(path).is_ok_and(|meta| {
                 let is_long = || meta.len() == extent.end && file_identity(&meta) == extent.identity;
                 is_long() && Source::open(path).is_ok_and(|source| extent.is_unchanged_in(&source))

@@ -180,7 +180,7 @@ fn entry_json(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -
         role: size.map(|size| size.role.as_str()),
         tool: size.and_then(|size| tool_name(loaded, ix, &size)),
         tokens: size.map(|size| message_tokens(&size)),
-        chars: size.map(|size| size.pi_chars.whole_chars()),
+        chars: size.map(|size| size.pi_chars.whole_chars().whole()),
         time: finite(entry.time_ms),
         context_tokens: context,
         session_tokens: session,

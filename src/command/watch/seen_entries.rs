@@ -57,7 +57,7 @@ fn fingerprint(index: &Index, ix: EntryIx, by_content: bool) -> u64 {
     if let Some(id) = entry.id.filter(|_| !by_content) {
         index.ids.text(id).hash(&mut hasher);
     } else {
-        let size = entry.message.map(|size| (size.role.as_str(), size.pi_chars.whole_chars()));
+        let size = entry.message.map(|size| (size.role.as_str(), size.pi_chars.whole_chars().whole()));
         (entry.kind.as_str(), entry.time_ms.get().to_bits(), size).hash(&mut hasher);
     }
     hasher.finish()
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewrite_shows_only_what_was_not_there_before_also_when_it_comes_in_pieces() {
+    fn a_rewrite_reports_only_new_entries_even_in_several_parts() {
         let mut reported = SeenEntries::default();
         let [a, b, c, d] = ["a", "b", "c", "d"].map(entry);
         let header = HEADER.to_owned();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_makes_up_ids_and_shows_nothing_again() {
+    fn a_migration_that_adds_ids_reports_no_old_entry_again() {
         let mut reported = SeenEntries::default();
         let first = r#"{"type":"message","timestamp":"2026-03-05T10:00:00.000Z","message":{"role":"user","content":"x"}}"#;
         let old = [r#"{"type":"session","id":"s"}"#.to_owned(), first.to_owned()];

@@ -38,10 +38,10 @@ const CODE_FIRST: [&str; 6] = ["awk", "gawk", "gsed", "mawk", "nawk", "sed"];
 /// Programs that join their arguments and hand them to a shell.
 const JOINING: [&str; 6] = ["eval", "parallel", "script", "ssh", "tmux", "watch"];
 
-/// How a program reads the arguments after its name.
+/// The way a program reads the arguments after its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// The next word that is no option is code.
+    /// The next word that is not an option is code.
     Code,
     /// Code follows an option.
     Options,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_refused_where_a_program_reads_code() {
+    fn a_value_in_a_code_argument_is_refused() {
         for code in [
             &["sh", "-c", "cat {file}"][..],
             &["/bin/bash", "-lc", "{key}"],

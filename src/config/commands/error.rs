@@ -1,4 +1,4 @@
-//! Mistakes in a table `[[command]]`, each with what to write instead.
+//! Mistakes in a table `[[command]]`, each with a correction.
 
 use super::placeholder::{Placeholder, nearest};
 

@@ -9,7 +9,7 @@ enum Part {
     Value(Placeholder),
 }
 
-/// A word with placeholders. It becomes one argument, whatever the values are.
+/// A word with placeholders. It becomes one argument for any values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,

@@ -22,9 +22,11 @@ use serde::Serialize;
 
 use crate::context::budget::{Budget, FixedChars, thinking_tokens};
 use crate::context::build::Context;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, ToolCall};
 use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
+use crate::units::Chars;
 use tools::ToolTotalsBuilder;
 
 /// Length of [`Breakdown::heaviest`].
@@ -43,7 +45,7 @@ pub struct Images {
 }
 
 /// The contents of one context's window.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Breakdown {
     pub budget: Budget,
     /// The parts before the messages; `None` without a report of a run.
@@ -71,6 +73,17 @@ impl Breakdown {
         tokens: impl Fn(usize) -> u64,
     ) -> Self {
         let budget = Budget::new(report.map(FixedChars::new), context, &tokens);
+        Self::with_budget(budget, report, index, context, tokens)
+    }
+
+    /// Splits a context whose parts have these tokens. `tokens(at)` must be the same count of each message.
+    pub fn with_budget(
+        budget: Budget,
+        report: Option<&SystemPromptReport>,
+        index: &Index,
+        context: &Context,
+        tokens: impl Fn(usize) -> u64,
+    ) -> Self {
         let mut tools = ToolTotalsBuilder::default();
         let mut breakdown = Self {
             budget,
@@ -116,8 +129,8 @@ impl Breakdown {
     /// Adds the thinking of an assistant message and returns its tokens.
     fn add_thinking(&mut self, size: &MessageSize, tokens: u64) -> u64 {
         let thinking = thinking_tokens(size, tokens);
-        if size.thinking_chars > 0 {
-            self.thinking.add(u64::from(size.thinking_chars), thinking);
+        if size.thinking_chars > CompactChars::ZERO {
+            self.thinking.add(size.thinking_chars.get(), thinking);
         }
         thinking
     }
@@ -131,12 +144,12 @@ impl Breakdown {
         tools: &mut ToolTotalsBuilder,
         at: usize,
     ) {
-        let chars: Vec<u64> = std::iter::once(size.text_chars)
+        let chars: Vec<Chars> = std::iter::once(size.text_chars)
             .chain(calls.iter().map(|call| call.chars))
-            .map(u64::from)
+            .map(CompactChars::get)
             .collect();
         let shares = share_tokens(rest, &chars);
-        self.answer_text.count += u64::from(size.text_chars > 0);
+        self.answer_text.count += u64::from(size.text_chars > CompactChars::ZERO);
         self.answer_text.chars += chars[0];
         self.answer_text.tokens += shares[0];
         for (call, tokens) in calls.iter().zip(&shares[1..]) {

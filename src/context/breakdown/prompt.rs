@@ -5,18 +5,22 @@ use serde::Serialize;
 
 use super::share_tokens;
 use crate::context::budget::{Budget, BudgetPart, FixedChars};
+use crate::context::tokens::chars4::estimate_chars;
 use crate::store::prompt_report::{SystemPromptReport, ToolSize};
+use crate::units::{Chars, serialize_whole};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PromptPiece {
     /// Chars, limited to those that earlier pieces left of the whole.
-    pub chars: u64,
+    #[serde(serialize_with = "serialize_whole")]
+    #[schemars(with = "u64")]
+    pub chars: Chars,
     /// Its share of the part's tokens.
     pub tokens: u64,
 }
 
 /// The parts before the messages. Lists keep the report's order; each group adds up to its part of the bar.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PromptParts {
     /// All skills, part of the system prompt.
     pub skills: PromptPiece,
@@ -70,7 +74,7 @@ impl PromptParts {
             files_overhead,
             schema_pieces,
             other_schemas,
-            descriptions: PromptPiece { chars: descriptions, tokens: descriptions.div_ceil(4) },
+            descriptions: PromptPiece { chars: descriptions, tokens: estimate_chars(descriptions) },
         }
     }
 }
@@ -78,11 +82,11 @@ impl PromptParts {
 /// Returns the pieces of a whole and the remainder. No piece exceeds the chars that earlier ones left.
 fn split_pieces(
     tokens: u64,
-    whole: u64,
-    chars: impl Iterator<Item = u64>,
+    whole: Chars,
+    chars: impl Iterator<Item = Chars>,
 ) -> (Vec<PromptPiece>, PromptPiece) {
     let mut left = whole;
-    let mut chars: Vec<u64> = chars
+    let mut chars: Vec<Chars> = chars
         .map(|piece| {
             let piece = piece.min(left);
             left -= piece;
@@ -102,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_that_claim_more_than_there_is_get_what_is_left() {
-        let (pieces, rest) = split_pieces(25, 100, [60, 70, 5].into_iter());
-        let chars: Vec<u64> = pieces.iter().map(|piece| piece.chars).collect();
-        assert_eq!((chars, rest), (vec![60, 40, 0], PromptPiece::default()));
+    fn pieces_that_claim_too_much_share_the_remaining_chars() {
+        let (pieces, rest) = split_pieces(25, Chars(100.0), [60.0, 70.0, 5.0].map(Chars).into_iter());
+        let chars: Vec<Chars> = pieces.iter().map(|piece| piece.chars).collect();
+        assert_eq!((chars, rest), (vec![Chars(60.0), Chars(40.0), Chars::ZERO], PromptPiece::default()));
         assert_eq!(pieces.iter().map(|piece| piece.tokens).sum::<u64>(), 25);
     }
 }

@@ -8,6 +8,7 @@ use crate::ids::LineIds;
 use crate::js;
 use crate::store::load::load_bytes;
 use crate::transcript::{Leaf, Tree};
+use crate::units::Chars;
 
 fn taken(messages: &[&str], report: &str) -> Breakdown {
     let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
@@ -35,12 +36,12 @@ const TURN: [&str; 4] = [
 fn a_message_is_rounded_once_and_its_pieces_share_that() {
     let turn = taken(&TURN.map(|line| line.replace('\n', " ")).each_ref().map(String::as_str), "null");
     // 6 chars of thinking, 5 of text, 20 of an exec call, 6 of a read call: 37 chars, 10 tokens.
-    assert_eq!(turn.role_tally(Role::Assistant), Tally { count: 1, chars: 37, tokens: 10 });
-    assert_eq!(turn.thinking, Tally { count: 1, chars: 6, tokens: 1 });
-    assert_eq!(turn.answer_text, Tally { count: 1, chars: 5, tokens: 2 });
+    assert_eq!(turn.role_tally(Role::Assistant), Tally { count: 1, chars: Chars(37.0), tokens: 10 });
+    assert_eq!(turn.thinking, Tally { count: 1, chars: Chars(6.0), tokens: 1 });
+    assert_eq!(turn.answer_text, Tally { count: 1, chars: Chars(5.0), tokens: 2 });
     let calls: Vec<_> = turn.tools.iter().map(|tool| (tool.name.as_deref().unwrap(), tool.calls)).collect();
-    let exec = Tally { count: 1, chars: 20, tokens: 5 };
-    let read = Tally { count: 1, chars: 6, tokens: 2 };
+    let exec = Tally { count: 1, chars: Chars(20.0), tokens: 5 };
+    let read = Tally { count: 1, chars: Chars(6.0), tokens: 2 };
     assert_eq!(calls, [("exec", exec), ("read", read)]);
 }
 
@@ -65,20 +66,20 @@ fn the_parts_of_the_prompt_add_up_to_the_bar() {
     let prompt = whole.prompt.unwrap();
     let sum = |pieces: &[PromptPiece], rest: PromptPiece| {
         let all = pieces.iter().chain([&rest]);
-        all.fold((0, 0), |(chars, tokens), piece| (chars + piece.chars, tokens + piece.tokens))
+        all.fold((Chars::ZERO, 0), |(chars, tokens), piece| (chars + piece.chars, tokens + piece.tokens))
     };
     let system = sum(&[prompt.skills, prompt.tool_list], prompt.instructions);
-    assert_eq!(system, (602, whole.budget.tokens(BudgetPart::System)));
-    assert_eq!(sum(&prompt.skill_pieces, prompt.skills_overhead), (99, prompt.skills.tokens));
+    assert_eq!(system, (Chars(602.0), whole.budget.tokens(BudgetPart::System)));
+    assert_eq!(sum(&prompt.skill_pieces, prompt.skills_overhead), (Chars(99.0), prompt.skills.tokens));
     assert_eq!(
         sum(&prompt.file_pieces, prompt.files_overhead),
-        (401, whole.budget.tokens(BudgetPart::Files))
+        (Chars(401.0), whole.budget.tokens(BudgetPart::Files))
     );
     assert_eq!(
         sum(&prompt.schema_pieces, prompt.other_schemas),
-        (222, whole.budget.tokens(BudgetPart::Tools))
+        (Chars(222.0), whole.budget.tokens(BudgetPart::Tools))
     );
-    assert_eq!(prompt.descriptions, PromptPiece { chars: 9, tokens: 3 });
+    assert_eq!(prompt.descriptions, PromptPiece { chars: Chars(9.0), tokens: 3 });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::js;
 use crate::store::entry::{MessageSize, ToolCall};
 use crate::store::intern::{ValueIx, ValueTable};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ToolTotals {
     /// `None` when calls and results name no tool.
     pub name: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct ToolTotalsBuilder {
 
 impl ToolTotalsBuilder {
     pub(super) fn add_call(&mut self, call: &ToolCall, tokens: u64, message: usize) {
-        self.entry_for(call.name, tokens, message).calls.add(u64::from(call.chars), tokens);
+        self.entry_for(call.name, tokens, message).calls.add(call.chars.get(), tokens);
     }
 
     pub(super) fn add_result(&mut self, size: &MessageSize, tokens: u64, message: usize) {

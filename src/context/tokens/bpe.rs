@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_vocabularies_are_there_and_count_as_the_published_ones_do() {
+    fn both_vocabularies_count_as_published() {
         let count = |vocabulary, text| Bpe { vocabulary, is_exact: true }.count(text);
         for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k] {
             assert!(tokenizer(vocabulary).is_some());
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_goes_by_the_start_of_the_id_and_others_are_near_only() {
+    fn the_start_of_the_id_selects_the_vocabulary_and_other_families_are_inexact() {
         let named = |model| {
             let bpe = Bpe::for_model(model);
             (bpe.vocabulary.name(), bpe.is_exact)

@@ -3,7 +3,7 @@
 //!
 //! The system prompt and the tool schemas are in every count but in no transcript. Therefore the factors are fitted not
 //! to the counts but to their *growth* from one call to the next, in which that fixed part cancels out. For example, if
-//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, whatever the system prompt holds. The
+//! 4,000 more ASCII chars raise the count by 1,000 tokens, the factor is 0.25, for any system prompt. The
 //! fixed part is then the median of the remainders; if it would be negative, the factors are scaled to the counts
 //! instead.
 //!
@@ -15,6 +15,7 @@ use crate::context::tokens::deviation::Deviation;
 use crate::context::tokens::least_squares::{Observation, Solution, fit};
 use crate::context::tokens::script::{Script, ScriptChars};
 use crate::context::tokens::sent::IMAGE_TOKENS;
+use crate::units::Chars;
 
 /// Smallest number of growths that can be fitted.
 pub const MIN_GROWTHS: usize = 4;
@@ -43,7 +44,7 @@ pub struct Calibration {
     /// Tokens per char of each class, in the order of [`Script::ALL`]. Classes that the data cannot separate share one
     /// factor.
     pub factors: [f64; 3],
-    /// The factors that were fitted from their class alone.
+    /// The factors that were fitted from one class.
     pub fitted_alone: [bool; 3],
     /// Tokens before the messages.
     pub fixed_tokens: f64,
@@ -69,7 +70,7 @@ impl Calibration {
         self.fixed_tokens + self.message_tokens(chars, images)
     }
 
-    /// Estimates messages alone, in tokens.
+    /// Estimates only messages, in tokens.
     pub fn message_tokens(&self, chars: ScriptChars, images: u64) -> f64 {
         tokens(&self.factors, chars, images)
     }
@@ -143,8 +144,8 @@ fn deviation(factors: &[f64; 3], fixed: f64, samples: &[Sample]) -> Option<Devia
 fn growth(before: &Sample, after: &Sample) -> Option<(ScriptChars, f64)> {
     let chars = after.chars - before.chars;
     let tokens = after.prompt_tokens - before.prompt_tokens;
-    let possible = tokens > 0.0 && tokens <= chars.total() as f64 * MAX_TOKENS_PER_CHAR + WRAPPER_TOKENS;
-    (after.extends_previous && after.images == before.images && chars.total() > 0 && possible)
+    let possible = tokens > 0.0 && tokens <= chars.total().get() * MAX_TOKENS_PER_CHAR + WRAPPER_TOKENS;
+    (after.extends_previous && after.images == before.images && chars.total() > Chars::ZERO && possible)
         .then_some((chars, tokens))
 }
 

@@ -37,7 +37,7 @@ fn near(found: f64, wanted: f64, share: f64) -> bool {
 }
 
 #[test]
-fn each_class_gets_its_own_factor_and_the_fixed_part_is_what_is_left() {
+fn each_script_gets_a_factor_and_the_rest_is_the_fixed_part() {
     let fitted = calibrate(&session(&MIXED, [0.26, 0.72, 0.5])).expect("enough calls");
     for (found, wanted) in fitted.factors.iter().zip([0.26, 0.72, 0.5]) {
         assert!(near(*found, wanted, 0.02), "{fitted:?}");
@@ -51,7 +51,7 @@ fn each_class_gets_its_own_factor_and_the_fixed_part_is_what_is_left() {
 }
 
 #[test]
-fn classes_that_always_amount_together_share_one_factor() {
+fn scripts_that_always_occur_together_share_one_factor() {
     let together: Vec<[u64; 3]> = (1..9).map(|at| [at * 700 % 3_100, at * 1_400 % 6_200, 0]).collect();
     let fitted = calibrate(&session(&together, [0.25, 0.7, 0.5])).expect("enough calls");
     assert_eq!(fitted.fitted_alone, [false; 3]);
@@ -68,7 +68,7 @@ fn a_rare_class_has_no_separate_factor() {
 }
 
 #[test]
-fn with_too_few_growths_it_says_so() {
+fn too_few_growths_are_an_error() {
     assert_eq!(calibrate(&session(&MIXED[..4], [0.25; 3])), Err(TooFewCalls { growths: 3 }));
     assert_eq!(calibrate(&[]), Err(TooFewCalls { growths: 0 }));
     let mut compacted = session(&MIXED, [0.25; 3]);
@@ -79,7 +79,7 @@ fn with_too_few_growths_it_says_so() {
 }
 
 #[test]
-fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
+fn a_call_with_a_prompt_pruned_in_memory_does_not_change_the_fit() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     samples[5].prompt_tokens -= 9_500.0;
     let fitted = calibrate(&samples).expect("enough calls");
@@ -88,7 +88,7 @@ fn a_call_whose_prompt_was_pruned_in_memory_moves_nothing() {
 }
 
 #[test]
-fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
+fn the_factors_shrink_if_prompts_are_smaller_than_their_growth() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples {
         sample.prompt_tokens = 0.8 * tokens(&[0.26, 0.72, 0.5], sample.chars, 0);
@@ -101,7 +101,7 @@ fn where_prompts_hold_less_than_they_grew_by_the_factors_give_way() {
 }
 
 #[test]
-fn a_growth_with_an_image_shows_nothing_of_chars() {
+fn growth_with_an_image_is_not_fitted() {
     let mut samples = session(&MIXED, [0.26, 0.72, 0.5]);
     for sample in &mut samples[4..] {
         sample.images = 1;
@@ -114,7 +114,7 @@ fn a_growth_with_an_image_shows_nothing_of_chars() {
 
 proptest! {
     #[test]
-    fn whatever_is_counted_factors_are_positive_and_numbers_finite(
+    fn factors_are_positive_and_finite_for_any_counts(
         calls in proptest::collection::vec((0_u64..5_000, 0_u64..5_000, 0_u64..500, 0.0_f64..1e6, any::<bool>()), 0..30)
     ) {
         let mut chars = ScriptChars::default();
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_session_of_one_script_gets_back_the_rate_it_was_made_with(
+    fn a_session_of_one_script_is_fitted_with_its_rate(
         rate in 0.15_f64..1.5, sizes in proptest::collection::vec(50_u64..20_000, 6..40)
     ) {
         let growths: Vec<[u64; 3]> = sizes.iter().map(|size| [*size, 0, 0]).collect();

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_that_cancel_out_are_no_bias_but_still_errors() {
+    fn errors_that_cancel_out_have_no_bias_but_a_mean() {
         let deviation = Deviation::from_pairs([
             (90.0, 100.0),
             (240.0, 200.0),

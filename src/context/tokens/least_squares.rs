@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_say_the_same_are_reported() {
+    fn collinear_columns_are_reported() {
         let points = [[10.0, 20.0, 0.0], [3.0, 6.0, 0.0], [5.0, 10.01, 0.0], [8.0, 16.0, 0.0]];
         assert_eq!(fit(&rows(&points, [0.25, 0.7, 0.0]), 2), None);
         assert!(fit(&rows(&points, [0.25, 0.7, 0.0]), 1).is_some());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_far_off_moves_nothing() {
+    fn one_outlier_does_not_change_the_fit() {
         let points: Vec<[f64; 3]> =
             (1..12).map(|at| [f64::from(at) * 1000.0, f64::from(at % 5) * 700.0, 0.0]).collect();
         let mut rows = rows(&points, [0.25, 0.7, 0.0]);

@@ -8,10 +8,10 @@ use crate::js::{JsException, Value, length_of};
 use crate::store::entry::Role;
 use crate::store::measure::{PI_IMAGE_CHARS, pi_block_chars, role_of};
 use crate::store::scan::measure_message;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Chars of absent call arguments: the length of `undefined`.
-const UNDEFINED: f64 = 9.0;
+const UNDEFINED: Chars = Chars(9.0);
 
 /// Estimates a message under a version's rules, in tokens. A system message counts 0, because the prompt is sent from
 /// elsewhere.
@@ -29,27 +29,31 @@ pub fn estimate_under(rules: &Rules, message: &Value) -> Result<Tokens, JsExcept
             let role = role_of(message);
             let chars = match (role, message.get("content").and_then(Value::as_array)) {
                 (Role::Assistant, Some(blocks)) => {
-                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + answer_chars(block)?))?
+                    blocks.iter().try_fold(Chars::ZERO, |sum, block| Ok(sum + answer_chars(block)?))?
                 }
                 (Role::User, Some(blocks)) if user_images => {
                     measure_message(message).size.pi_chars.value()? + image_chars(blocks)
                 }
                 _ => return estimate_message(&measure_message(message).size),
             };
-            Ok(Tokens((chars / CHARS_PER_TOKEN).ceil()))
+            Ok(chars.to_tokens(CHARS_PER_TOKEN).ceil())
         }
     }
 }
 
-fn answer_chars(block: &Value) -> Result<f64, JsException> {
+fn answer_chars(block: &Value) -> Result<Chars, JsException> {
     let lacks =
         block.get("type").is_some_and(|kind| kind.str_is("toolCall")) && block.get("arguments").is_none();
-    if lacks { Ok(length_of(block.get("name"))? + UNDEFINED) } else { pi_block_chars(Role::Assistant, block) }
+    if lacks {
+        Ok(Chars(length_of(block.get("name"))?) + UNDEFINED)
+    } else {
+        pi_block_chars(Role::Assistant, block)
+    }
 }
 
-fn image_chars(blocks: &[Value]) -> f64 {
+fn image_chars(blocks: &[Value]) -> Chars {
     let images = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("image")));
-    images.count() as f64 * PI_IMAGE_CHARS
+    PI_IMAGE_CHARS * images.count() as f64
 }
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_fails_until_the_gateway_has_its_own_runtime() {
+    fn a_call_without_arguments_fails_before_the_gateways_own_runtime() {
         let call = r#"{"role":"assistant","content":[{"type":"toolCall","name":"abc"}]}"#;
         assert_eq!(tokens(Ruleset::V2026_5_22, call), Err(JsException));
         assert_eq!(tokens(Ruleset::V2026_5_28, call), Ok(Tokens(3.0)));

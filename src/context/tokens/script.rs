@@ -4,6 +4,7 @@
 use std::ops::{Add, AddAssign, Sub};
 
 use crate::js::{CharacterSink, JsString, Json};
+use crate::units::Chars;
 
 /// A class of characters that tokenizers treat alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,12 +108,12 @@ impl ScriptChars {
         self.0[Script::from_code_point(point) as usize] += if point > 0xFFFF { 2 } else { 1 };
     }
 
-    pub fn chars(&self, script: Script) -> u64 {
-        self.0[script as usize]
+    pub fn chars(&self, script: Script) -> Chars {
+        Chars(self.0[script as usize] as f64)
     }
 
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+    pub fn total(&self) -> Chars {
+        Chars(self.0.iter().sum::<u64>() as f64)
     }
 
     pub fn as_f64(&self) -> [f64; 3] {
@@ -201,11 +202,11 @@ mod tests {
     fn chars_are_counted_by_class_in_utf16_units() {
         let chars = ScriptChars::from_text(&"ab {你好。} é😀𠀀 한글カナ".into());
         assert_eq!(chars.0, [7, 3 + 2 + 4, 3]);
-        assert_eq!(chars.total(), 19);
+        assert_eq!(chars.total(), Chars(19.0));
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_one_char_of_no_script() {
+    fn half_a_surrogate_pair_is_one_other_char() {
         let lone = JsString::from(vec![0x61, 0xD83D, 0x62]);
         assert_eq!(ScriptChars::from_text(&lone).0, [2, 0, 1]);
     }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_their_ends_and_nothing_between_them() {
+    fn script_ranges_include_their_ends() {
         let classes = [0x7F, 0x80, 0x2E7F, 0x2E80, 0xA4CF, 0xA4D0, 0x3FFFF, 0x40000]
             .map(|point| Script::from_code_point(point).name());
         assert_eq!(classes, ["ascii", "other", "other", "cjk", "cjk", "other", "cjk", "other"]);

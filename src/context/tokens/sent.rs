@@ -32,7 +32,7 @@ enum SentPiece<J> {
     Arguments(J),
 }
 
-/// Passes every text of a message to `take` as it is sent (compaction 4.6 to 4.9): texts, thinking, names and arguments
+/// Passes every text of a message to `take` in its sent form (compaction 4.6 to 4.9): texts, thinking, names and arguments
 /// of calls. Returns the number of images. Ids, signatures and a provider's own wrapping are unknown and not counted.
 /// A message that is not sent has no text.
 pub fn each_text(message: &Value, take: &mut dyn FnMut(&JsString)) -> u32 {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sent_has_no_text_and_images_are_counted() {
+    fn unsent_messages_have_no_text_and_images_are_counted() {
         let hidden = r#"{"role":"bashExecution","command":"ls","output":"x","excludeFromContext":true}"#;
         assert_eq!(texts(hidden), (Vec::new(), 0));
         assert_eq!(texts(r#"{"role":"hook","content":"x"}"#), (Vec::new(), 0));

@@ -98,7 +98,7 @@ mod tests {
     use crate::transcript::{Leaf, Tree};
 
     #[test]
-    fn everything_before_the_last_usage_is_what_the_provider_counted() {
+    fn the_last_usage_covers_everything_before_it() {
         let text = concat!(
             r#"{"type":"session","version":3,"id":"s"}"#,
             "\n",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_of_0_anchors_nothing_since_2026_8() {
+    fn a_usage_of_0_is_ignored_since_2026_8() {
         let answer = |id: &str, parent: &str, total: u32| {
             format!(
                 r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"assistant","stopReason":"stop","content":[{{"type":"text","text":"12345678"}}],"usage":{{"input":{total},"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":{total}}}}}}}"#

@@ -8,19 +8,19 @@ use crate::context::tokens::script::code_points;
 use crate::js::{self, JsException, JsString, Object, Value};
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Weight of a char in estimates and truncation.
 pub const NORMAL_WEIGHT: f64 = 1.0;
 /// Weight of a char in the context guard.
 pub const GUARD_WEIGHT: f64 = 2.0;
 /// Chars of an image, also in user messages.
-const IMAGE_CHARS: f64 = 8000.0;
+const IMAGE_CHARS: Chars = Chars(8000.0);
 
 /// Chars of the notes that replace omitted blocks in a summary's input, and of the text around them.
-const IMAGE_OMITTED_CHARS: f64 = 39.0;
-const OTHER_OMITTED_CHARS: f64 = 42.0;
-const OMITTED_WRAPPER_CHARS: f64 = 17.0;
+const IMAGE_OMITTED_CHARS: Chars = Chars(39.0);
+const OTHER_OMITTED_CHARS: Chars = Chars(42.0);
+const OMITTED_WRAPPER_CHARS: Chars = Chars(17.0);
 /// Replaces the arguments of a call without any.
 const UNDEFINED: &str = "undefined";
 
@@ -102,14 +102,14 @@ static RANGES: LazyLock<Vec<WeightRange>> = LazyLock::new(|| {
 });
 
 /// Returns the length of a text whose plain units weigh `unit`: [`NORMAL_WEIGHT`] or [`GUARD_WEIGHT`] (pruning 8.5).
-pub fn weighted_length(text: &JsString, unit: f64) -> f64 {
+pub fn weighted_length(text: &JsString, unit: f64) -> Chars {
     weighted_units(text.units(), unit)
 }
 
 /// Returns the weighted length of UTF-16 units. Weighted characters are few in most texts, so the others are passed over
 /// by the chunk.
-fn weighted_units(units: &[u16], unit: f64) -> f64 {
-    let mut length = units.len() as f64 * unit;
+fn weighted_units(units: &[u16], unit: f64) -> Chars {
+    let mut length = Chars::from_len(units.len()) * unit;
     let mut rest = units;
     loop {
         let uniform = rest.chunks(CHUNK).take_while(|chunk| is_uniform(chunk)).count() * CHUNK;
@@ -117,7 +117,7 @@ fn weighted_units(units: &[u16], unit: f64) -> f64 {
         // A pair at the end of the chunk stays whole.
         let ends_high = |at: usize| odd.get(at - 1).is_some_and(|unit| (0xD800..0xDC00).contains(unit));
         let end = (CHUNK + usize::from(ends_high(CHUNK))).min(odd.len());
-        length += code_points(&odd[..end]).map(|point| surplus(point, unit)).sum::<f64>();
+        length += code_points(&odd[..end]).map(|point| surplus(point, unit)).sum::<Chars>();
         rest = &odd[end..];
     }
 }
@@ -128,14 +128,14 @@ pub fn is_uniform(units: &[u16]) -> bool {
 }
 
 /// Returns a character's weight beyond its plain units.
-pub fn surplus(point: u32, unit: f64) -> f64 {
+pub fn surplus(point: u32, unit: f64) -> Chars {
     if point < FIRST_WEIGHTED {
-        return 0.0;
+        return Chars::ZERO;
     }
     let at = RANGES.partition_point(|range| range.last < point);
     match RANGES.get(at) {
-        Some(range) if range.first <= point => range.chars - range.units * unit,
-        _ => 0.0,
+        Some(range) if range.first <= point => Chars(range.chars - range.units * unit),
+        _ => Chars::ZERO,
     }
 }
 
@@ -149,24 +149,24 @@ pub fn surplus(point: u32, unit: f64) -> f64 {
 pub fn estimate(message: &Value, counts_envelope: bool) -> Result<Tokens, JsException> {
     let field = |key| js_length(message.get(key));
     let chars = match role_of(message) {
-        _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => 0.0,
+        _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => Chars::ZERO,
         Role::User if counts_envelope => content_chars(message, counts_envelope)? + sender_chars(message),
         Role::User | Role::Custom | Role::ToolResult => content_chars(message, counts_envelope)?,
         Role::Assistant => {
             match message.get("content") {
-                Some(Value::Array(blocks)) => {
-                    blocks.iter().try_fold(0.0, |sum, block| Ok(sum + assistant_block_chars(block)?))?
-                }
+                Some(Value::Array(blocks)) => blocks
+                    .iter()
+                    .try_fold(Chars::ZERO, |sum, block| Ok(sum + assistant_block_chars(block)?))?,
                 // JavaScript iterates over its characters, none of which is a block.
-                Some(Value::String(_)) => 0.0,
+                Some(Value::String(_)) => Chars::ZERO,
                 _ => return Err(JsException),
             }
         }
         Role::BashExecution => field("command")? + field("output")?,
         Role::BranchSummary | Role::CompactionSummary => field("summary")?,
-        Role::System | Role::Other => 0.0,
+        Role::System | Role::Other => Chars::ZERO,
     };
-    Ok(Tokens((chars / CHARS_PER_TOKEN).ceil()))
+    Ok(chars.to_tokens(CHARS_PER_TOKEN).ceil())
 }
 
 /// Estimates a message for display; 0 if that fails.
@@ -175,11 +175,11 @@ pub fn estimate_or_zero(message: &Value) -> Tokens {
 }
 
 /// Returns the `length` of a value that may be no text: NaN for other types. Errors when it is absent or null.
-fn js_length(text: Option<&Value>) -> Result<f64, JsException> {
+fn js_length(text: Option<&Value>) -> Result<Chars, JsException> {
     match text {
         Some(Value::String(text)) => Ok(weighted_length(text, NORMAL_WEIGHT)),
         None | Some(Value::Null) => Err(JsException),
-        Some(_) => Ok(f64::NAN),
+        Some(_) => Ok(Chars::NAN),
     }
 }
 
@@ -187,17 +187,17 @@ fn is_block_type(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|value| value.str_is(kind))
 }
 
-fn content_chars(message: &Value, counts_envelope: bool) -> Result<f64, JsException> {
+fn content_chars(message: &Value, counts_envelope: bool) -> Result<Chars, JsException> {
     let blocks = match message.get("content") {
         Some(Value::String(text)) => return Ok(weighted_length(text, NORMAL_WEIGHT)),
         Some(Value::Array(blocks)) if !blocks.iter().any(Value::is_null) => blocks,
         _ => return Err(JsException),
     };
-    let texts: Vec<f64> =
+    let texts: Vec<Chars> =
         blocks.iter().filter_map(block_text).map(|text| weighted_length(&text, NORMAL_WEIGHT)).collect();
-    let joined = if counts_envelope { texts.len().saturating_sub(1) as f64 } else { 0.0 };
+    let joined = if counts_envelope { Chars::from_len(texts.len().saturating_sub(1)) } else { Chars::ZERO };
     let images = blocks.iter().filter(|block| is_block_type(block, "image")).count() as f64;
-    Ok(texts.iter().sum::<f64>() + joined + images * IMAGE_CHARS + omission_chars(blocks))
+    Ok(texts.iter().sum::<Chars>() + joined + IMAGE_CHARS * images + omission_chars(blocks))
 }
 
 /// Returns the text of a block that a summary reads.
@@ -210,28 +210,28 @@ fn block_text(block: &Value) -> Option<JsString> {
 }
 
 /// Returns the chars of the notes for blocks that a summary does not see: one for images, one for other data.
-fn omission_chars(blocks: &[Value]) -> f64 {
+fn omission_chars(blocks: &[Value]) -> Chars {
     let has_image = blocks.iter().any(|block| is_block_type(block, "image"));
     let is_other = |block: &&Value| {
         !is_block_type(block, "image") && !is_block_type(block, "text") && block_text(block).is_none()
     };
     let has_other = blocks.iter().any(|block| is_other(&block));
     match (has_image, has_other) {
-        (false, false) => 0.0,
+        (false, false) => Chars::ZERO,
         (true, false) => IMAGE_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
         (false, true) => OTHER_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
-        (true, true) => IMAGE_OMITTED_CHARS + 1.0 + OTHER_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
+        (true, true) => IMAGE_OMITTED_CHARS + Chars(1.0) + OTHER_OMITTED_CHARS + OMITTED_WRAPPER_CHARS,
     }
 }
 
 /// Returns the chars of ` sender=` and a user message's sender as JSON.
-fn sender_chars(message: &Value) -> f64 {
+fn sender_chars(message: &Value) -> Chars {
     let member = |key: &str| {
         let text = message.get("__openclaw")?.get(key)?.as_str()?;
         let text: Vec<u16> = text.units().iter().copied().filter(|unit| *unit != 0).collect();
         Some(JsString::from(text).trim()).filter(|text| !text.is_empty())
     };
-    let Some(id) = member("senderId") else { return 0.0 };
+    let Some(id) = member("senderId") else { return Chars::ZERO };
     let mut sender = Object::default();
     sender.set("id", Value::String(id));
     for (key, from) in [("name", "senderName"), ("username", "senderUsername")] {
@@ -242,7 +242,7 @@ fn sender_chars(message: &Value) -> f64 {
     weighted_length(&format!(" sender={}", js::stringify(&Value::Object(sender))).into(), NORMAL_WEIGHT)
 }
 
-fn assistant_block_chars(block: &Value) -> Result<f64, JsException> {
+fn assistant_block_chars(block: &Value) -> Result<Chars, JsException> {
     if block.is_null() {
         return Err(JsException);
     }
@@ -254,7 +254,7 @@ fn assistant_block_chars(block: &Value) -> Result<f64, JsException> {
         let arguments = block.get("arguments").map_or_else(|| UNDEFINED.to_owned(), js::stringify);
         Ok(js_length(block.get("name"))? + weighted_length(&arguments.into(), NORMAL_WEIGHT))
     } else {
-        Ok(0.0)
+        Ok(Chars::ZERO)
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     fn length_of(text: &str, unit: f64) -> f64 {
-        weighted_length(&text.into(), unit)
+        weighted_length(&text.into(), unit).get()
     }
 
     fn tokens(json: &str) -> Tokens {
@@ -271,20 +271,20 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_the_real_gateway() {
+    fn lengths_match_the_real_gateway() {
         let lengths = ["你好", "㐀", "𠀀", "｡", "😀", "é"].map(|text| length_of(text, NORMAL_WEIGHT));
         assert_eq!(lengths, [8.0, 12.0, 16.0, 8.0, 2.0, 1.0]);
     }
 
     #[test]
-    fn in_the_guard_plain_chars_weigh_double_and_heavy_ones_stay() {
+    fn the_guard_doubles_the_weight_of_plain_chars_only() {
         let lengths = ["ab", "你好", "㐀", "𠀀", "\u{1D360}", "😀"].map(|text| length_of(text, GUARD_WEIGHT));
         assert_eq!(lengths, [4.0, 8.0, 12.0, 16.0, 12.0, 4.0]);
     }
 
     #[test]
     fn half_a_surrogate_pair_weighs_one_unit() {
-        assert_eq!(weighted_length(&JsString::from(vec![0xD840, 0x4F60]), NORMAL_WEIGHT), 1.0 + 4.0);
+        assert_eq!(weighted_length(&JsString::from(vec![0xD840, 0x4F60]), NORMAL_WEIGHT), Chars(1.0 + 4.0));
     }
 
     #[test]
@@ -294,7 +294,8 @@ mod tests {
             assert!(pair[0].last < pair[1].first, "{:x} {:x}", pair[0].last, pair[1].first);
         }
         assert_eq!(RANGES[0].first, FIRST_WEIGHTED);
-        let weights = [0x2FFF, 0x3000, 0x319F, 0x31A0, 0x1D371, 0x1D372].map(|point| surplus(point, 1.0));
+        let weights =
+            [0x2FFF, 0x3000, 0x319F, 0x31A0, 0x1D371, 0x1D372].map(|point| surplus(point, 1.0).get());
         assert_eq!(weights, [11.0, 3.0, 3.0, 11.0, 10.0, 0.0]);
     }
 
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn from_9_6_on_texts_count_as_a_summary_is_reported_them() {
+    fn from_9_6_on_texts_count_with_their_summary_envelope() {
         let tokens = |json: &str| {
             [false, true].map(|counts_envelope| estimate(&js::parse(json).unwrap(), counts_envelope))
         };
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_not_sent_weighs_nothing() {
+    fn an_unsent_command_weighs_0_tokens() {
         let command =
             r#"{"role":"bashExecution","command":"ls","output":"abcdef","excludeFromContext":false}"#;
         assert_eq!(tokens(command), Tokens(2.0));

@@ -2,7 +2,7 @@
 //!
 //! The evidence, strongest first: the release that last wrote a database or `openclaw.json`, the way in which the
 //! store keeps its sessions, the marks of pi in a transcript, the reference version. For example, a database written
-//! by 2026.9.2 beside an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
+//! by 2026.9.2 next to an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
 //! databases.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
 
-/// The storage format of a store, as far as it reveals a version.
+/// The storage format of a store, if it reveals a version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Era {
     /// JSONL files: any gateway up to the last one that writes files.
@@ -77,7 +77,7 @@ impl RulesetChoice {
         Ok(Self { id: version.ruleset(), release, note: version.note(), provenance: from })
     }
 
-    /// Chooses from the store alone: from the storage format, then the version that last wrote the configuration,
+    /// Chooses from the store only: from the storage format, then the version that last wrote the configuration,
     /// then the reference. An unreadable version decides nothing and becomes a note.
     pub fn detect(config: &GatewayConfig, era: &Era) -> Self {
         match era {
@@ -89,7 +89,7 @@ impl RulesetChoice {
                     let why = format!("{text} last wrote {name}{}", older_config_note(config));
                     Self::from_version(text, store_provenance(why)).ok()
                 });
-                // Either may be older: the configuration, or the database beside it.
+                // Either may be older: the configuration or the database.
                 let newest = own.into_iter().chain(config_says).filter(Self::has_databases);
                 let unknown = || {
                     let why = format!(
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_shows_nothing_is_read_by_the_reference() {
+    fn a_store_without_a_version_gets_the_reference_rules() {
         for text in ["{}", "{ meta: { lastTouchedVersion: 5 } }", "{"] {
             let chosen = detected(text, &Era::Files);
             assert_eq!(chosen, RulesetChoice::default(), "{text}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_is_no_known_release_is_named() {
+    fn an_unknown_writer_release_is_named_in_the_note() {
         let chosen = detected("{ meta: { lastTouchedVersion: '0.1.5-fix.1' } }", &Era::Files);
         assert_eq!(chosen.id, Ruleset::default());
         let note = chosen.note.unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_names_no_release_is_of_the_newest_whatever_an_older_configuration_says() {
+    fn a_database_without_a_release_gets_the_newest_rules_despite_an_older_configuration() {
         let old = detected("{ meta: { lastTouchedVersion: '2026.3.2' } }", &database());
         assert_eq!(old.id, Ruleset::NEWEST);
         assert_eq!(
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_release_that_was_found_is_kept_beside_its_range() {
+    fn the_choice_keeps_the_exact_release_and_its_range() {
         let found = detected("{ meta: { lastTouchedVersion: '2026.4.21' } }", &Era::Files);
         assert_eq!(
             (found.release.as_deref(), found.id.release_span()),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn pis_own_sessions_follow_the_pi_that_wrote_them() {
+    fn pi_sessions_follow_the_pi_that_wrote_them() {
         let chosen = detected("{}", &Era::Pi);
         assert_eq!(chosen.id, Ruleset::Pi0_55);
         let mark = || Some(system_message("line 2 is a system message"));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transcript_decides_nothing_where_something_else_did() {
+    fn a_transcript_overrides_no_earlier_choice() {
         let mark = || Some(system_message("a mark"));
         let files = detected("{}", &Era::Files);
         assert_eq!(files.for_transcript(false, mark).id, Ruleset::V2026_3_2);

@@ -3,13 +3,15 @@
 
 use super::pi_release::PiRelease;
 use super::rules::{
-    Aggregate, Branching, Compaction, DurationRule, Eligibility, Ends, Estimate, FailedCalls, Guard,
+    Aggregate, BranchRule, Compaction, DurationRule, Eligibility, Estimate, FailedCalls, Guard, HeadTailCut,
     HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
     MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys, PruneSize,
     PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
     Truncation, WindowGuardRule, WindowRule,
 };
 use crate::units::Millis;
+
+use crate::units::Chars;
 
 pub(super) static V2026_3_2: Rules = Rules {
     read_mode: ReadMode::Entries,
@@ -30,7 +32,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     duration: DurationRule { composite: true, longest_ms: Millis(f64::MAX) },
     history_limit: HistoryLimitRule::Exact,
     history_lookup: HistoryLookup::Channel,
-    result_limit: ResultLimit::Share { most: 400_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(400_000.0), configured: false },
     truncation: Truncation::Head { floor_has_suffix: true },
     pairing: REFERENCE_PAIRING,
     aggregate: Aggregate::None,
@@ -59,7 +61,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     window_source: WindowRule::Lowest { names: NameMatching::Exact, model_tokens: false, prefixed: false },
     memory_flush: MemoryFlush::TotalsAndSize,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
-    branching: Branching::LastEntry,
+    branching: BranchRule::LastEntry,
 };
 
 /// The pairing of 2026.3.2. The summariser uses it in all releases.
@@ -131,8 +133,8 @@ pub(super) static V2026_3_7: Rules = Rules {
     ..V2026_3_2
 };
 
-const PARTIAL: Ends =
-    Ends { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
+const PARTIAL: HeadTailCut =
+    HeadTailCut { notice: Notice::Partial, bounded: false, result_blocks: false, whole_pairs: false };
 
 pub(super) static V2026_3_11: Rules = Rules {
     pi: PiRelease([0, 57, 1]),
@@ -150,7 +152,7 @@ pub(super) static V2026_3_22: Rules = Rules {
     },
     rewrite: Rewrite::Remapping,
     guard: Guard::Placeholders { stops: true },
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(900),
     ..V2026_3_11
 };
@@ -173,7 +175,7 @@ pub(super) static V2026_4_1: Rules =
 
 pub(super) static V2026_4_5: Rules = Rules {
     eligibility: Eligibility::PluginsOrApi,
-    result_limit: ResultLimit::Share { most: 40_000.0, configured: false },
+    result_limit: ResultLimit::Share { most: Chars(40_000.0), configured: false },
     guard: Guard::NewestFirst,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: false },
     window_source: WindowRule::Lowest { names: NameMatching::Aliases, model_tokens: true, prefixed: false },
@@ -191,14 +193,14 @@ pub(super) static V2026_4_8: Rules = Rules {
     ..V2026_4_5
 };
 
-const COUNTED: Ends = Ends { notice: Notice::Count, ..PARTIAL };
+const COUNTED: HeadTailCut = HeadTailCut { notice: Notice::Count, ..PARTIAL };
 
 pub(super) static V2026_4_14: Rules =
     Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
 
 pub(super) static V2026_4_15: Rules = Rules {
-    result_limit: ResultLimit::Share { most: 16_000.0, configured: true },
-    truncation: Truncation::Ends(Ends { bounded: true, ..COUNTED }),
+    result_limit: ResultLimit::Share { most: Chars(16_000.0), configured: true },
+    truncation: Truncation::Ends(HeadTailCut { bounded: true, ..COUNTED }),
     aggregate: Aggregate::Newest { floor_is_notice: false },
     reserve: Reserve::CappedFloor,
     ..V2026_4_14
@@ -253,12 +255,12 @@ pub(super) static V2026_5_28: Rules = Rules {
     ..V2026_5_22
 };
 
-const ADVISED: Ends = Ends { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
+const ADVISED: HeadTailCut = HeadTailCut { notice: Notice::CountAndAdvice, bounded: true, ..PARTIAL };
 /// `Number.MAX_SAFE_INTEGER` of JavaScript.
 const MAX_SAFE_INTEGER_MS: Millis = Millis(9_007_199_254_740_991.0);
 
 pub(super) static V2026_6_11: Rules = Rules {
-    truncation: Truncation::Ends(Ends { result_blocks: true, ..ADVISED }),
+    truncation: Truncation::Ends(HeadTailCut { result_blocks: true, ..ADVISED }),
     pairing: PairingRule {
         matching: ResultMatching::Anywhere,
         missing_details: MissingDetails::Mark,
@@ -273,7 +275,7 @@ pub(super) static V2026_6_11: Rules = Rules {
 
 pub(super) static V2026_7_1: Rules = Rules {
     history_limit: HistoryLimitRule::ExactWithPrelude,
-    truncation: Truncation::Ends(Ends { result_blocks: true, whole_pairs: true, ..ADVISED }),
+    truncation: Truncation::Ends(HeadTailCut { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
     preflight: Preflight::Pressure(AS_SENT),
     prune_size: PruneSize { weight: PruneWeight::Blocks { wide: true }, ..V2026_4_25.prune_size },
@@ -339,13 +341,13 @@ pub(super) static V2026_9_2: Rules = Rules {
     unknown_window_compacts: false,
     compaction: Compaction::FromFirstKept,
     safeguard: true,
-    summary_chars: Some(16_000.0),
+    summary_chars: Some(Chars(16_000.0)),
     compaction_seconds: Some(180),
     window_guard: SHARED_WINDOW_GUARD,
     window_source: WindowRule::OfModel { lower: true },
     memory_flush: MemoryFlush::Plugin,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
-    branching: Branching::LeafRows,
+    branching: BranchRule::LeafRows,
 };
 
 // pi without a gateway compacts, and trims nothing.
@@ -388,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_pruned_from_2_1_to_2_19_nor_by_pi_alone() {
+    fn releases_2_1_to_2_19_and_pi_do_not_prune() {
         let idle = Ruleset::ALL.into_iter().filter(|ruleset| !ruleset.rules().pruner.is_active());
         let idle: Vec<&str> = idle.map(Ruleset::id).collect();
         assert_eq!(idle, ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);

@@ -1,8 +1,8 @@
 //! The known gateway and pi releases, grouped by equal behaviour: which ruleset applies to a store, and everything
 //! that differs between rulesets (releases R1–R3; pruning 8, compaction 12).
 //!
-//! The rules are data rather than code, because one store can hold sessions of several releases and a person may ask
-//! what another release would do. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
+//! The rules are data rather than code, because one store can hold sessions of several releases and a person may want
+//! to see the effect of another release. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
 //! whose rules hold up to 2026.4.24.
 
 mod choice;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ruleset_is_found_by_its_own_id_and_is_at_its_place() {
+    fn every_ruleset_is_found_by_its_id_and_matches_its_range() {
         for ruleset in Ruleset::all_known() {
             let version: Version = ruleset.id().parse().unwrap();
             assert_eq!((version.ruleset(), version.note()), (ruleset, None));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn going_on_from_one_to_the_next_meets_all_and_comes_back() {
+    fn stepping_through_rulesets_visits_all_and_wraps_around() {
         let mut seen = vec![Ruleset::default()];
         while seen[0] != seen[seen.len() - 1].next() {
             seen.push(seen[seen.len() - 1].next());

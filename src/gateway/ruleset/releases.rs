@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn all_93_releases_are_there_once() {
+    fn all_93_releases_are_listed_once() {
         let all: Vec<&str> = RANGES.iter().flat_map(|range| range.releases.split(' ')).collect();
         assert_eq!(all.len(), 93);
         assert_eq!(all.iter().filter(|release| release.ends_with('*')).count(), 45);

@@ -7,6 +7,8 @@
 use super::pi_release::PiRelease;
 use crate::units::Millis;
 
+use crate::units::Chars;
+
 /// The way in which a runtime turns a transcript into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReadMode {
@@ -80,7 +82,7 @@ pub struct Rules {
     pub safeguard: bool,
     /// Row "Summary size": the maximum chars of a stored summary, including the notice about the cut; `None` without
     /// a limit.
-    pub summary_chars: Option<f64>,
+    pub summary_chars: Option<Chars>,
     /// The time limit of a compaction in seconds (releases R63); `None` without a known one.
     pub compaction_seconds: Option<u32>,
     /// Row "Window guard".
@@ -92,7 +94,7 @@ pub struct Rules {
     /// Row "Recovery".
     pub recovery: Recovery,
     /// The active leaf, the parents of entries and the bounds of the context (sqlite F, G).
-    pub branching: Branching,
+    pub branching: BranchRule,
 }
 
 impl Rules {
@@ -108,7 +110,7 @@ pub enum Pruner {
     None,
     /// The pruner is configured, but the published build fails to load it.
     FailsToLoad,
-    /// Each firing decides anew; the calls between send everything.
+    /// Each firing decides again; the calls between send everything.
     EachFiring,
     /// A pruned result stays pruned (pruning 8.2).
     Projections {
@@ -216,7 +218,7 @@ pub enum FailedCalls {
     Ignored,
     /// Their results are dropped.
     WithoutResults {
-        /// Whether dropped results alone make the repaired list replace the recorded one.
+        /// Whether dropped results are enough to make the repaired list replace the recorded one.
         replaces: bool,
     },
     /// The whole answer is dropped, with its results.
@@ -260,7 +262,7 @@ pub enum Eligibility {
     Plugins,
     /// The provider's plugin decides, then a list by provider and API (releases R17).
     PluginsOrApi,
-    /// As [`Self::PluginsOrApi`], with the plugins of 2026.9 (pruning 8, row "Eligibility").
+    /// Like [`Self::PluginsOrApi`], but with the plugins of 2026.9 (pruning 8, row "Eligibility").
     NewestPlugins,
 }
 
@@ -281,11 +283,11 @@ pub enum HistoryLimitRule {
 pub enum HistoryLookup {
     /// The person's key, then the channel's; only for the chat kind `dm` (releases R81).
     Dm,
-    /// As [`Self::Dm`], also for `direct`.
+    /// Like [`Self::Dm`], but also for `direct`.
     Direct,
-    /// As [`Self::Direct`], and the channel's key for groups (pruning 2.3).
+    /// Like [`Self::Direct`], plus the channel's key for groups (pruning 2.3).
     Channel,
-    /// As [`Self::Channel`], with normalised channel names.
+    /// Like [`Self::Channel`], but with normalised channel names.
     NamedChannel,
     /// The same three keys of the account first, if the session key names one.
     Account,
@@ -297,7 +299,7 @@ pub enum ResultLimit {
     None,
     /// 0.3 of the window, at most `most` (pruning 6.2).
     Share {
-        most: f64,
+        most: Chars,
         /// Whether `contextLimits.toolResultMaxChars` replaces the maximum if set (releases R30).
         configured: bool,
     },
@@ -325,14 +327,14 @@ pub enum Truncation {
         floor_has_suffix: bool,
     },
     /// Keeps the head, and the tail if it looks important, in UTF-16 units (releases R32, R34).
-    Ends(Ends),
-    /// As [`Self::Ends`], by weighted characters (pruning 8.3).
+    Ends(HeadTailCut),
+    /// Like [`Self::Ends`], but by weighted characters (pruning 8.3).
     HeadAndTail,
 }
 
 /// Options of a cut that keeps head and tail without weights (releases R32, R34).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub struct HeadTailCut {
     pub notice: Notice,
     /// Whether the minimum shrinks if the budget has no room for it.
     pub bounded: bool,
@@ -360,16 +362,16 @@ pub enum Aggregate {
         /// Whether a budget is at least as long as the shortest notice.
         floor_is_notice: bool,
     },
-    /// As [`Self::Newest`], but cuts the oldest first, and at every prompt four times that limit applies
+    /// Like [`Self::Newest`], but cuts the oldest first, and at every prompt four times that limit applies
     /// (releases R36).
     Oldest,
-    /// As [`Self::Oldest`], then empties results that still do not fit; a result that was sent keeps its bytes
+    /// Like [`Self::Oldest`], then empties results that still do not fit; a result that was sent keeps its bytes
     /// (releases R37).
     Emptied,
     /// Four times the limit of one result, or half the window; a note replaces results that still do not fit
     /// (releases R38).
     Elided,
-    /// As [`Self::Elided`], by weighted characters (pruning 8.3).
+    /// Like [`Self::Elided`], but by weighted characters (pruning 8.3).
     Weighted,
 }
 
@@ -455,7 +457,7 @@ pub struct KeptTurns {
 pub enum Estimate {
     /// 1 for each UTF-16 unit, four to a token.
     Units,
-    /// As [`Self::Units`]; a call without arguments also counts a word for them (releases R20, R21).
+    /// Like [`Self::Units`], but a call without arguments also counts a word for them (releases R20, R21).
     OwnRuntime {
         /// Whether images of users count like all images.
         user_images: bool,
@@ -478,9 +480,9 @@ pub enum Reserve {
     Floor,
     /// `reserveTokens` or the runtime's setting, at least `reserveTokensFloor` (compaction 2.2).
     Configured,
-    /// As [`Self::Configured`]; the floor leaves room for a prompt (releases R61).
+    /// Like [`Self::Configured`], but the floor leaves room for a prompt (releases R61).
     CappedFloor,
-    /// As [`Self::Configured`]; the whole reserve leaves room for a prompt.
+    /// Like [`Self::Configured`], but the whole reserve leaves room for a prompt.
     Capped,
     /// At least 20000, but leaves room for a prompt.
     CappedAlone,
@@ -505,11 +507,11 @@ impl Reserve {
 /// The messages that a compaction considers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compaction {
-    /// Those after the previous compaction; the part that it kept is lost (compaction 3.2–3.8).
+    /// Messages after the previous compaction; the part that it kept is lost (compaction 3.2–3.8).
     AfterPrevious,
-    /// Those from the first entry that the previous compaction kept.
+    /// Messages from the first entry that the previous compaction kept.
     FromFirstKept,
-    /// As [`Self::FromFirstKept`], entry by entry as in pi 0.63.1 to 0.86; a branch that ends in a compaction is not
+    /// Like [`Self::FromFirstKept`], but entry by entry as in pi 0.63.1 to 0.86; a branch that ends in a compaction is not
     /// compacted.
     EntriesFromKept,
     /// The projected messages, including those that the previous compaction kept (store-pi-1.5 H).
@@ -572,7 +574,7 @@ pub struct WindowGuardRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryFlush {
     None,
-    /// The stored total alone decides.
+    /// Only the stored total decides.
     StoredTotal {
         /// Whether a total that may be out of date counts 0.
         fresh: bool,
@@ -595,7 +597,7 @@ pub struct Recovery {
 
 /// The way to find the active branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Branching {
+pub enum BranchRule {
     /// The last entry is the leaf, parents are those written, and only a compaction bounds a context (store K).
     #[default]
     LastEntry,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rules::{
-    Aggregate, Branching, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
+    Aggregate, BranchRule, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
     HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
     Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, ResultMatching, Rewrite,
     Rules, Truncation, WindowRule,
@@ -106,8 +106,8 @@ const ROWS: [TopicRow; 35] = [
     }),
     ("Store", "sessions", |rules| {
         match rules.branching {
-            Branching::LastEntry => "JSONL files; the last entry is the active leaf",
-            Branching::LeafRows => "a database; leaf rows say which branch is active",
+            BranchRule::LastEntry => "JSONL files; the last entry is the active leaf",
+            BranchRule::LeafRows => "a database; leaf rows say which branch is active",
         }
         .to_owned()
     }),
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_have_names_of_their_own_and_groups_stay_together() {
+    fn topics_have_unique_names_and_groups_are_contiguous() {
         let topics = Ruleset::default().rules().topics();
         let names: std::collections::HashSet<&str> = topics.iter().map(|topic| topic.name).collect();
         assert_eq!(names.len(), topics.len());

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn every_published_release_has_rules_and_says_where_it_was_not_opened() {
+    fn every_published_release_has_rules_and_unchecked_ones_have_a_note() {
         for ruleset in Ruleset::ALL {
             for (release, opened) in ruleset.releases() {
                 let version: Version = format!("2026.{release}").parse().unwrap();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_lists_the_known_ones() {
+    fn an_invalid_version_error_lists_the_known_ones() {
         for text in [
             "",
             "latest",

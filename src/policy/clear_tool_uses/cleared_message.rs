@@ -13,7 +13,7 @@ pub fn cleared_result(message: &Value, placeholder: &JsString) -> Value {
     copy
 }
 
-/// Empties the arguments of the calls with these ids; `None` if the content is no list (pruning 7.2f).
+/// Empties the arguments of the calls with these ids; `None` if the content is not a list (pruning 7.2f).
 pub fn without_arguments(message: &Value, ids: &[JsString]) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let is_named = |block: &Value| {

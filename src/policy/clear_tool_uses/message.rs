@@ -50,7 +50,7 @@ pub struct ClearableCall {
 /// Parses a message in the form in which a model receives it (compaction 4.6–4.9).
 ///
 /// # Errors
-/// If a text block has no text, if a content is neither text nor list, if the call id or name of a result is no text,
+/// If a text block has no text, if a content is neither text nor list, if the call id or name of a result is not a text,
 /// and for roles that no model receives.
 pub fn parse_message<'a>(message: impl Json<'a>) -> Result<Message, JsException> {
     let content = message.get("content").filter(|content| !content.is_null());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_with_an_image_keeps_its_blocks_and_any_other_is_one_text() {
+    fn a_result_with_an_image_keeps_its_blocks_and_others_become_one_text() {
         let plain = of(
             r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5,{"type":"text","text":"b"}]}"#,
         );
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_classes_do_not_take_throws() {
+    fn messages_that_the_classes_reject_throw() {
         for json in [
             r#"{"role":"user","content":[{"type":"text"}]}"#,
             r#"{"role":"user","content":5}"#,

@@ -11,9 +11,10 @@ use crate::policy::clear_tool_uses::python::{code_points, object_len};
 use crate::policy::clear_tool_uses::value_hash::ValueHash;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
+use crate::units::Chars;
 
 /// Chars of `{}`.
-const NO_ARGUMENTS_CHARS: usize = 2;
+const NO_ARGUMENTS_CHARS: Chars = Chars(2.0);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageDigest {
@@ -42,7 +43,7 @@ pub struct ContentSize {
     pub images: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallDigest {
     pub id: JsString,
     pub name: JsString,
@@ -51,7 +52,7 @@ pub struct CallDigest {
     /// Code points of the arguments in Python's form.
     pub python_len: usize,
     /// Chars of the arguments as JSON.
-    pub json_chars: usize,
+    pub json_chars: Chars,
 }
 
 impl MessageDigest {
@@ -147,11 +148,11 @@ impl MessageDigest {
     }
 
     /// Empties the arguments of the calls with this id. Returns the chars of JSON that this frees.
-    pub fn clear_arguments(&mut self, id: &JsString) -> i64 {
-        let Self::Ai { calls, .. } = self else { return 0 };
-        let mut gone = 0;
+    pub fn clear_arguments(&mut self, id: &JsString) -> Chars {
+        let Self::Ai { calls, .. } = self else { return Chars::ZERO };
+        let mut gone = Chars::ZERO;
         for call in calls.iter_mut().filter(|call| call.id == *id) {
-            gone += call.json_chars as i64 - NO_ARGUMENTS_CHARS as i64;
+            gone += call.json_chars - NO_ARGUMENTS_CHARS;
             *call = CallDigest::new(&call.id, &call.name, &Object::default());
         }
         gone
@@ -169,7 +170,7 @@ impl CallDigest {
             name: name.clone(),
             arguments: ValueHash::from_arguments(arguments),
             python_len: object_len(arguments),
-            json_chars: crate::js::stringify_len(&Value::Object(arguments.clone())),
+            json_chars: Chars::from_len(crate::js::stringify_len(&Value::Object(arguments.clone()))),
         }
     }
 }
@@ -213,8 +214,8 @@ mod tests {
             MessageDigest::from_message(&js::parse(&json).unwrap()).unwrap().unwrap()
         };
         let mut digest = call(r#"{"x":"yz"}"#);
-        assert_eq!(digest.clear_arguments(&"d".into()), 0);
-        assert_eq!(digest.clear_arguments(&"c".into()), 8);
+        assert_eq!(digest.clear_arguments(&"d".into()), Chars(0.0));
+        assert_eq!(digest.clear_arguments(&"c".into()), Chars(8.0));
         assert_eq!(digest, call("{}"));
     }
 }

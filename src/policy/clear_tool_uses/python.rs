@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_dictionaries_have_a_space_behind_commas_and_colons() {
+    fn lists_and_dictionaries_have_a_space_after_commas_and_colons() {
         let json = r#"{"t":true,"x":null,"l":[],"o":{},"n":{"a":[1,{"b":"c"}]}}"#;
         assert_eq!(len(json), "{'t': True, 'x': None, 'l': [], 'o': {}, 'n': {'a': [1, {'b': 'c'}]}}".len());
     }

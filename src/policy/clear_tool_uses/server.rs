@@ -1,7 +1,7 @@
 //! Clearing on Anthropic's servers, which a gateway of 2026.9 requests instead of pruning itself (pruning 7b): whether
 //! it requests clearing, and by which parameters. Older versions never request it.
 //!
-//! clawscope opens no credential. The configuration alone decides whether the key is of a kind that clearing needs;
+//! clawscope opens no credential. Only the configuration shows whether the key is of a kind that clearing needs;
 //! otherwise that stays unknown.
 
 use crate::gateway::eligibility::ModelRoute;
@@ -84,7 +84,7 @@ impl<'a> ServerFacts<'a> {
     }
 }
 
-/// Whether the gateway requests clearing (pruning 7.10).
+/// The gateway's decision to request clearing (pruning 7.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerState {
     On,
@@ -101,7 +101,7 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Whether the gateway requests clearing, as far as is known.
+    /// Whether the gateway requests clearing, if it is known.
     pub fn is_on(self) -> bool {
         matches!(self, Self::On | Self::OnWithApiKey)
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn both_numbers_follow_the_window_and_have_a_least() {
+    fn both_numbers_follow_the_window_and_have_a_minimum() {
         let of = |window| {
             let clearing = ServerClearRequest::new(window, None, []);
             (clearing.trigger, clearing.clear_at_least)
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_requested_at_anthropics_own_endpoint_alone() {
+    fn only_anthropics_endpoint_clears_on_the_server() {
         let facts = ServerFacts {
             is_mode_on: true,
             api: Some("Anthropic-Messages"),

@@ -48,7 +48,7 @@ pub struct TokenCounter {
 impl TokenCounter {
     /// Returns the tokens of a message by the model's count, from its tokens of chars/4.
     pub fn model_tokens(self, estimate: u64) -> u64 {
-        // Exact without a fitted scale, whatever the size.
+        // Exact without a fitted scale, at any size.
         if self.factor == 1.0 { estimate } else { (estimate as f64 * self.factor).round() as u64 }
     }
 }

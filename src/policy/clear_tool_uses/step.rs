@@ -26,7 +26,7 @@ pub struct ClearTotals {
 /// Clears old tool uses.
 ///
 /// # Errors
-/// If a message has no form that a model receives, or if `keep` is read and is no integer; the list is unchanged then.
+/// If a message has no form that a model receives, or if `keep` is read and is not an integer; the list is unchanged then.
 pub fn clear_list(
     list: &mut MessageList,
     settings: &ClearSettings,
@@ -73,7 +73,7 @@ struct ClearListRun<'l, 'a> {
     sent: Vec<bool>,
     /// Ids of the calls whose arguments were cleared, sorted by code points.
     cleared_calls: HashMap<usize, Vec<JsString>>,
-    /// Positions of the replies, ascending, by the parts that clearing leaves alone. Built once, when arguments are
+    /// Positions of the replies, ascending, by the parts that clearing keeps. Built once, when arguments are
     /// first cleared.
     replies_by_key: Option<HashMap<ReplyKey, Vec<usize>>>,
     fates: Vec<MessageFate>,

@@ -39,7 +39,7 @@ fn reasons(settings: &ClearSettings) -> [Reason; 3] {
 }
 
 #[test]
-fn old_uses_go_and_the_last_are_kept() {
+fn old_uses_are_cleared_and_the_last_are_kept() {
     use Reason::{BelowTrigger, ClearedAtLeast, ClearedUse, ExcludedTool, KeptUse};
     assert_eq!(reasons(&ClearSettings { keep: 1.0, ..eager() }), [ClearedUse, ClearedUse, KeptUse]);
     assert_eq!(reasons(&ClearSettings::default()), [BelowTrigger; 3]);
@@ -49,7 +49,7 @@ fn old_uses_go_and_the_last_are_kept() {
 }
 
 #[test]
-fn a_negative_keep_clears_only_as_many_and_a_fraction_throws() {
+fn a_negative_keep_clears_that_many_and_a_fraction_throws() {
     use Reason::{ClearedAtLeast, ClearedUse};
     assert_eq!(
         reasons(&ClearSettings { keep: -1.0, ..eager() }),
@@ -64,7 +64,7 @@ fn a_negative_keep_clears_only_as_many_and_a_fraction_throws() {
 }
 
 #[test]
-fn nothing_happens_at_the_trigger_itself() {
+fn clearing_starts_above_the_trigger() {
     let trigger = tokens(&ListFixture::of(&three()).bodies) as f64;
     let first = |trigger| reasons(&ClearSettings { trigger, ..eager() })[0];
     assert_eq!([first(trigger), first(trigger - 1.0)], [Reason::BelowTrigger, Reason::ClearedUse]);
@@ -87,7 +87,7 @@ fn a_cleared_result_is_one_text_block_without_details() {
 }
 
 #[test]
-fn arguments_go_with_the_result_from_the_first_equal_answer() {
+fn arguments_are_cleared_in_the_first_equal_answer() {
     let settings = ClearSettings { clear_tool_inputs: true, ..eager() };
     let (made, reasons) = cleared(&three(), &settings);
     assert_eq!(reasons[1], Reason::InputsCleared);
@@ -127,7 +127,7 @@ fn a_message_that_cannot_be_sent_throws_and_one_that_is_not_does_not_count() {
 }
 
 #[test]
-fn a_reply_that_only_python_has_equal_is_edited_in_the_place_of_the_later_one() {
+fn of_replies_equal_only_in_python_the_first_is_edited() {
     let reply = |number: &str| {
         format!(
             r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"f","arguments":{{"n":{number}}}}}]}}"#

@@ -75,10 +75,10 @@ mod tests {
         js::parse(json).unwrap().as_object().unwrap().clone()
     }
 
-    /// The classes are what Python's `==` says: the order of keys does not matter, `True` is 1, and a number without a
+    /// The classes follow Python's `==`: the order of keys does not matter, `True` is 1, and a number without a
     /// value is `None`.
     #[test]
-    fn arguments_have_one_digest_where_python_has_them_equal() {
+    fn arguments_equal_in_python_have_one_digest() {
         let all = [
             ('a', r#"{"a":1,"b":[2]}"#),
             ('a', r#"{"b":[2.0],"a":true}"#),

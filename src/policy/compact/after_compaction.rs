@@ -15,7 +15,7 @@ use crate::policy::compact::files::FileLists;
 use crate::store::entry::{EntryKind, ReadMode, Role};
 use crate::store::index::{Index, LinePosition};
 use crate::store::scan::measure_message;
-use crate::units::{Moment, Tokens};
+use crate::units::{Bytes, Moment, Tokens};
 
 /// The content of a compaction entry.
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ fn projected_context_after(
     summary: Value,
 ) -> Result<CompactedContext, JsException> {
     let mut grown = index.clone();
-    let place = LinePosition { offset: grown.end, bytes: 0, line: grown.line_count + 1 };
+    let place = LinePosition { offset: grown.end, bytes: Bytes::ZERO, line: grown.line_count + 1 };
     grown.push_parsed(entry, place, &mut LineIds);
     let compaction = EntryIx(index.entries.len() as u32);
     let path: Vec<EntryIx> = before.path.iter().copied().chain([compaction]).collect();
@@ -222,7 +222,7 @@ mod tests {
 
     /// The predicted context must equal the one read back once the entry is in the file.
     #[test]
-    fn the_context_after_is_the_one_that_is_read_back() {
+    fn the_predicted_context_equals_the_one_read_back() {
         let before = index(&LINES);
         let value = entry().to_json(&before, "n", EntryIx(3), Moment(1_700_000_000_000.0));
         let context = build_context(&before, &Tree::new(&before), &Leaf::Own).expect("builds");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_entry_without_a_message_before_the_first_answer_keeps_anything_from_being_appended() {
+    fn an_entry_without_a_message_before_the_first_answer_prevents_appending() {
         let broken = r#"{"type":"message","id":"x","parentId":null}"#;
         let before = index(&[LINES[0], LINES[1], broken, LINES[2]]);
         assert_eq!(check_appendable(&before), Err(JsException));

@@ -152,9 +152,10 @@ mod tests {
     use super::*;
     use crate::ids::LineIds;
     use crate::store::load::load_bytes;
+    use crate::units::Chars;
 
     /// Returns the pi chars of a branch summary with this `summary` member.
-    fn chars(summary: &str) -> Result<f64, JsException> {
+    fn chars(summary: &str) -> Result<Chars, JsException> {
         let line = format!(r#"{{"type":"branch_summary","id":"a"{summary}}}"#);
         let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n");
         let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
@@ -164,15 +165,15 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_summary_without_text_contributes_all_the_same_and_one_without_summary_throws() {
-        assert_eq!(chars(r#","summary":"abc""#), Ok(3.0));
-        assert_eq!(chars(r#","summary":"""#), Ok(0.0));
-        assert!(chars(r#","summary":0"#).is_ok_and(f64::is_nan));
+    fn a_branch_summary_with_empty_text_contributes_and_one_without_summary_throws() {
+        assert_eq!(chars(r#","summary":"abc""#), Ok(Chars(3.0)));
+        assert_eq!(chars(r#","summary":"""#), Ok(Chars(0.0)));
+        assert!(chars(r#","summary":0"#).is_ok_and(Chars::is_nan));
         assert_eq!(chars(""), Err(JsException));
     }
 
     #[test]
-    fn a_falsy_message_contributes_nothing() {
+    fn a_falsy_message_is_left_out() {
         let entry = |message: &str| js::parse(&format!(r#"{{"message":{message}}}"#)).expect("test JSON");
         assert_eq!(message_to_summarise(&entry("\"\""), EntryKind::Message), None);
         assert_eq!(message_to_summarise(&entry("5"), EntryKind::Message), Some(Value::from(5)));

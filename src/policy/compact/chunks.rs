@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_numbers_of_parts_are_made_usable() {
+    fn invalid_part_counts_are_corrected() {
         for parts in [f64::NAN, f64::INFINITY, 0.0, -3.0, 1.0] {
             assert_eq!(normalized_parts(parts, 9), 1, "{parts}");
         }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_holds_the_maximum_less_the_margin_and_a_large_message_is_alone() {
+    fn a_chunk_is_at_most_the_maximum_less_the_margin_or_one_large_message() {
         assert_eq!(max(&[Tokens(50.0), Tokens(50.0), Tokens(50.0)], 120.0), [2, 1]);
         assert_eq!(max(&[Tokens(50.0), Tokens(50.0), Tokens(50.0)], 119.0), [1, 1, 1]);
         assert_eq!(max(&[Tokens(1.0), Tokens(900.0), Tokens(1.0), Tokens(1.0)], 120.0), [1, 1, 2]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_nothing_divides_by_zero() {
+    fn a_window_of_0_divides_by_zero() {
         assert_eq!(adaptive_ratio(Tokens(5.0), 1, Tokens::ZERO), 0.150_000_000_000_000_02);
         assert_eq!(adaptive_ratio(Tokens::ZERO, 1, Tokens::ZERO), 0.4);
         assert_eq!(adaptive_ratio(Tokens(f64::NAN), 1, Tokens::ZERO), 0.4);

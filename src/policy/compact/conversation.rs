@@ -91,7 +91,7 @@ fn join_texts(content: Option<&Value>) -> Result<JsString, JsException> {
     Ok(js_join(texts, ""))
 }
 
-/// Returns up to three parts (thinking, text, calls), in this order whatever the order of the blocks. A part of empty
+/// Returns up to three parts (thinking, text, calls), in this order for any order of the blocks. A part of empty
 /// blocks is still written.
 fn assistant_parts(pi: PiRelease, content: Option<&Value>) -> Result<Vec<JsString>, JsException> {
     let thinks = !pi.has(PiChange::OmitsThinking);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_an_answer_come_in_fixed_order() {
+    fn parts_of_an_answer_have_a_fixed_order() {
         let message = r#"{"role":"assistant","content":[
             {"type":"toolCall","name":"exec","arguments":{"b":"x","2":1.0,"1":null}},
             {"type":"text","text":"one"},{"type":"thinking","thinking":"hm"},{"type":"text","text":""},
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out_but_an_empty_answer_is_not() {
+    fn empty_messages_are_left_out_except_empty_answers() {
         let messages = r#"{"role":"user","content":""},{"role":"toolResult","content":[]},
             {"role":"assistant","content":[{"type":"text","text":""}]},{"role":"assistant","content":"x"}"#;
         assert_eq!(text(messages).as_deref(), Ok("[Assistant]: "));

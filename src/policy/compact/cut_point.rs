@@ -139,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_summarised_when_the_newest_entry_is_one_huge_result() {
+    fn a_huge_newest_result_leaves_no_entry_to_summarise() {
         assert_eq!(cut("u:10 a:1 r:1000", 100.0), (0, None));
     }
 
     #[test]
-    fn entries_before_the_cut_that_are_no_messages_are_pulled_in_and_split_the_turn_before() {
+    fn other_entries_before_the_cut_are_kept_and_split_the_turn_before() {
         assert_eq!(cut("u:10 a:10 custom u:10 a:10", 20.0), (2, Some(0)));
         assert_eq!(cut("u:10 a:10 custom_message u:10", 10.0), (2, Some(2)));
     }
 
     #[test]
-    fn a_shell_command_starts_its_own_turn_with_nothing_before_it() {
+    fn a_shell_command_starts_a_turn() {
         assert_eq!(cut("u:10 a:10 b:10 a:10", 20.0), (2, Some(2)));
     }
 

@@ -71,7 +71,7 @@ fn parse_failure(message: &Value) -> ToolFailure {
     ToolFailure { tool: named.cloned().unwrap_or_else(|| "tool".into()), text, meta }
 }
 
-/// Joins the text blocks with line feeds; content that is no list of blocks has no text.
+/// Joins the text blocks with line feeds; content that is not a list of blocks has no text.
 fn result_text(content: Option<&Value>) -> JsString {
     let mut text = JsString::new();
     let blocks = content.and_then(Value::as_array).unwrap_or_default();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_without_words_says_so() {
+    fn a_failure_without_text_has_a_placeholder() {
         let bare = r#""isError":true,"toolCallId":"a","toolName":" ","content":"text is no block""#;
         let coded = r#""isError":true,"toolCallId":"b","details":{"status":"","exitCode":1},"content":[]"#;
         let expected = "\n\n## Tool Failures\n- tool: failed (no output)\n- tool (exitCode=1): failed";

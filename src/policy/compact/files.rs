@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_go_on_from_a_compaction_unless_an_extension_made_it() {
+    fn file_lists_continue_from_a_compaction_unless_an_extension_made_it() {
         let entry = |rest: &str| {
             let json =
                 format!(r#"{{"details":{{"readFiles":["a",5,"5",{{}},{{}},5],"modifiedFiles":"x"}}{rest}}}"#);

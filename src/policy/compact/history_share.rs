@@ -33,7 +33,7 @@ impl ShareSettings {
     }
 }
 
-/// A message, reduced to what the rule needs.
+/// A message, reduced to the inputs of the rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryMessage {
     pub shape: PairingShape,
@@ -194,7 +194,7 @@ impl PooledMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::repair::{Invented, PairedCall};
+    use crate::policy::repair::{PairedCall, StubMark};
 
     fn user(tokens: Tokens) -> HistoryMessage {
         HistoryMessage { shape: PairingShape::Other, tokens }
@@ -210,7 +210,7 @@ mod tests {
             shape: PairingShape::Result {
                 id: Some(id.into()),
                 name: Some("exec".into()),
-                invented: Invented::No,
+                invented: StubMark::No,
             },
             tokens,
         }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_within_its_budget_stays_as_it_is() {
+    fn a_history_within_its_budget_is_kept_unchanged() {
         let shared = shared(vec![result("x", Tokens(50.0)), user(Tokens(50.0))], Tokens(200.0));
         assert_eq!(shared.retained, [PlacedMessage::Original(0), PlacedMessage::Original(1)]);
         assert_eq!((shared.budget_tokens, shared.dropped_chunks), (Tokens(100.0), 0));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orphan_left_behind_is_counted_but_is_in_no_list() {
+    fn an_orphaned_result_is_counted_but_not_listed() {
         let shared = shared(
             vec![
                 user(Tokens(100.0)),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_no_number_keeps_everything() {
+    fn a_nan_window_keeps_everything() {
         let shared = shared(vec![user(Tokens(50.0)); 4], Tokens(f64::NAN));
         assert!(shared.budget_tokens.is_nan() && shared.retained.len() == 4);
     }

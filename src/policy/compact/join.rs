@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_joins_as_nothing_and_numbers_as_their_text() {
+    fn null_joins_as_empty_text_and_numbers_as_their_text() {
         let values = [Value::Null, Value::from(1.5), Value::from("x")];
         assert_eq!(js_join(values.iter().map(Some).chain([None]), ";"), ";1.5;x;");
         assert_eq!(js_join([], ";"), "");

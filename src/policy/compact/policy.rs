@@ -48,7 +48,7 @@ impl TrimmingPolicy for Compact {
         let summary_tokens = input.settings.summary_tokens;
         let compacted = compact_list(list, input.rules(), &branch, keep_tokens, summary_tokens)?;
         let outcome = PolicyOutcome::new(compacted.fates);
-        // A summary is added even where no message has to go.
+        // A summary is added even if no message is removed.
         let changed = outcome.changed || compacted.preparation.is_some();
         let details = compacted.preparation.map(PolicyDetails::Compaction);
         Ok(PolicyOutcome { changed, details, ..outcome })

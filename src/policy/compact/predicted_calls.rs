@@ -1,12 +1,13 @@
 //! Predicts the model calls of a summary, their sizes and cost, without a model (compaction 3.19, 5.21, 10.11).
 
+use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::catalog::Price;
 use crate::js::JsString;
 use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
 use crate::policy::compact::summarise::summarise_within;
 use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummarySpec};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Assumed tokens of a summary when the session has no earlier one (compaction 5.21).
 pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
@@ -70,12 +71,13 @@ pub fn predict_calls_within(
 
 /// Returns the assumed tokens of a summary: the average of the session's earlier ones (`earlier_chars`, in chars), or
 /// 2,000 without any; never more than the answer limit.
-pub fn assumed_summary_tokens(earlier_chars: &[u64], reserve_tokens: Tokens) -> Tokens {
+pub fn assumed_summary_tokens(earlier_chars: &[Chars], reserve_tokens: Tokens) -> Tokens {
     let most = max_summary_tokens(reserve_tokens);
     let count = earlier_chars.len() as f64;
-    let average = earlier_chars.iter().sum::<u64>() as f64 / count / 4.0;
-    let assumed = if earlier_chars.is_empty() { ASSUMED_SUMMARY_TOKENS as f64 } else { average.ceil() };
-    Tokens(assumed.min(most.get()).max(0.0))
+    let average = (earlier_chars.iter().sum::<Chars>() / count).to_tokens(CHARS_PER_TOKEN);
+    let assumed =
+        if earlier_chars.is_empty() { Tokens(ASSUMED_SUMMARY_TOKENS as f64) } else { average.ceil() };
+    assumed.min(most).max(Tokens::ZERO)
 }
 
 /// Answers every request with a text of the assumed length.
@@ -131,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_earlier_summaries_and_never_more_than_may_be() {
+    fn the_assumed_length_follows_earlier_summaries_up_to_the_maximum() {
         assert_eq!(assumed_summary_tokens(&[], Tokens(20_000.0)), Tokens(2000.0));
-        assert_eq!(assumed_summary_tokens(&[4000, 8002], Tokens(20_000.0)), Tokens(1501.0));
-        assert_eq!(assumed_summary_tokens(&[400_000], Tokens(20_000.0)), Tokens(16_000.0));
+        assert_eq!(assumed_summary_tokens(&[Chars(4000.0), Chars(8002.0)], Tokens(20_000.0)), Tokens(1501.0));
+        assert_eq!(assumed_summary_tokens(&[Chars(400_000.0)], Tokens(20_000.0)), Tokens(16_000.0));
         assert_eq!(assumed_summary_tokens(&[], Tokens(100.0)), Tokens(80.0));
         assert_eq!(assumed_summary_tokens(&[], Tokens(-5.0)), Tokens::ZERO);
     }

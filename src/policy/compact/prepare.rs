@@ -70,8 +70,7 @@ impl Preparation {
                 None => Ok(message_to_summarise(&body(entry.entry)?, entry.kind)),
                 Some(projected) => projected_message(entry, projected.content_source, &body).map(Some),
             };
-            // Where the range includes the part that the previous compaction kept, that compaction lies inside the
-            // range.
+            // Where the range includes the part that the previous compaction kept, that compaction is inside the range.
             let other = range.filter(|at| Some(*at) != self.previous_compaction).map(|at| &branch[at]);
             other.filter_map(|entry| message(entry).transpose()).collect()
         };
@@ -171,13 +170,13 @@ mod tests {
     const COMPACTION: &str = r#""type":"compaction","summary":"so far","firstKeptEntryId":"e0","details":{"readFiles":["old.rs"]}"#;
 
     #[test]
-    fn a_branch_that_ends_in_a_compaction_has_nothing_to_prepare_and_an_empty_one_neither() {
+    fn an_empty_branch_or_one_that_ends_in_a_compaction_cannot_be_compacted() {
         assert_eq!(prepared(&[USER, COMPACTION], 1.0).0, None);
         assert_eq!(prepared(&[], 1.0).0, None);
     }
 
     #[test]
-    fn what_the_previous_compaction_kept_is_lost_and_its_summary_and_files_go_on() {
+    fn a_compaction_loses_the_previously_kept_messages_and_inherits_summary_and_files() {
         let (preparation, inputs) = prepared(&[USER, COMPACTION, USER, READ, USER], 2.0);
         let (preparation, inputs) = (preparation.expect("prepared"), inputs.expect("prepared"));
         assert_eq!((preparation.history(), preparation.turn_prefix()), (2..4, 4..4));

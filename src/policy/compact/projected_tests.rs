@@ -39,7 +39,7 @@ const SAID: &str =
     r#""type":"message","message":{"role":"assistant","content":[{"type":"text","text":"12345678"}]}"#;
 
 #[test]
-fn what_the_compaction_before_kept_is_considered_again_and_system_messages_never_are_summarised() {
+fn previously_kept_messages_are_summarised_and_system_messages_never_are() {
     let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1""#;
     let lines = [SYSTEM, USER, SAID, compaction, SYSTEM, USER, SAID, USER];
     assert_eq!(cut(&lines, 2.0), Some((vec![1, 2, 5, 6], vec![], 7)));
@@ -47,7 +47,7 @@ fn what_the_compaction_before_kept_is_considered_again_and_system_messages_never
 }
 
 #[test]
-fn a_tail_that_alone_exceeds_the_budget_keeps_the_last_cut_and_nothing_to_summarise_is_nothing() {
+fn an_oversized_tail_uses_the_last_cut_and_a_short_branch_has_none() {
     let result = r#""type":"message","message":{"role":"toolResult","toolCallId":"c","content":"12345678901234567890"}"#;
     assert_eq!(cut(&[USER, SAID, USER, SAID, result], 5.0), Some((vec![0, 1], vec![2], 3)));
     assert_eq!(cut(&[USER, SAID], 1e9), None);

@@ -32,7 +32,7 @@ fn histories() -> impl Strategy<Value = Vec<Value>> {
 }
 
 fn tokens(message: &Value) -> Tokens {
-    Tokens((pi_chars(message).expect("measurable") / 4.0).ceil())
+    pi_chars(message).expect("measurable").to_tokens(4.0).ceil()
 }
 
 fn all_tokens(messages: &[Value]) -> Tokens {
@@ -41,7 +41,7 @@ fn all_tokens(messages: &[Value]) -> Tokens {
 
 proptest! {
     #[test]
-    fn tokens_reported_from_sizes_are_those_of_the_messages_made(
+    fn tokens_predicted_from_sizes_equal_those_of_the_messages(
         history in histories(), window in 1.0..4000.0_f64, parts in 0.0..5.0_f64,
     ) {
         let rule = RepairRules::default().pairing();
@@ -98,7 +98,7 @@ impl SummaryModel for RandomModel {
 }
 
 proptest! {
-    /// The stages always end, whatever fails, within the calls that the fallbacks allow: two rounds over the chunks of
+    /// The stages always end, with any failures, within the calls that the fallbacks allow: two rounds over the chunks of
     /// each half and of the merge, for the dropped and for the kept part.
     #[test]
     fn stages_always_end(
@@ -116,7 +116,7 @@ proptest! {
 
     /// Predicted calls equal the calls made in a run where all succeed.
     #[test]
-    fn calls_reported_are_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
+    fn predicted_calls_equal_the_calls_made(history in histories(), window in 1.0..60_000.0_f64, before in 0.0..90_000.0_f64) {
         prop_assume!(!history.is_empty());
         let mut job = job(history);
         (job.window, job.tokens_before) = (Tokens(window), Tokens(before));

@@ -5,7 +5,7 @@ use crate::context::tokens::chars4::estimate_chars;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{JsException, JsString, Value};
 use crate::policy::compact::conversation::conversation_text_for;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// System prompt of every summary call.
 pub const SYSTEM_PROMPT: &str = "You write summaries of conversations between a person and an assistant that uses tools. \
@@ -150,7 +150,8 @@ impl SummaryRequest<'_> {
 
     /// Estimates the call's input: system prompt plus prompt (compaction 3.19).
     pub fn input_tokens(&self) -> Result<u64, JsException> {
-        Ok(estimate_chars(SYSTEM_PROMPT.len() as u64) + estimate_chars(self.prompt()?.len() as u64))
+        Ok(estimate_chars(Chars::from_len(SYSTEM_PROMPT.len()))
+            + estimate_chars(Chars::from_len(self.prompt()?.len())))
     }
 }
 

@@ -81,7 +81,7 @@ pub fn max_prefix_tokens(reserve_tokens: Tokens) -> Tokens {
 
 /// Estimates the tokens of each message (compaction 1.15).
 pub(super) fn estimate_each(messages: &[Value]) -> Result<Vec<Tokens>, JsException> {
-    messages.iter().map(|message| Ok(Tokens((pi_chars(message)? / CHARS_PER_TOKEN).ceil()))).collect()
+    messages.iter().map(|message| Ok(pi_chars(message)?.to_tokens(CHARS_PER_TOKEN).ceil())).collect()
 }
 
 /// Settings for summarising one part: the history, a dropped part or a turn prefix.

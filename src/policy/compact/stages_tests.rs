@@ -90,7 +90,7 @@ fn a_failed_call_is_repeated_without_the_oversized_messages_which_leave_a_note()
 }
 
 #[test]
-fn with_nothing_oversized_the_same_is_requested_again_and_then_a_text_says_there_is_none() {
+fn a_failed_call_without_oversized_messages_is_retried_once_then_replaced_by_a_note() {
     let mut script = Script::failing([1, 2]);
     let expected = "Context contained 3 messages (0 oversized). Summary unavailable due to size limits.";
     assert_eq!(staged(&users(3, 400), Some("before"), &mut script).as_deref(), Ok(expected));
@@ -103,14 +103,14 @@ fn with_nothing_oversized_the_same_is_requested_again_and_then_a_text_says_there
 }
 
 #[test]
-fn whoever_answers_may_end_it_at_any_call() {
+fn the_summariser_can_abort_at_any_call() {
     let mut script = Script { ends_at: Some(2), ..Script::default() };
     assert_eq!(staged(&users(80, 4000), None, &mut script), Err(NoSummary::Aborted));
     assert_eq!(script.requests.len(), 2);
 }
 
 #[test]
-fn the_beginning_of_a_split_turn_is_summarised_on_its_own() {
+fn the_beginning_of_a_split_turn_is_summarised_separately() {
     let mut job = job(users(2, 400));
     job.texts.turn_prefix = users(3, 400);
     job.texts.previous_summary = Some(Value::from("before"));
@@ -135,7 +135,7 @@ fn a_safeguard_without_anything_real_cancels_even_with_a_turn_prefix() {
 }
 
 #[test]
-fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
+fn the_oldest_half_is_dropped_when_new_content_exceeds_its_share() {
     // 150,000 tokens of history, budget 100,000; new content of 120,000 passes, 120,001 does not.
     let mut job = job(users(10, 60_000));
     job.texts.previous_summary = Some(Value::from("before"));
@@ -158,7 +158,7 @@ fn the_oldest_half_goes_first_when_new_content_is_over_its_share() {
 }
 
 #[test]
-fn the_runtime_queries_once_and_once_more_for_a_split_turn() {
+fn the_runtime_makes_one_call_and_a_second_for_a_split_turn() {
     let mut job = job(users(80, 4000));
     job.mode = SummaryMode::Default;
     let mut script = Script::default();

@@ -13,12 +13,12 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, MessageSize, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Chars per token of an assumed summary.
-const CHARS_PER_TOKEN: u64 = 4;
+const CHARS_PER_TOKEN: f64 = 4.0;
 /// Chars that the pruner counts for a role without content (pruning 5.4).
-const OTHER_CHARS: f64 = 256.0;
+const OTHER_CHARS: Chars = Chars(256.0);
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionResult {
@@ -97,7 +97,7 @@ fn message_fate(preparation: &Preparation, at: usize, size: &MessageSize) -> Mes
 /// summary (store-pi-1.5 D2, I4). Its size is the sum of them all, an upper bound.
 fn system_checkpoint(list: &MessageList) -> Option<PlannedMessage> {
     let system: Vec<MessageSize> = list.sizes().filter(|size| size.role == Role::System).collect();
-    let chars = system.iter().map(|size| size.pi_chars.whole_chars()).sum::<u64>() as f64;
+    let chars = system.iter().map(|size| size.pi_chars.whole_chars()).sum::<Chars>();
     let size = MessageSize {
         role: Role::System,
         pi_chars: CharCount::new(Ok(chars)),
@@ -115,23 +115,23 @@ fn summary_message(tokens: u64) -> PlannedMessage {
 
 /// Returns sizes and features of a summary that does not exist yet, as a text of `tokens` tokens.
 pub fn assumed_summary(tokens: u64) -> (MessageSize, ContentFeatures) {
-    let chars = (tokens * CHARS_PER_TOKEN) as f64;
+    let chars = Tokens(tokens as f64).to_chars(CHARS_PER_TOKEN);
     let size = MessageSize {
         role: Role::CompactionSummary,
         pi_chars: CharCount::new(Ok(chars)),
         prune_chars: CharCount::new(Ok(OTHER_CHARS)),
-        text_chars: chars as u32,
+        text_chars: chars.into(),
         ..MessageSize::EMPTY
     };
     (size, summary_features(chars))
 }
 
 /// Returns the features of a summary message with a text of `chars` chars.
-fn summary_features(chars: f64) -> ContentFeatures {
+fn summary_features(chars: Chars) -> ContentFeatures {
     let empty = Object::from([("role", Role::CompactionSummary.as_str()), ("summary", "")]);
     let mut features = ContentFeatures::of(&Value::Object(empty));
     if let Ok(Some(MessageDigest::Human { content })) = &mut features.digest {
-        content.code_points += chars as usize;
+        content.code_points += chars.whole() as usize;
     }
     features
 }

@@ -16,7 +16,7 @@ use crate::policy::compact::prepare::{Preparation, prepare};
 use crate::policy::compact::previous_compaction::PreviousCompaction;
 use crate::policy::compact::projected::{prepare_projected, prepare_unprojected};
 use crate::store::entry::EntryKind;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Note at the end of a truncated summary.
 const CUT_NOTE: &str = "\n\n[Compaction summary truncated to fit budget]";
@@ -151,11 +151,11 @@ fn tokens_before(
 
 /// Returns the summary that a version stores: complete, or cut to the version's limit including the note.
 pub fn stored_summary(rules: &Rules, summary: &crate::js::JsString) -> crate::js::JsString {
-    let Some(most) = rules.summary_chars.filter(|most| summary.len() as f64 > *most) else {
+    let Some(most) = rules.summary_chars.filter(|most| Chars::from_len(summary.len()) > *most) else {
         return summary.clone();
     };
     let note = crate::js::JsString::from(CUT_NOTE);
-    let mut cut = summary.slice(0, (most as usize).saturating_sub(note.len()));
+    let mut cut = summary.slice(0, (most.whole() as usize).saturating_sub(note.len()));
     if cut.units().last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
         cut = cut.slice(0, cut.len() - 1);
     }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compaction_before_kept_is_considered_again() {
+    fn previously_kept_messages_are_summarised_too() {
         let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
         let again = prepared("u:9 u:10 compaction u:10 u:10", &before, 20.0).unwrap();
         assert_eq!((again.start, again.history(), again.cut.first_kept), (1, 1..3, 3));
@@ -237,17 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_prepared_where_nothing_would_be_summarised() {
+    fn a_branch_without_messages_to_summarise_cannot_be_compacted() {
         assert_eq!(prepared("u:10 a:10", &PreviousCompaction::default(), 100.0), None);
     }
 
     #[test]
-    fn the_nearest_earlier_cut_will_do_where_no_later_one_exists() {
+    fn the_nearest_earlier_cut_is_used_if_no_later_one_exists() {
         assert_eq!(cut("u:10 a:1 u:1 a:1 r:1000", 100.0), (3, Some(2)));
     }
 
     #[test]
-    fn messages_of_extensions_count_and_begin_turns_of_their_own() {
+    fn extension_messages_count_and_begin_turns() {
         assert_eq!(cut("u:10 a:10 c:10 a:1", 11.0), (2, None));
         assert_eq!(cut("u:10 a:10 custom u:10 a:10", 20.0), (2, Some(0)));
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_takes_its_own_way() {
+    fn the_reference_starts_after_the_previous_compaction() {
         let tokens = |_: &BranchEntry| Ok(Tokens::ZERO);
         let list = entries("u:9 u:10 compaction u:10 u:10");
         let before = PreviousCompaction { first_kept: Some(1), ..PreviousCompaction::default() };
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_prepared_right_after_a_reset() {
+    fn a_branch_right_after_a_reset_cannot_be_compacted() {
         let before = PreviousCompaction::default();
         assert_eq!(prepared("u:10 u:10 u:10 reset", &before, 10.0), None);
         assert!(prepared("u:10 u:10 u:10 reset u:10", &before, 10.0).is_some());

@@ -6,7 +6,7 @@ use crate::js::{self, JsString};
 /// Longest rules in a summary, in UTF-16 units (compaction 5.18).
 pub const MAX_RULES_UNITS: usize = 2000;
 
-/// Names of the sections, in output order whatever their order in the file.
+/// Names of the sections, in output order for any order in the file.
 const SECTIONS: [&str; 2] = ["session startup", "red lines"];
 
 /// Writes the rules of an `AGENTS.md` as a section of a summary; empty without any.
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_sections_come_in_their_own_order_and_end_at_the_next_heading_of_their_level() {
+    fn the_two_sections_have_a_fixed_order_and_end_at_the_next_heading_of_their_level() {
         let text = "# A\n## Red Lines\nnever\n#### deep\n# top\n### sub\nstill\n## Other\nno\n\
                     ### session STARTUP  \nread\n### next\n";
         let expected = "### session STARTUP  \nread\n\n## Red Lines\nnever\n#### deep\n# top\n### sub\nstill";
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn headings_in_code_are_no_headings_but_code_in_a_section_is_copied() {
+    fn headings_in_code_are_ignored_but_code_in_a_section_is_copied() {
         assert_eq!(found("```\n## Red Lines\n```\nx"), None);
         let text = "## Red Lines\n  ```sh\n## Other\n```\nend";
         assert_eq!(found(text).as_deref(), Some(text));
     }
 
     #[test]
-    fn near_misses_are_none() {
+    fn similar_headings_do_not_match() {
         for text in [
             "## Red Lines:\nx",
             "### red lines ###\nx",
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_section_is_wrapped_or_not_there_at_all() {
+    fn the_section_is_wrapped_or_absent() {
         let section = |text: &str| rules_section(&text.into()).to_string_lossy();
         assert_eq!(section("nothing"), "");
         let expected = "\n\n<workspace-critical-rules>\n## Red Lines\nx\n</workspace-critical-rules>";

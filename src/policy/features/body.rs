@@ -48,7 +48,7 @@ impl MessageBody {
     }
 }
 
-/// Bodies are equal if their values are, wherever these are kept.
+/// Bodies are equal by value, not by storage.
 impl PartialEq for MessageBody {
     fn eq(&self, other: &Self) -> bool {
         self.value() == other.value()

@@ -3,8 +3,10 @@
 use crate::js::Json;
 use crate::policy::features::text_metrics::TextMetrics;
 use crate::policy::guard;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{CharCount, MessageSize};
 use crate::store::measure::{PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS};
+use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResultContent {
@@ -23,7 +25,7 @@ pub enum ContentBlock {
     Image,
     Other {
         /// As the guard counts them (pruning 6.32).
-        chars: f64,
+        chars: Chars,
     },
 }
 
@@ -61,15 +63,15 @@ impl ResultContent {
     }
 
     /// Returns the chars as the guard counts them, before doubling (pruning 6.32).
-    pub fn guard_chars(&self) -> f64 {
+    pub fn guard_chars(&self) -> Chars {
         let block = |block: &ContentBlock| match block {
-            ContentBlock::Text(text) => text.chars as f64,
+            ContentBlock::Text(text) => Chars::from_len(text.chars),
             ContentBlock::Image => guard::IMAGE_CHARS,
             ContentBlock::Other { chars } => *chars,
         };
         match self {
-            Self::Text(text) => text.chars as f64,
-            _ => self.blocks().iter().fold(0.0, |sum, each| sum + block(each)),
+            Self::Text(text) => Chars::from_len(text.chars),
+            _ => self.blocks().iter().fold(Chars::ZERO, |sum, each| sum + block(each)),
         }
     }
 
@@ -96,12 +98,12 @@ impl ResultContent {
             _ => (chars, 0),
         };
         MessageSize {
-            pi_chars: CharCount::new(Ok(whole as f64 + PI_IMAGE_CHARS * images)),
-            prune_chars: CharCount::new(Ok((whole - outside) as f64 + PRUNE_IMAGE_CHARS * images)),
-            joined_chars: (chars + usize::saturating_sub(count, 1)) as f64,
+            pi_chars: CharCount::new(Ok(Chars::from_len(whole) + PI_IMAGE_CHARS * images)),
+            prune_chars: CharCount::new(Ok(Chars::from_len(whole - outside) + PRUNE_IMAGE_CHARS * images)),
+            joined_chars: Chars::from_len(chars + usize::saturating_sub(count, 1)),
             text_blocks: count as u32,
             images: images as u32,
-            text_chars: whole as u32,
+            text_chars: CompactChars::from_len(whole),
             needs_body: false,
             ..*before
         }

@@ -27,13 +27,14 @@ use crate::policy::repair::{PairingShape, needs_input_repair, shape_of};
 use crate::store::entry::{CharCount, MessageSize, Role};
 use crate::store::measure::role_of;
 use crate::store::scan::measure_message;
+use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContentFeatures {
-    /// [`ResultContent::Other`] for every message that is no tool result.
+    /// [`ResultContent::Other`] for every message that is not a tool result.
     pub content: ResultContent,
     /// Chars of `details` as JSON, of a string its length; `None` without details (pruning 6.32).
-    pub details_chars: Option<f64>,
+    pub details_chars: Option<Chars>,
     pub shape: PairingShape,
     pub guard: GuardSize,
     /// The message has a call that repair removes or tidies (compaction 6.7).
@@ -58,7 +59,7 @@ struct RuleFeatures {
     /// Chars as the version's pruner counts them (pruning 8, row "Size estimate"; releases R12–R14).
     prune_chars: CharCount,
     /// Part of `prune_chars` that is thinking, which some models do not receive again (releases R13).
-    thinking_chars: f64,
+    thinking_chars: Chars,
     /// Count of the prompt check (releases R62); zero in versions without it.
     pressure: Pressure,
 }
@@ -133,8 +134,8 @@ impl ContentFeatures {
     }
 
     /// Returns the part of [`Self::prune_chars`] that is thinking.
-    pub fn thinking_chars(&self) -> f64 {
-        self.by_rules.as_ref().map_or(0.0, |own| own.thinking_chars)
+    pub fn thinking_chars(&self) -> Chars {
+        self.by_rules.as_ref().map_or(Chars::ZERO, |own| own.thinking_chars)
     }
 
     /// Returns the count of the prompt check; zero in versions without it.
@@ -223,14 +224,20 @@ mod tests {
         let blocks = vec![
             ContentBlock::Text(TextMetrics::of(&"ab".into())),
             ContentBlock::Image,
-            ContentBlock::Other { chars: 1.0 },
+            ContentBlock::Other { chars: Chars(1.0) },
         ];
-        assert_eq!((features.content, features.details_chars), (ResultContent::Blocks(blocks), Some(7.0)));
-        assert_eq!(features.guard, GuardSize { is_result: true, chars: CharCount::new(Ok(2.0 * 8010.0)) });
+        assert_eq!(
+            (features.content, features.details_chars),
+            (ResultContent::Blocks(blocks), Some(Chars(7.0)))
+        );
+        assert_eq!(
+            features.guard,
+            GuardSize { is_result: true, chars: CharCount::new(Ok(Chars(2.0 * 8010.0))) }
+        );
     }
 
     #[test]
-    fn a_content_reported_anew_is_the_one_that_was_read() {
+    fn features_rebuilt_from_their_content_are_equal() {
         for content in [
             r#""a😀\nb""#,
             r#"[{"type":"text","text":"a😀"},{"type":"text","text":""}]"#,
@@ -246,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_cannot_be_known_keeps_its_message() {
+    fn only_irregular_messages_keep_their_body() {
         let keeps = |json: &str| of(json).1.body.is_some();
         assert!(!keeps(r#"{"role":"toolResult","content":[{"type":"text","text":"a"},5]}"#));
         assert!(keeps(r#"{"role":"toolResult","content":[{"type":"text","text":5}]}"#));

@@ -1,5 +1,5 @@
 //! Ascending positions in a text. A long transcript has tens of millions of line ends, most of them fewer than 128 chars
-//! apart, so each position is kept as its distance from the one before: one byte where four would stand.
+//! apart, so each position is kept as its distance from the one before: one byte instead of four.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_are_read_as_they_were_written(distances in proptest::collection::vec(0..3_000_000_u32, 0..40)) {
+        fn positions_read_back_as_written(distances in proptest::collection::vec(0..3_000_000_u32, 0..40)) {
             let positions: Vec<u32> = distances
                 .iter()
                 .scan(0, |sum, distance| {

@@ -8,15 +8,16 @@ use crate::policy::guard_2026_9::counted_chars;
 use crate::policy::media_2026_9::without_media;
 use crate::policy::truncate::v2026_9::result_chars;
 use crate::store::entry::Role;
+use crate::units::Chars;
 
 /// Measured once when the message is read, so that moving a threshold does not read the text again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextFeatures {
     /// Chars of a tool result's text as truncation counts them (pruning 8.5, releases R32); 0 for a user message.
-    pub chars: f64,
+    pub chars: Chars,
     /// Chars of a tool result as the guard since 2026.8.1 counts them (pruning 8.7); 0 for a user message and under
     /// older rules.
-    pub guard_chars: f64,
+    pub guard_chars: Chars,
     /// The message holds images, or texts that refer to media.
     pub has_media: bool,
 }
@@ -29,7 +30,7 @@ impl TextFeatures {
                 Truncation::Ends(ends) => ends.chars(message),
                 _ => result_chars(message, NORMAL_WEIGHT),
             },
-            guard_chars: if rules.guard == Guard::Single { counted_chars(message) } else { 0.0 },
+            guard_chars: if rules.guard == Guard::Single { counted_chars(message) } else { Chars::ZERO },
             has_media: match rules.legacy_images {
                 LegacyImages::BeforeLastTurns { references, .. } => {
                     without_media(message, references).is_some()
@@ -54,6 +55,7 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js;
     use crate::policy::features::{ContentFeatures, TextFeatures};
+    use crate::units::Chars;
 
     fn features(ruleset: Ruleset, json: &str) -> ContentFeatures {
         ContentFeatures::of_under(ruleset.rules(), &js::parse(json).unwrap())
@@ -63,12 +65,12 @@ mod tests {
     fn a_heavy_text_counts_more_than_its_chars() {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
         let features = features(Ruleset::V2026_9_2, result);
-        let text_features = TextFeatures { chars: 6.0, guard_chars: 16_008.0, has_media: true };
+        let text_features = TextFeatures { chars: Chars(6.0), guard_chars: Chars(16_008.0), has_media: true };
         assert_eq!(features.text_features(), Some(text_features));
     }
 
     #[test]
-    fn a_body_is_kept_where_letters_decide() {
+    fn a_body_is_kept_if_its_text_decides() {
         let keeps = |json: &str| {
             [Ruleset::V2026_9_2, Ruleset::V2026_3_2].map(|ruleset| features(ruleset, json).body.is_some())
         };

@@ -24,7 +24,7 @@ impl TextMetrics {
         heard.into()
     }
 
-    /// [`Self::of`] for a JSON value; `None` if it is no string.
+    /// [`Self::of`] for a JSON value; `None` if it is not a string.
     pub(super) fn from_json<'a>(value: impl Json<'a>) -> Option<Self> {
         value.unit_len()?;
         let mut heard = TextMetricsBuilder::default();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_keeps_the_line_ends_of_what_stays() {
+    fn a_cut_text_keeps_the_line_ends_of_the_kept_part() {
         let cut = text("a\nb\ncdef").cut(5, &text("\n[cut]"));
         assert_eq!(cut, text("a\nb\nc\n[cut]"));
         assert_eq!(text("a\nb\ncdef").tail(6), text("b\ncdef"));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_one_code_point_until_a_cut_goes_through_it() {
+    fn a_surrogate_pair_is_one_code_point_until_a_cut_splits_it() {
         let faces = text("a😀b😀");
         assert_eq!((faces.chars, faces.code_points()), (6, 4));
         assert_eq!(faces.cut(3, &text("!")).code_points(), 3);

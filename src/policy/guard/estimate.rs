@@ -1,15 +1,15 @@
 //! The chars of a message as the guard counts them: those of tool results twice (pruning 6.31, 6.32).
 
-use crate::js::json::length;
-use crate::js::{JsException, Json, JsonKind};
+use crate::js::{JsException, Json, JsonKind, json};
 use crate::store::entry::CharCount;
+use crate::units::Chars;
 
 /// Chars of an image.
-pub const IMAGE_CHARS: f64 = 8000.0;
+pub const IMAGE_CHARS: Chars = Chars(8000.0);
 /// Chars of a message of any other role.
-const OTHER_CHARS: f64 = 256.0;
+const OTHER_CHARS: Chars = Chars(256.0);
 /// Chars of absent or null arguments.
-const NO_ARGUMENTS_CHARS: f64 = 2.0;
+const NO_ARGUMENTS_CHARS: Chars = Chars(2.0);
 const RESULT_WEIGHT: f64 = 2.0;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,8 @@ pub struct GuardSize {
 /// Treats NaN as equal to itself.
 impl PartialEq for GuardSize {
     fn eq(&self, other: &Self) -> bool {
-        let bits = |counted: &Self| (counted.is_result, counted.chars.value().map(f64::to_bits));
+        let bits =
+            |counted: &Self| (counted.is_result, counted.chars.value().map(|chars| chars.get().to_bits()));
         bits(self) == bits(other)
     }
 }
@@ -35,7 +36,7 @@ impl GuardSize {
     }
 
     /// Counts a message in a version; `details` is set if it counts the details of results (releases R44). Messages of
-    /// role `user` or `assistant` count as such even if their type is `toolResult`.
+    /// role `user` or `assistant` keep that role even if their type is `toolResult`.
     pub fn of_under<'a>(message: impl Json<'a>, details: bool) -> Self {
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")
@@ -53,58 +54,58 @@ impl GuardSize {
         } else if is_container(message) {
             Ok(OTHER_CHARS)
         } else {
-            Ok(0.0)
+            Ok(Chars::ZERO)
         };
         Self { is_result, chars: CharCount::new(chars) }
     }
 }
 
 /// Returns the chars of a tool result from those of its content and details.
-pub fn result_chars(content: f64, details: Option<f64>) -> f64 {
-    ((content + details.unwrap_or(0.0)) * RESULT_WEIGHT).ceil()
+pub fn result_chars(content: Chars, details: Option<Chars>) -> Chars {
+    ((content + details.unwrap_or(Chars::ZERO)) * RESULT_WEIGHT).ceil()
 }
 
 /// Returns the chars of details, and of values that the guard does not know: the length of a string, otherwise that of
 /// the JSON text.
-pub fn unknown_chars<'a>(value: impl Json<'a>) -> f64 {
-    value.unit_len().unwrap_or_else(|| value.json_len()) as f64
+pub fn unknown_chars<'a>(value: impl Json<'a>) -> Chars {
+    Chars::from_len(value.unit_len().unwrap_or_else(|| value.json_len()))
 }
 
-fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<f64, JsException> {
-    let Some(content) = content else { return Ok(0.0) };
+fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<Chars, JsException> {
+    let Some(content) = content else { return Ok(Chars::ZERO) };
     match content.items() {
-        Some(mut blocks) => blocks.try_fold(0.0, |sum, block| Ok(sum + block_chars(block)?)),
-        None => Ok(content.unit_len().unwrap_or(0) as f64),
+        Some(mut blocks) => blocks.try_fold(Chars::ZERO, |sum, block| Ok(sum + block_chars(block)?)),
+        None => Ok(Chars::from_len(content.unit_len().unwrap_or(0))),
     }
 }
 
-fn block_chars<'a>(block: impl Json<'a>) -> Result<f64, JsException> {
+fn block_chars<'a>(block: impl Json<'a>) -> Result<Chars, JsException> {
     if is(block, "text") {
-        return length(block.get("text"));
+        return json::length(block.get("text")).map(Chars);
     }
     Ok(if is(block, "image") { IMAGE_CHARS } else { unknown_chars(block) })
 }
 
-fn assistant_chars<'a>(content: Option<impl Json<'a>>) -> f64 {
+fn assistant_chars<'a>(content: Option<impl Json<'a>>) -> Chars {
     let blocks = content.and_then(Json::items).into_iter().flatten().filter(|block| is_container(*block));
-    blocks.fold(0.0, |sum, block| sum + assistant_block_chars(block))
+    blocks.fold(Chars::ZERO, |sum, block| sum + assistant_block_chars(block))
 }
 
-fn assistant_block_chars<'a>(block: impl Json<'a>) -> f64 {
+fn assistant_block_chars<'a>(block: impl Json<'a>) -> Chars {
     if let Some(chars) = text_of(block, "text").or_else(|| text_of(block, "thinking")) {
         return chars;
     }
     match block.get("arguments").filter(|arguments| !arguments.is_null()) {
         None if is(block, "toolCall") => NO_ARGUMENTS_CHARS,
-        Some(arguments) if is(block, "toolCall") => arguments.json_len() as f64,
-        _ => block.json_len() as f64,
+        Some(arguments) if is(block, "toolCall") => Chars::from_len(arguments.json_len()),
+        _ => Chars::from_len(block.json_len()),
     }
 }
 
 /// Returns the chars of the string under the key `kind`, for a block of that type.
-fn text_of<'a>(block: impl Json<'a>, kind: &str) -> Option<f64> {
+fn text_of<'a>(block: impl Json<'a>, kind: &str) -> Option<Chars> {
     let chars = block.get(kind).and_then(Json::unit_len)?;
-    is(block, kind).then_some(chars as f64)
+    is(block, kind).then_some(Chars::from_len(chars))
 }
 
 fn is_container<'a>(value: impl Json<'a>) -> bool {

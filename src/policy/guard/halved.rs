@@ -2,31 +2,32 @@
 //! limit in units, because each unit counts twice. A result that must make room in the budget is trimmed before a
 //! notice replaces it.
 
-use crate::gateway::ruleset::{Ends, Notice};
+use crate::gateway::ruleset::{HeadTailCut, Notice};
 use crate::js::{JsString, Value};
 use crate::policy::guard::estimate::GuardSize;
 use crate::policy::guard::message::{joined_text, with_text};
 use crate::policy::guard::text::{COMPACTED, NOTICE, cut_text};
 use crate::policy::truncate::Suffix;
+use crate::units::Chars;
 
 /// Suffix of a result that was trimmed for the budget.
 const TRIMMED: &str = "\n[compacted: tool output trimmed to free context]";
 /// Units that a trimmed result keeps at least, and its smallest budget.
-const MIN_TRIMMED_UNITS: f64 = 96.0;
+const MIN_TRIMMED_UNITS: Chars = Chars(96.0);
 /// Smallest target for a trimmed result, in chars as the guard counts them.
-const MIN_COUNTED_CHARS: f64 = 192.0;
+const MIN_COUNTED_CHARS: Chars = Chars(192.0);
 /// A cut falls on a line end beyond this share of the kept text.
 const NEWLINE_SHARE: f64 = 0.7;
 
 /// Cuts a result to its limit; `notice` counts the missing chars, in versions that report them.
-pub fn halved_message(message: &Value, single: f64, notice: Option<Notice>) -> Value {
+pub fn halved_message(message: &Value, single: Chars, notice: Option<Notice>) -> Value {
     let text = joined_text(message.get("content"));
     let room = (single / 2.0).floor();
     let new = if text.is_empty() {
         empty_result_text(message, single, notice)
-    } else if room <= 0.0 {
-        notice.map_or_else(|| NOTICE.into(), |notice| notice.text(text.len() as f64))
-    } else if text.len() as f64 <= room {
+    } else if room <= Chars::ZERO {
+        notice.map_or_else(|| NOTICE.into(), |notice| notice.text(Chars::from_len(text.len())))
+    } else if Chars::from_len(text.len()) <= room {
         text
     } else {
         notice.map_or_else(|| cut_text(&text, room), |notice| cut_with_count(&text, room, notice))
@@ -35,39 +36,41 @@ pub fn halved_message(message: &Value, single: f64, notice: Option<Notice>) -> V
 }
 
 /// Returns the text for a result that holds no text.
-fn empty_result_text(message: &Value, single: f64, notice: Option<Notice>) -> JsString {
-    let counted = GuardSize::of(message).chars.value().unwrap_or(0.0);
-    let lost = ((counted - single).max(1.0) / 2.0).floor();
+fn empty_result_text(message: &Value, single: Chars, notice: Option<Notice>) -> JsString {
+    let counted = GuardSize::of(message).chars.value().unwrap_or(Chars::ZERO);
+    let lost = ((counted - single).max(Chars(1.0)) / 2.0).floor();
     notice.map_or_else(|| NOTICE.into(), |notice| notice.text(lost))
 }
 
 /// Returns a head and a notice that counts the missing chars; together they fit `room`.
-fn cut_with_count(text: &JsString, room: f64, notice: Notice) -> JsString {
-    let length = text.len() as f64;
-    let body = (0..4).fold(room, |body, _| (room - notice.text(length - body).len() as f64).max(0.0));
-    let line = text.last_index_of_lf(body as usize).filter(|at| *at as f64 > body * NEWLINE_SHARE);
-    let cut = line.unwrap_or(body as usize);
+fn cut_with_count(text: &JsString, room: Chars, notice: Notice) -> JsString {
+    let length = Chars::from_len(text.len());
+    let body = (0..4)
+        .fold(room, |body, _| (room - Chars::from_len(notice.text(length - body).len())).max(Chars::ZERO));
+    let line =
+        text.last_index_of_lf(body.whole() as usize).filter(|at| Chars::from_len(*at) > body * NEWLINE_SHARE);
+    let cut = line.unwrap_or(body.whole() as usize);
     let mut new = text.slice(0, cut);
-    new.push(&notice.text((text.len() - cut) as f64));
+    new.push(&notice.text(Chars::from_len(text.len() - cut)));
     new
 }
 
 /// Trims a result until the guard counts at most `most` chars. `None` if it holds no text, if `most` has no room for
 /// the notice, or if the trim does not make it smaller; the notice replaces the result then.
-pub fn trimmed_message(message: &Value, ends: Ends, most: f64) -> Option<Value> {
+pub fn trimmed_message(message: &Value, ends: HeadTailCut, most: Chars) -> Option<Value> {
     let text = joined_text(message.get("content"));
     let room = (most / 2.0).floor();
-    if text.is_empty() || room <= COMPACTED.len() as f64 {
+    if text.is_empty() || room <= Chars::from_len(COMPACTED.len()) {
         return None;
     }
     let suffix = JsString::from(TRIMMED);
     let cut = ends.cut(&text, room.max(MIN_TRIMMED_UNITS), MIN_TRIMMED_UNITS, Suffix::Fixed(&suffix));
     let new = with_text(message, cut.unwrap_or(text));
-    let counted = |message: &Value| GuardSize::of(message).chars.value().unwrap_or(f64::NAN);
+    let counted = |message: &Value| GuardSize::of(message).chars.value().unwrap_or(Chars::NAN);
     (counted(&new) < counted(message)).then_some(new)
 }
 
 /// Returns the chars that a result may keep if it has to free `needed` of its `counted` chars.
-pub(super) fn max_retained_chars(counted: f64, needed: f64) -> f64 {
+pub(super) fn max_retained_chars(counted: Chars, needed: Chars) -> Chars {
     (counted - needed).max(MIN_COUNTED_CHARS)
 }

@@ -3,7 +3,7 @@
 use crate::gateway::ruleset::{Guard, Rules};
 use crate::policy::settings::GuardSettings;
 use crate::policy::truncate::js_max;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// In tokens; the gateway assumes it for a model without a window.
 pub const UNKNOWN_WINDOW: f64 = 200_000.0;
@@ -14,17 +14,17 @@ const RESULT_CHARS_PER_TOKEN: f64 = 2.0;
 /// Share of the window beyond which the guard stops a call (releases R41).
 const STOP_SHARE: f64 = 0.9;
 /// Smallest limit, in chars.
-const MIN_CHARS: f64 = 1024.0;
+const MIN_CHARS: Chars = Chars(1024.0);
 
 /// In chars as the guard counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuardLimits {
     /// Limit of all messages.
-    pub budget: f64,
+    pub budget: Chars,
     /// Limit of one tool result.
-    pub single: f64,
+    pub single: Chars,
     /// Limit of all messages after the guard has run; it stops a larger call (releases R41).
-    pub stop: Option<f64>,
+    pub stop: Option<Chars>,
 }
 
 impl GuardLimits {
@@ -40,20 +40,21 @@ impl GuardLimits {
             }
             Guard::SingleThenStop => {
                 let limits = Self::new(window, settings);
-                Some(Self { budget: f64::INFINITY, stop: Some(stop_chars(window)), ..limits })
+                Some(Self { budget: Chars::INFINITY, stop: Some(stop_chars(window)), ..limits })
             }
             Guard::Single => {
                 let known = if window.is_nan() { 1.0 } else { window.get() };
-                Some(Self { budget: f64::INFINITY, ..Self::new(Tokens(known), settings) })
+                Some(Self { budget: Chars::INFINITY, ..Self::new(Tokens(known), settings) })
             }
         }
     }
 
     /// Returns the limits for a window in tokens, without one that stops the call; NaN is an unknown window.
     pub fn new(window: Tokens, settings: &GuardSettings) -> Self {
-        let window = if window.is_nan() { UNKNOWN_WINDOW } else { window.get() };
-        let tokens = js_max(1.0, window.floor());
-        let limit = |chars: f64, share: f64| js_max(MIN_CHARS, (tokens * chars * share).floor());
+        let window = known_window(window);
+        let limit = |chars_per_token, share: f64| {
+            js_max(MIN_CHARS, (window.to_chars(chars_per_token) * share).floor())
+        };
         Self {
             budget: limit(CHARS_PER_TOKEN, settings.budget_share),
             single: limit(RESULT_CHARS_PER_TOKEN, settings.single_share),
@@ -62,8 +63,13 @@ impl GuardLimits {
     }
 }
 
+/// Returns whole tokens, at least 1.
+fn known_window(window: Tokens) -> Tokens {
+    let window = if window.is_nan() { Tokens(UNKNOWN_WINDOW) } else { window };
+    window.floor().max(Tokens(1.0))
+}
+
 /// Returns the chars beyond which the guard stops a call, for a window in tokens.
-fn stop_chars(window: Tokens) -> f64 {
-    let window = if window.is_nan() { UNKNOWN_WINDOW } else { window.get() };
-    js_max(MIN_CHARS, (js_max(1.0, window.floor()) * CHARS_PER_TOKEN * STOP_SHARE).floor())
+fn stop_chars(window: Tokens) -> Chars {
+    js_max(MIN_CHARS, (known_window(window).to_chars(CHARS_PER_TOKEN) * STOP_SHARE).floor())
 }

@@ -2,9 +2,10 @@
 
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::guard::text::{COMPACTED, cut_text};
+use crate::units::Chars;
 
 /// Cuts a tool result to a limit: joins its texts into one, and removes other blocks and the details (pruning 6.33).
-pub fn cut_message(message: &Value, max_chars: f64) -> Value {
+pub fn cut_message(message: &Value, max_chars: Chars) -> Value {
     with_text(message, cut_text(&joined_text(message.get("content")), max_chars))
 }
 

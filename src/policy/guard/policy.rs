@@ -13,9 +13,9 @@ use crate::units::Tokens;
 
 /// Holds tool results to a share of the window (pruning 6d).
 #[derive(Debug)]
-pub struct HoldResults;
+pub struct GuardPolicy;
 
-impl TrimmingPolicy for HoldResults {
+impl TrimmingPolicy for GuardPolicy {
     fn word(&self) -> &'static str {
         "guard"
     }

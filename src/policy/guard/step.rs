@@ -1,6 +1,6 @@
 //! Applies the guard to a message list, from the sizes that it counts.
 
-use crate::gateway::ruleset::{Ends, Guard, Rules, Truncation};
+use crate::gateway::ruleset::{Guard, HeadTailCut, Rules, Truncation};
 use crate::js::JsException;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
@@ -12,7 +12,7 @@ use crate::policy::message_list::MessageList;
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Numbers of the guard in one call, in chars as it counts them (pruning 6.32).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,15 +20,15 @@ pub struct GuardOutcome {
     pub limits: GuardLimits,
     /// All messages after every result is cut to its limit; compared with the budget. Since 2026.8.1, all results
     /// before the cuts.
-    pub total: f64,
+    pub total: Chars,
     /// All messages at the end.
-    pub after: f64,
+    pub after: Chars,
     /// The guard stops the call before it is sent, because the messages are still too large (releases R41).
     pub stopped: bool,
 }
 
 impl GuardOutcome {
-    fn new(limits: GuardLimits, total: f64, after: f64) -> Self {
+    fn new(limits: GuardLimits, total: Chars, after: Chars) -> Self {
         Self { limits, total, after, stopped: limits.stop.is_some_and(|stop| after > stop) }
     }
 }
@@ -83,7 +83,7 @@ pub fn guard_list(
 fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardLimits) -> GuardOutcome {
     let chars = |list: &MessageList, at: usize| {
         let text_features = list.features_at(at).and_then(ContentFeatures::text_features);
-        text_features.map_or(0.0, |text_features| text_features.guard_chars)
+        text_features.map_or(Chars::ZERO, |text_features| text_features.guard_chars)
     };
     let total = (0..list.len()).map(|at| chars(list, at)).sum();
     for (at, fate) in fates.iter_mut().enumerate() {
@@ -96,7 +96,7 @@ fn fit_results(list: &mut MessageList, fates: &mut [MessageFate], limits: GuardL
 }
 
 /// False for NaN.
-fn is_within(chars: f64, limit: f64) -> bool {
+fn is_within(chars: Chars, limit: Chars) -> bool {
     chars <= limit
 }
 
@@ -106,7 +106,7 @@ fn halve_results(
     list: &mut MessageList,
     fates: &mut [MessageFate],
     guard: Guard,
-    ends: Ends,
+    ends: HeadTailCut,
     limits: GuardLimits,
 ) -> Result<GuardOutcome, JsException> {
     let spares_read = guard == Guard::NewestFirst && newest_is_fresh_read(list, limits)?;
@@ -148,15 +148,15 @@ fn newest_is_fresh_read(list: &MessageList, limits: GuardLimits) -> Result<bool,
 fn trim_or_compact(
     list: &mut MessageList,
     fates: &mut [MessageFate],
-    ends: Ends,
+    ends: HeadTailCut,
     order: &[usize],
-    needed: f64,
+    needed: Chars,
 ) -> Result<(), JsException> {
-    let mut gained = 0.0;
+    let mut gained = Chars::ZERO;
     for trims in [true, false] {
         for at in order.iter().copied() {
             let before = chars(list, at)?;
-            if before <= COMPACTED.len() as f64 {
+            if before <= Chars::from_len(COMPACTED.len()) {
                 continue;
             }
             if !(trims && trim(list, fates, ends, at, max_retained_chars(before, needed - gained))?) {
@@ -180,9 +180,9 @@ fn trim_or_compact(
 fn trim(
     list: &mut MessageList,
     fates: &mut [MessageFate],
-    ends: Ends,
+    ends: HeadTailCut,
     at: usize,
-    most: f64,
+    most: Chars,
 ) -> Result<bool, JsException> {
     let before = chars(list, at)?;
     let body = list.features_at(at).and_then(|features| features.body.as_ref()).filter(|_| before > most);
@@ -195,11 +195,15 @@ fn trim(
 }
 
 /// Replaces results, oldest first, until this many chars are free (pruning 6.35).
-fn compact_oldest(list: &mut MessageList, fates: &mut [MessageFate], needed: f64) -> Result<(), JsException> {
-    let mut gained = 0.0;
+fn compact_oldest(
+    list: &mut MessageList,
+    fates: &mut [MessageFate],
+    needed: Chars,
+) -> Result<(), JsException> {
+    let mut gained = Chars::ZERO;
     for (at, fate) in fates.iter_mut().enumerate().filter(|(_, fate)| fate.reason != Reason::Untouched) {
         let before = chars(list, at)?;
-        if before <= COMPACTED.len() as f64 {
+        if before <= Chars::from_len(COMPACTED.len()) {
             fate.reason = Reason::TooSmallToCompact;
             continue;
         }
@@ -231,10 +235,10 @@ fn is_result(list: &MessageList, at: usize) -> bool {
     list.features_at(at).map_or(list.size(at).role == Role::ToolResult, |features| features.guard.is_result)
 }
 
-fn chars(list: &MessageList, at: usize) -> Result<f64, JsException> {
-    list.features_at(at).map_or(Ok(0.0), |features| features.guard.chars.value())
+fn chars(list: &MessageList, at: usize) -> Result<Chars, JsException> {
+    list.features_at(at).map_or(Ok(Chars::ZERO), |features| features.guard.chars.value())
 }
 
-fn total_chars(list: &MessageList) -> Result<f64, JsException> {
-    (0..list.len()).try_fold(0.0, |sum, at| Ok(sum + chars(list, at)?))
+fn total_chars(list: &MessageList) -> Result<Chars, JsException> {
+    (0..list.len()).try_fold(Chars::ZERO, |sum, at| Ok(sum + chars(list, at)?))
 }

@@ -9,7 +9,7 @@ use crate::policy::guard_2026_9::{counted_chars, fitted_result};
 use crate::policy::reason::Reason;
 use crate::policy::settings::GuardSettings;
 use crate::policy::testing::{ListFixture, calls, result};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 fn reference() -> &'static Rules {
     Ruleset::V2026_3_2.rules()
@@ -19,10 +19,10 @@ const NOTICE: &str = "[truncated: output exceeded context limit]";
 const SMALL: f64 = 1024.0;
 
 fn cut(text: &str, max_chars: f64) -> String {
-    cut_text(&text.into(), max_chars).to_string_lossy()
+    cut_text(&text.into(), Chars(max_chars)).to_string_lossy()
 }
 
-fn chars(message: &Value) -> f64 {
+fn chars(message: &Value) -> Chars {
     GuardSize::of(message).chars.value().expect("it can be counted")
 }
 
@@ -35,7 +35,7 @@ fn guarded<T: AsRef<str>>(messages: &[T], window: Tokens) -> (Vec<Value>, Vec<Re
         guard_list(&mut list, reference(), window, &settings).expect("they can be counted");
     let made = messages.check(&list);
     let numbers = numbers.expect("the reference has a guard");
-    assert_eq!(numbers.after, made.iter().map(chars).sum::<f64>());
+    assert_eq!(numbers.after, made.iter().map(chars).sum::<Chars>());
     (made, fates.iter().map(|fate| fate.reason).collect())
 }
 
@@ -47,7 +47,7 @@ fn reasons<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
 fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
     let limits = |window| {
         let limits = GuardLimits::new(window, &GuardSettings::default());
-        (limits.budget, limits.single)
+        (limits.budget.get(), limits.single.get())
     };
     assert_eq!(limits(Tokens(200_000.0)), (600_000.0, 200_000.0));
     assert_eq!(limits(Tokens(f64::NAN)), (600_000.0, 200_000.0));
@@ -56,7 +56,7 @@ fn limits_are_three_quarters_and_half_of_the_window_and_1024_at_least() {
     let shares = GuardSettings { budget_share: 0.5, single_share: 0.1 };
     assert_eq!(
         GuardLimits::new(Tokens(10_000.0), &shares),
-        GuardLimits { budget: 20_000.0, single: 2000.0, stop: None }
+        GuardLimits { budget: Chars(20_000.0), single: Chars(2000.0), stop: None }
     );
 }
 
@@ -71,7 +71,7 @@ fn a_cut_leaves_room_for_the_notice() {
 }
 
 #[test]
-fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
+fn a_result_is_cut_at_a_line_end_beyond_seven_tenths() {
     let kept = |newline: usize| {
         let text = format!("{}\n{}", "x".repeat(newline), "x".repeat(100));
         cut(&text, 53.0).find("\n[").expect("it has the notice")
@@ -80,8 +80,12 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
     for text in ["a\nb".repeat(40), "x".repeat(100), format!("{}\n{}", "x".repeat(48), "y".repeat(60))] {
         let text = JsString::from(text.as_str());
         for max in [40.0, 44.0, 60.0, 90.0, 1000.0] {
-            let reported = cut_metrics(&crate::policy::features::TextMetrics::of(&text), max);
-            assert_eq!(reported, crate::policy::features::TextMetrics::of(&cut_text(&text, max)), "{max}");
+            let reported = cut_metrics(&crate::policy::features::TextMetrics::of(&text), Chars(max));
+            assert_eq!(
+                reported,
+                crate::policy::features::TextMetrics::of(&cut_text(&text, Chars(max))),
+                "{max}"
+            );
         }
     }
 }
@@ -89,20 +93,27 @@ fn a_line_end_beyond_seven_tenths_is_where_it_is_cut() {
 #[test]
 fn a_result_counts_double_with_its_details_and_other_roles_count_256() {
     let chars = |json: &str| chars(&js::parse(json).expect("JSON"));
-    assert_eq!(chars(&result("c", "ab")), 2.0 * (2.0 + 7.0));
-    assert_eq!(chars(r#"{"role":"toolResult","content":"abc","details":"de"}"#), 10.0);
-    assert_eq!(chars(r#"{"role":"toolResult","content":[{"type":"image"},"ab",{"a":1}]}"#), 2.0 * 8009.0);
-    assert_eq!(chars(r#"{"role":"user","content":[{"type":"text","text":"ab"},{"type":"image"}]}"#), 8002.0);
-    assert_eq!(chars(r#"{"role":"assistant","content":"ab"}"#), 0.0);
-    assert_eq!(chars(&calls(&["c"])), 16.0);
+    assert_eq!(chars(&result("c", "ab")), Chars(2.0 * (2.0 + 7.0)));
+    assert_eq!(chars(r#"{"role":"toolResult","content":"abc","details":"de"}"#), Chars(10.0));
+    assert_eq!(
+        chars(r#"{"role":"toolResult","content":[{"type":"image"},"ab",{"a":1}]}"#),
+        Chars(2.0 * 8009.0)
+    );
+    assert_eq!(
+        chars(r#"{"role":"user","content":[{"type":"text","text":"ab"},{"type":"image"}]}"#),
+        Chars(8002.0)
+    );
+    assert_eq!(chars(r#"{"role":"assistant","content":"ab"}"#), Chars(0.0));
+    assert_eq!(chars(&calls(&["c"])), Chars(16.0));
     let thought =
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","x":1},{"a":1},"ab"]}"#;
-    assert_eq!(chars(thought), 3.0 + 7.0);
-    assert_eq!((chars(r#"{"role":"custom","content":"a"}"#), chars("5"), chars("null")), (256.0, 0.0, 0.0));
+    assert_eq!(chars(thought), Chars(3.0 + 7.0));
+    let others = [r#"{"role":"custom","content":"a"}"#, "5", "null"].map(chars);
+    assert_eq!(others, [256.0, 0.0, 0.0].map(Chars));
 }
 
 #[test]
-fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
+fn a_text_over_half_of_the_limit_is_kept_whole_but_loses_its_details() {
     let (made, reasons) = guarded(&[result("c", &"x".repeat(600))], Tokens(SMALL));
     assert_eq!(reasons, [Reason::GuardCut]);
     assert!(made[0].get("details").is_none());
@@ -113,7 +124,7 @@ fn a_text_of_more_than_half_of_the_limit_stays_whole_but_loses_its_details() {
 }
 
 #[test]
-fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
+fn a_longer_text_is_cut_to_the_limit_and_string_content_is_still_a_string() {
     let long = "x".repeat(2000);
     let (made, _) =
         guarded(&[format!(r#"{{"role":"toolResult","content":"{long}","isError":true}}"#)], Tokens(SMALL));
@@ -128,7 +139,7 @@ fn a_longer_one_is_cut_to_the_limit_and_a_string_stays_a_string() {
 }
 
 #[test]
-fn the_oldest_give_way_until_the_budget_is_met() {
+fn the_oldest_results_are_replaced_until_the_budget_is_met() {
     let texts = [result("a", &"x".repeat(400)), result("b", &"x".repeat(400)), result("c", &"x".repeat(400))];
     let user = format!(r#"{{"role":"user","content":"{}"}}"#, "y".repeat(1200));
     let messages = [&texts[0], &texts[1], &user, &texts[2]];
@@ -148,7 +159,7 @@ fn results_of_25_to_48_chars_are_replaced_although_they_grow() {
 }
 
 #[test]
-fn what_says_it_is_a_result_is_one() {
+fn a_message_with_role_tool_or_type_tool_result_is_a_result() {
     let long = "x".repeat(1100);
     let tool = format!(r#"{{"role":"tool","content":"{long}"}}"#);
     let typed =
@@ -157,7 +168,7 @@ fn what_says_it_is_a_result_is_one() {
 }
 
 #[test]
-fn a_text_without_a_length_goes_through_every_comparison_and_an_absent_one_fails() {
+fn a_numeric_text_passes_every_limit_and_an_absent_one_fails() {
     let odd =
         |text: &str| format!(r#"{{"role":"toolResult","content":[{{"type":"text"{text}}}],"details":"d"}}"#);
     let messages = ListFixture::of(&[odd(r#","text":7"#), result("c", "a text")]);
@@ -186,7 +197,7 @@ fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
     };
     let expected = messages.bodies.iter().map(|message| fitted(message).unwrap_or_else(|| message.clone()));
     assert_eq!(made, expected.collect::<Vec<_>>());
-    assert!(limits.budget.is_infinite());
+    assert!(limits.budget == Chars::INFINITY);
     fates.iter().map(|fate| fate.reason).collect()
 }
 
@@ -194,7 +205,7 @@ fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
 fn the_newest_version_gives_a_result_half_the_window_at_double_weight_and_1024_at_least() {
     let single = |tokens| {
         let rules = Ruleset::V2026_9_2.rules();
-        GuardLimits::under(rules, Tokens(tokens), &GuardSettings::default()).expect("a guard").single
+        GuardLimits::under(rules, Tokens(tokens), &GuardSettings::default()).expect("a guard").single.get()
     };
     assert_eq!(
         [200_000.9, 2000.0, 100.0, 0.0, f64::NAN].map(single),
@@ -203,7 +214,7 @@ fn the_newest_version_gives_a_result_half_the_window_at_double_weight_and_1024_a
 }
 
 #[test]
-fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_fit() {
+fn the_newest_version_limits_each_result_and_keeps_images_that_fit() {
     let many = vec![result("c", &"x".repeat(500)); 20];
     let reasons = fitted(&many, Tokens(SMALL));
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| *reason == Reason::WithinGuard));
@@ -223,7 +234,7 @@ fn the_newest_version_holds_each_result_to_its_limit_and_lets_images_stay_that_f
 }
 
 #[test]
-fn a_runtime_without_a_guard_says_so() {
+fn a_runtime_without_a_guard_has_that_reason() {
     let messages = ListFixture::of(&[result("c", &"x".repeat(5000)), calls(&["d"])]);
     let mut list = messages.list();
     let rules = Ruleset::Pi0_55.rules();

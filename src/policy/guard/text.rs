@@ -2,6 +2,7 @@
 
 use crate::js::JsString;
 use crate::policy::features::TextMetrics;
+use crate::units::Chars;
 
 /// Replaces a text of which nothing may stay, and follows a cut text.
 pub(super) const NOTICE: &str = "[truncated: output exceeded context limit]";
@@ -19,19 +20,20 @@ enum TextCut {
 /// Decides the cut of a text for a limit; `last_line_feed` returns the last one at or before a position.
 fn cut_position(
     chars: usize,
-    max_chars: f64,
+    max_chars: Chars,
     last_line_feed: impl FnOnce(usize) -> Option<usize>,
 ) -> TextCut {
-    let body = max_chars - suffix().len() as f64;
+    let body = max_chars - Chars::from_len(suffix().len());
     if chars == 0 {
         TextCut::NoticeOnly
-    } else if chars as f64 <= max_chars {
+    } else if Chars::from_len(chars) <= max_chars {
         TextCut::Whole
-    } else if body <= 0.0 {
+    } else if body <= Chars::ZERO {
         TextCut::NoticeOnly
     } else {
-        let newline = last_line_feed(body as usize).filter(|at| *at as f64 > body * NEWLINE_SHARE);
-        TextCut::At(newline.unwrap_or(body as usize))
+        let newline =
+            last_line_feed(body.whole() as usize).filter(|at| Chars::from_len(*at) > body * NEWLINE_SHARE);
+        TextCut::At(newline.unwrap_or(body.whole() as usize))
     }
 }
 
@@ -40,7 +42,7 @@ fn suffix() -> String {
 }
 
 /// Cuts a text to a limit. An empty text also becomes the notice (pruning 6.33, 6.34).
-pub(super) fn cut_text(text: &JsString, max_chars: f64) -> JsString {
+pub(super) fn cut_text(text: &JsString, max_chars: Chars) -> JsString {
     match cut_position(text.len(), max_chars, |at| text.last_index_of_lf(at)) {
         TextCut::Whole => text.clone(),
         TextCut::NoticeOnly => NOTICE.into(),
@@ -53,7 +55,7 @@ pub(super) fn cut_text(text: &JsString, max_chars: f64) -> JsString {
 }
 
 /// `cut_text` for the metrics of a text (pruning 6.34).
-pub fn cut_metrics(text: &TextMetrics, max_chars: f64) -> TextMetrics {
+pub fn cut_metrics(text: &TextMetrics, max_chars: Chars) -> TextMetrics {
     match cut_position(text.chars, max_chars, |at| text.last_line_feed(at)) {
         TextCut::Whole => text.clone(),
         TextCut::NoticeOnly => TextMetrics::of(&NOTICE.into()),

@@ -126,7 +126,7 @@ pub(super) fn is_excluded(lower: &str) -> bool {
         || (lower.contains("reasoning") && lower.contains("cannot be disabled"))
 }
 
-/// Whether a word occurs with no ASCII letter, digit or `_` beside it.
+/// Whether a word occurs with no ASCII letter, digit or `_` next to it.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         !text[..at].ends_with(is_word_char) && !text[at + word.len()..].starts_with(is_word_char)
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_cased_text_may_match_where_a_folded_one_does_not() {
+    fn lower_casing_may_match_where_folding_does_not() {
         assert!(is_overflow("re\u{51}uest_too_large") && is_rate_limit("to\u{212a}ens per minute"));
         assert!(!is_likely_overflow("prompt too\u{2028}long"));
     }
 
     #[test]
-    fn a_rate_limit_is_never_a_guess() {
+    fn a_rate_limit_is_never_guessed_to_be_an_overflow() {
         assert!(is_rate_limit("Error 4290") && !is_rate_limit("nothing"));
         assert!(!is_likely_overflow("prompt over the daily quota") && is_likely_overflow("prompt over it"));
     }

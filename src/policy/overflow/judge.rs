@@ -24,18 +24,18 @@ pub enum Verdict {
 
 /// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct Classification {
     pub verdict: Verdict,
     /// The deciding rule of overflow-texts.md, such as "T06", "C1", "C2", "L1", "B"; "" for no rule.
     pub rule: &'static str,
-    /// Tokens requested and allowed, as far as the text names them.
+    /// Tokens requested and allowed, if the text names them.
     pub numbers: RefusalNumbers,
     /// The gateway refused by its own estimate (precheck, mid-turn precheck, tool-loop guard) without calling a
     /// provider.
     pub by_gateway: bool,
 }
 
-impl Judgement {
+impl Classification {
     fn new(verdict: Verdict, rule: &'static str) -> Self {
         Self { verdict, rule, numbers: RefusalNumbers::default(), by_gateway: false }
     }
@@ -46,54 +46,59 @@ impl Judgement {
 }
 
 /// Judges an answer. An aborted answer is never an overflow.
-pub fn judge(details: &StopDetails) -> Judgement {
+pub fn judge(details: &StopDetails) -> Classification {
     if details.stop_reason.trim().eq_ignore_ascii_case("aborted") {
-        return Judgement::new(Verdict::NoOverflow, "");
+        return Classification::new(Verdict::NoOverflow, "");
     }
     if signs::is_overflow_stop_reason(&details.stop_reason) {
-        return Judgement::tokens("C2", RefusalNumbers::default());
+        return Classification::tokens("C2", RefusalNumbers::default());
     }
     let plain = NormalizedText::new(details);
     if plain.with_codes.is_empty() {
-        return Judgement::new(Verdict::NoOverflow, "");
+        return Classification::new(Verdict::NoOverflow, "");
     }
     let signs = Signs::find(&plain.with_codes);
     let judged = judge_text(&plain, &signs).unwrap_or_else(|| judge_size(details, &plain, &signs));
-    Judgement { by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate), ..judged }
+    Classification {
+        by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate),
+        ..judged
+    }
 }
 
 /// Takes steps 1 to 4: stop reasons, quotas, texts and codes.
-fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Judgement> {
+fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Classification> {
     let code = signs.has(Sign::MachineCode);
     if signs.has(Sign::StopReason) {
-        return Some(Judgement::tokens("C2", RefusalNumbers::default()));
+        return Some(Classification::tokens("C2", RefusalNumbers::default()));
     }
     if !code && signs.has(Sign::RateLimit) {
-        return Some(Judgement::new(Verdict::NoOverflow, "L1"));
+        return Some(Classification::new(Verdict::NoOverflow, "L1"));
     }
     let found = text_match::find_text(&plain.with_codes)
         .filter(|found| !found.text.is_weak || code || signs.first_rule(&LOOKALIKES_BEFORE_WEAK).is_none());
     match found {
-        Some(found) if found.is_output_alone_too_large() => Some(Judgement::new(Verdict::NoOverflow, "L2")),
-        Some(found) => Some(Judgement::tokens(found.text.rule, found.numbers)),
-        None => code.then(|| Judgement::tokens("C1", text_match::find_loose_numbers(&plain.with_codes))),
+        Some(found) if found.is_output_alone_too_large() => {
+            Some(Classification::new(Verdict::NoOverflow, "L2"))
+        }
+        Some(found) => Some(Classification::tokens(found.text.rule, found.numbers)),
+        None => code.then(|| Classification::tokens("C1", text_match::find_loose_numbers(&plain.with_codes))),
     }
 }
 
 /// Takes steps 5 to 8, for texts that do not name the context.
-fn judge_size(details: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Judgement {
+fn judge_size(details: &StopDetails, plain: &NormalizedText, signs: &Signs) -> Classification {
     if let Some(rule) = signs.first_rule(&LOOKALIKES_BEFORE_BYTES) {
-        return Judgement::new(Verdict::NoOverflow, rule);
+        return Classification::new(Verdict::NoOverflow, rule);
     }
     if details.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless(&plain.message) {
-        return Judgement::tokens("T43", RefusalNumbers::default());
+        return Classification::tokens("T43", RefusalNumbers::default());
     }
     if signs.has(Sign::ByteLimit) {
         let counts_tokens = signs.has(Sign::CountsTokens);
-        let in_tokens = || Judgement::tokens("T32", text_match::find_loose_numbers(&plain.with_codes));
-        return if counts_tokens { in_tokens() } else { Judgement::new(Verdict::Bytes, "B") };
+        let in_tokens = || Classification::tokens("T32", text_match::find_loose_numbers(&plain.with_codes));
+        return if counts_tokens { in_tokens() } else { Classification::new(Verdict::Bytes, "B") };
     }
-    Judgement::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })
+    Classification::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })
 }
 
 /// Whether the text is a status 400 or 413 and nothing else.
@@ -111,17 +116,17 @@ fn is_bodyless(plain: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn failed(provider: &str, message: &str, codes: &[&str]) -> Judgement {
+    fn failed(provider: &str, message: &str, codes: &[&str]) -> Classification {
         let codes = codes.iter().map(|code| (*code).to_owned()).collect();
         judge(&StopDetails { provider: provider.to_owned(), codes, ..StopDetails::from_text(message) })
     }
 
-    fn stopped(reason: &str, message: &str) -> Judgement {
+    fn stopped(reason: &str, message: &str) -> Classification {
         judge(&StopDetails { stop_reason: reason.to_owned(), ..StopDetails::from_text(message) })
     }
 
     #[test]
-    fn a_code_alone_is_an_overflow_in_any_field() {
+    fn an_error_code_in_any_field_is_an_overflow() {
         for codes in [
             &["context_length_exceeded", "invalid_request_error"][..],
             &["1261"],
@@ -143,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_outweighs_a_quota_and_a_look_alike() {
+    fn an_error_code_outweighs_the_text_of_a_rate_limit() {
         let quota = "Please reduce the length of the messages. See your rate limit for max_tokens, which must be small.";
         assert_eq!(failed("groq", quota, &[]).rule, "L1");
         assert_eq!(failed("groq", quota, &["context_length_exceeded"]).rule, "T38");
@@ -159,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_reason_can_say_it_all_and_an_aborted_answer_says_nothing() {
+    fn a_stop_reason_can_be_an_overflow_and_an_aborted_answer_never_is() {
         assert_eq!(stopped("model_length", "").rule, "C2");
         assert_eq!(stopped("model_context_window_exceeded", "").verdict, Verdict::Tokens);
         for reason in ["stop", "length", "toolUse", ""] {
-            assert_eq!(stopped(reason, ""), Judgement::new(Verdict::NoOverflow, ""), "{reason}");
+            assert_eq!(stopped(reason, ""), Classification::new(Verdict::NoOverflow, ""), "{reason}");
         }
         assert_eq!(
             stopped("aborted", "prompt is too long: 5 tokens > 4 maximum").verdict,
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_a_body_says_it_at_one_provider_only() {
+    fn a_status_without_a_body_is_an_overflow_at_one_provider_only() {
         for text in ["400 status code (no body)", "413 (no body)", "413"] {
             assert_eq!(failed("cerebras", text, &[]).rule, "T43", "{text}");
         }
@@ -182,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_413_that_counts_tokens_is_no_limit_in_bytes() {
+    fn a_413_that_counts_tokens_is_a_token_limit() {
         let judged = failed("custom", "413 Payload Too Large: maximum 128000 tokens", &[]);
         assert_eq!((judged.verdict, judged.numbers.limit), (Verdict::Tokens, Some(128_000)));
         assert_eq!(failed("custom", "413 too large for the context window", &[]).verdict, Verdict::Tokens);
     }
 
     #[test]
-    fn the_gateways_own_refusals_are_marked() {
+    fn refusals_by_the_gateway_are_marked() {
         for text in [
             "Context overflow: prompt too large for the model (precheck).",
             "Context overflow: prompt too large for the model (mid-turn precheck).",
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn providers_name_prompt_and_limit_in_their_own_words() {
+    fn prompt_and_limit_are_read_from_every_providers_text() {
         let both = [
             ("prompt is too long: 213462 tokens > 200000 maximum", 213_462, 200_000),
             ("400 {\"message\":\"prompt is too long: 390607 tokens > 200000 maximum\"}", 390_607, 200_000),
@@ -262,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_counts_of_tokens_are_left_out() {
+    fn numbers_that_are_not_token_counts_are_ignored() {
         for text in [
             "invalid params, context window exceeds limit (2013)",
             "prompt too long; exceeded max context length by 2113 tokens",

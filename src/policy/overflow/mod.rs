@@ -23,7 +23,7 @@ mod texts;
 mod word_order;
 
 pub use detection::{Detection, detect};
-pub use judge::{Judgement, Verdict, judge};
+pub use judge::{Classification, Verdict, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stop_details::StopDetails;

@@ -1,4 +1,4 @@
-//! The numbers in a refusal: the size of the prompt and the limit. `text_match` reads them, by the words beside each.
+//! The numbers in a refusal: the size of the prompt and the limit. `text_match` reads them, by the words next to each.
 
 /// The numbers of a refusal, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

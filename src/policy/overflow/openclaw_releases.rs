@@ -5,7 +5,7 @@ use crate::policy::overflow::release::Release;
 use crate::policy::overflow::word_order::contains_in_order;
 use crate::policy::overflow::{gateway, pi_releases};
 
-/// Lower-case texts that all occur in an overflow, and the first release that looks for them.
+/// Lower-case texts that all occur in an overflow, and the first release that detects them.
 const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (OLDEST, &["request_too_large"]),
     (OLDEST, &["request exceeds the maximum size"]),
@@ -44,7 +44,7 @@ const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (OWN_RUNTIME_SINCE, &["context size has been exceeded"]),
 ];
 
-/// Parts that occur in this order on one line (each any of its alternatives), the first release that looks for them,
+/// Parts that occur in this order on one line (each any of its alternatives), the first release that detects them,
 /// and the first that no longer does.
 const ORDERED_PARTS: &[(Release, Release, &[&[&str]])] = &[
     (PROVIDER_TEXTS_SINCE, NEVER, &[&["total token"], TOTAL_EXCEEDS_MAXIMUM]),
@@ -145,7 +145,7 @@ const RATE_LIMIT_EXCLUSIONS: &[(Release, &str)] = &[
     ([2026, 4, 5], "too many concurrent requests"),
 ];
 
-/// Lower-case texts of a rate limit, and the first release that looks for them.
+/// Lower-case texts of a rate limit, and the first release that detects them.
 const RATE_LIMIT_TEXTS: &[(Release, &str)] = &[
     (OLDEST, "rate_limit"),
     (OLDEST, "rate limit"),
@@ -222,7 +222,7 @@ pub(super) fn is_rate_limited(lower: &str, release: Release) -> bool {
             && lower.contains("cooling down")
 }
 
-/// Whether a text names an overflow in words that this release looks for.
+/// Whether a text names an overflow in words that this release detects.
 fn names_overflow(lower: &str, folded: &str, release: Release) -> bool {
     TEXT_COMBINATIONS
         .iter()
@@ -301,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_reference_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
+        fn the_reference_release_matches_its_exact_detector(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             prop_assert_eq!(is_overflow(&text, REFERENCE), gateway::is_likely_overflow(&text), "{}", text);
         }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn case_is_folded_for_ascii_alone_and_white_space_is_javascripts() {
+    fn only_ascii_case_is_folded_and_white_space_is_javascripts() {
         assert!(!is_overflow("too many to\u{212a}ens") && !is_overflow("prompt i\u{17f} too long"));
         assert!(!is_overflow("400\u{85}(no body)") && !is_overflow(" 400 (no body)"));
     }

@@ -59,7 +59,7 @@ const OLDEST: Release = [0, 0, 0];
 const ANY_413_SINCE: Release = [1, 4, 0];
 /// First release in which a rate-limit text is never an overflow.
 const EXCLUDES_RATE_LIMITS_SINCE: Release = [0, 65, 0];
-/// First release in which a status 429 without a body is no overflow.
+/// First release in which a status 429 without a body is not an overflow.
 const BODYLESS_WITHOUT_429_SINCE: Release = [0, 50, 0];
 /// First release in which a refusal without a body is an overflow only from Cerebras.
 const BODYLESS_CEREBRAS_ONLY_SINCE: Release = [0, 86, 0];
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_commas_only_where_the_pattern_takes_them_and_a_limit_of_rate_is_none() {
+    fn commas_match_only_where_the_pattern_allows_them_and_rate_limits_never_match() {
         for text in [
             "too large for model with 4,000 maximum context length",
             "input (5,000 tokens) is longer than the model's context length (4,000 tokens)",
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_oldest_release_is_the_one_known_to_the_letter(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
+        fn the_oldest_release_matches_its_exact_detector(picks in proptest::collection::vec(0..PIECES.len(), 0..9), cerebras: bool) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
             let provider = if cerebras { "cerebras" } else { "zai" };
             prop_assert_eq!(is_overflow(&text, provider, [0, 55, 3]), pi_0_55::is_overflow(&text));

@@ -3,7 +3,7 @@
 
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::overflow::release::{self, Release};
-use crate::policy::overflow::{Judgement, StopDetails, openclaw_releases, pi_releases};
+use crate::policy::overflow::{Classification, StopDetails, openclaw_releases, pi_releases};
 
 /// The program that read an answer, with its version text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,11 @@ const MAX_BYTES: usize = 64 << 10;
 /// Whether this release recognised the text: the gateway by its test after the run, pi by its only test. A release
 /// between two known ones counts as the older, one before all of them as the oldest. `None` when the version text names
 /// no release.
-pub fn is_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+pub fn is_recognised(
+    details: &StopDetails,
+    judgement: &Classification,
+    runtime: Runtime<'_>,
+) -> Option<bool> {
     let failed = is_error(details);
     match runtime {
         Runtime::OpenClaw(version) => {

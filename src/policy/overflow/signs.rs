@@ -24,7 +24,7 @@ pub(super) enum Sign {
     OtherMeaning,
     /// Too many bytes for the request (B).
     ByteLimit,
-    /// The text counts tokens or names the context, so it is no byte limit.
+    /// The text counts tokens or names the context, so it is not a byte limit.
     CountsTokens,
     /// The gateway refused by its own estimate.
     GatewayEstimate,
@@ -150,7 +150,7 @@ impl Signs {
     }
 }
 
-/// Whether a recorded stop reason alone means an overflow (C2).
+/// Whether a recorded stop reason is enough to mean an overflow (C2).
 pub(super) fn is_overflow_stop_reason(reason: &str) -> bool {
     STOP_REASONS.iter().any(|known| known.eq_ignore_ascii_case(reason.trim()))
 }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_a_rate_limiter_and_other_reasons_are_no_sign() {
+    fn rate_limit_headers_and_other_stop_reasons_are_no_evidence() {
         assert!(
             !Signs::find("x-ratelimit-remaining-tokens: 5").has(RateLimit)
                 && Signs::find("litellm.ratelimiterror").has(RateLimit)

@@ -2,7 +2,7 @@
 
 use crate::js::{self, Value};
 
-/// Fields beside `errorMessage` that may hold the only sign, in reading order.
+/// Fields besides `errorMessage` that may hold the only sign, in reading order.
 const CODE_FIELDS: [&str; 3] = ["errorCode", "errorType", "errorBody"];
 
 /// The provider, stop reason and error texts of one answer.

@@ -65,7 +65,7 @@ pub(super) struct TextMatch {
 }
 
 impl TextMatch {
-    /// Whether the reply alone takes the whole limit, so that no shorter prompt would pass (overflow-texts 3.5).
+    /// Whether the reply takes the whole limit, so that no shorter prompt would pass (overflow-texts 3.5).
     pub(super) fn is_output_alone_too_large(&self) -> bool {
         matches!((self.numbers.output, self.numbers.limit), (Some(output), Some(limit)) if output >= limit)
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_texts_come_last() {
+    fn weak_texts_are_matched_last() {
         assert!(TEXTS.is_sorted_by_key(|text| text.is_weak));
     }
 }

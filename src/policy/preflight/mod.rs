@@ -4,19 +4,19 @@
 mod policy;
 mod pressure;
 
-pub use policy::CheckPrompt;
+pub use policy::CheckPolicy;
 pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Factor on estimated tokens; tokens that a provider counted have none.
 const SAFETY_MARGIN: f64 = 1.2;
 /// Chars per token when reducible chars are compared with the overflow.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Truncation alone is enough if it removes this many chars more than the overflow, and this multiple of it.
-const SPARE_CHARS: f64 = 2048.0;
+/// Truncation is enough if it removes this many chars more than the overflow, and this multiple of it.
+const SPARE_CHARS: Chars = Chars(2048.0);
 const SPARE_RATIO: f64 = 1.5;
 
 /// The inputs of a check, in tokens unless a field says otherwise.
@@ -30,7 +30,7 @@ pub struct PreflightInput {
     /// Estimated tokens of everything else in the prompt, without the safety margin.
     pub estimated_tokens: Tokens,
     /// Chars that truncating tool results would remove.
-    pub reducible_chars: f64,
+    pub reducible_chars: Chars,
 }
 
 /// The consequence of a check.
@@ -81,7 +81,7 @@ pub struct PreflightResult {
     /// The reserve after its cap; `None` when the release has no cap.
     pub reserve: Option<Tokens>,
     /// Chars that truncating tool results would remove.
-    pub reducible_chars: f64,
+    pub reducible_chars: Chars,
 }
 
 /// Checks a prompt under a version's rules; `None` when the version has no such check.
@@ -97,11 +97,11 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
     let room = (window - reserve).max(Tokens(1.0));
     let estimate = requested.counted_tokens + (requested.estimated_tokens * SAFETY_MARGIN).ceil();
     let overflow = (estimate - room).max(Tokens::ZERO);
-    let enough = (CHARS_PER_TOKEN * overflow.get() + SPARE_CHARS)
-        .max((SPARE_RATIO * CHARS_PER_TOKEN * overflow.get()).ceil());
+    let enough = (overflow.to_chars(CHARS_PER_TOKEN) + SPARE_CHARS)
+        .max(overflow.to_chars(SPARE_RATIO * CHARS_PER_TOKEN).ceil());
     let route = if overflow <= Tokens::ZERO {
         Route::Fits
-    } else if requested.reducible_chars <= 0.0 {
+    } else if requested.reducible_chars <= Chars::ZERO {
         Route::Compact
     } else if requested.reducible_chars >= enough {
         Route::Truncate
@@ -138,7 +138,7 @@ mod tests {
                 reserve,
                 counted_tokens: Tokens::ZERO,
                 estimated_tokens: Tokens(sum),
-                reducible_chars,
+                reducible_chars: Chars(reducible_chars),
             },
         )
         .unwrap()
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_alone_has_to_take_half_as_much_again_and_2048_chars_more() {
+    fn truncation_is_enough_only_if_it_frees_half_more_plus_2048_chars() {
         let route = |chars| checked(NEW, Tokens(100_000.0), Tokens(20_000.0), 70_000.0, chars).route;
         // 84,000 tokens in 80,000: 4,000 too many.
         assert_eq!(

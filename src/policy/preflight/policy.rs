@@ -11,9 +11,9 @@ use crate::units::Tokens;
 
 /// Compares the prompt with the window before it is sent (releases R60–R62).
 #[derive(Debug)]
-pub struct CheckPrompt;
+pub struct CheckPolicy;
 
-impl TrimmingPolicy for CheckPrompt {
+impl TrimmingPolicy for CheckPolicy {
     fn word(&self) -> &'static str {
         "check"
     }

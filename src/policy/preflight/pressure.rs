@@ -1,6 +1,6 @@
 //! Estimates messages as the check of OpenClaw since 2026.5.22 does (releases R62). The programs 5.22, 7.1 and 8.1
-//! supplied what R62 leaves out: blocks that are no objects, contents that are no lists, names that are no texts, and,
-//! since 8.1, the provider's count.
+//! supplied the cases that R62 omits: blocks that are not objects, contents that are not lists, names that are not
+//! texts, and, since 8.1, the provider's count.
 
 use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
@@ -122,9 +122,9 @@ struct PartWeigher {
 }
 
 impl PartWeigher {
-    /// Estimates a text at `chars` weighted chars per token.
-    fn tokens_per_chars(&self, text: &JsString, chars: f64) -> f64 {
-        (weighted_chars(self.weight, text) / chars).ceil()
+    /// Estimates a text at `chars_per_token` weighted chars per token.
+    fn weighted_tokens(&self, text: &JsString, chars_per_token: f64) -> f64 {
+        weighted_chars(self.weight, text).to_tokens(chars_per_token).ceil().get()
     }
 
     /// Estimates a text by the role of this message.
@@ -132,9 +132,9 @@ impl PartWeigher {
         match (self.result, self.units) {
             (true, true) => (text.len() as f64 / RESULT_CHARS_PER_TOKEN)
                 .ceil()
-                .max(self.tokens_per_chars(text, TEXT_CHARS_PER_TOKEN)),
-            (true, false) => self.tokens_per_chars(text, RESULT_CHARS_PER_TOKEN),
-            (false, _) => self.tokens_per_chars(text, TEXT_CHARS_PER_TOKEN),
+                .max(self.weighted_tokens(text, TEXT_CHARS_PER_TOKEN)),
+            (true, false) => self.weighted_tokens(text, RESULT_CHARS_PER_TOKEN),
+            (false, _) => self.weighted_tokens(text, TEXT_CHARS_PER_TOKEN),
         }
     }
 
@@ -144,7 +144,7 @@ impl PartWeigher {
             Some(Value::String(text)) => self.text_tokens(text),
             Some(Value::Array(blocks)) => blocks.iter().map(|block| self.block_tokens(block)).sum(),
             Some(other) if self.result => self.text_tokens(&stringify(other).into()),
-            Some(other) => self.tokens_per_chars(&stringify(other).into(), CALL_CHARS_PER_TOKEN),
+            Some(other) => self.weighted_tokens(&stringify(other).into(), CALL_CHARS_PER_TOKEN),
         }
     }
 
@@ -182,14 +182,14 @@ impl PartWeigher {
 
     fn call_tokens(&self, call: &Value) -> f64 {
         if call.as_object().is_none() {
-            return self.tokens_per_chars(&stringify(call).into(), CALL_CHARS_PER_TOKEN);
+            return self.weighted_tokens(&stringify(call).into(), CALL_CHARS_PER_TOKEN);
         }
         let arguments = ["arguments", "input", "args"].into_iter().filter_map(|key| call.get(key));
         let arguments = arguments.into_iter().find(|arguments| !arguments.is_null());
         let arguments = arguments.map_or_else(|| "{}".to_owned(), stringify);
         BLOCK_TOKENS
             + self.name_tokens(call.get("name"))
-            + self.tokens_per_chars(&arguments.into(), CALL_CHARS_PER_TOKEN)
+            + self.weighted_tokens(&arguments.into(), CALL_CHARS_PER_TOKEN)
     }
 
     /// Estimates a name of any JSON type.
@@ -197,9 +197,9 @@ impl PartWeigher {
         match name {
             None | Some(Value::Null) => 0.0,
             Some(name @ (Value::Array(_) | Value::Object(_))) => {
-                self.tokens_per_chars(&stringify(name).into(), CALL_CHARS_PER_TOKEN)
+                self.weighted_tokens(&stringify(name).into(), CALL_CHARS_PER_TOKEN)
             }
-            Some(name) => self.tokens_per_chars(&to_text(Some(name)), CALL_CHARS_PER_TOKEN),
+            Some(name) => self.weighted_tokens(&to_text(Some(name)), CALL_CHARS_PER_TOKEN),
         }
     }
 }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_weighs_twice_what_a_text_does() {
+    fn a_result_weighs_twice_as_much_as_a_text() {
         let user = r#"{"role":"user","content":"abcdefgh"}"#;
         assert_eq!(pressure(Ruleset::V2026_5_22, user), 12.0 + 2.0);
         let result = r#"{"role":"toolResult","toolName":"exec","content":[{"type":"text","text":"你好ab"},{"type":"image"}]}"#;
@@ -230,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn summaries_count_as_they_are_sent_from_7_1_on() {
+    fn from_7_1_on_summaries_count_in_their_sent_form() {
         let summary = r#"{"role":"compactionSummary","summary":"abcd"}"#;
         assert_eq!(pressure(Ruleset::V2026_6_11, summary), 12.0);
         assert!(pressure(Ruleset::V2026_7_1, summary) > 30.0);
     }
 
     #[test]
-    fn from_8_1_on_what_a_provider_counted_replaces_what_came_before() {
+    fn from_8_1_on_a_providers_count_replaces_the_estimate_before_it() {
         let answer = r#"{"role":"assistant","content":"abcd","usage":{"contextUsage":{"state":"available","totalTokens":700.5}}}"#;
         let all = |ruleset: Ruleset, middle: &str| {
             let message = |json: &str| Pressure::from_message(ruleset.rules(), &parse(json).unwrap());

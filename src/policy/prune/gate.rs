@@ -22,7 +22,7 @@ pub enum Gate {
     },
     /// The mode is not `cache-ttl`.
     Off,
-    /// This version never prunes, whatever the configuration (pruning 8).
+    /// This version never prunes, under any configuration (pruning 8).
     NoPruner,
     /// Provider and model are not eligible.
     NotEligible,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_without_a_pruner_keeps_it_shut_whatever_is_configured() {
+    fn a_version_without_a_pruner_never_opens_the_gate() {
         let settings = PruneSettings::default();
         let under = |ruleset: Ruleset| {
             gate_under(ruleset.rules(), Some(&settings), true, Some(Moment(1.0)), Moment(9e12)).is_open()
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_version_queries_whose_touch_it_was() {
+    fn only_the_newest_version_ignores_touches_of_other_models() {
         let marker = |id: &str, time: u32, model: &str| {
             format!(
                 r#"{{"type":"custom","id":"{id}","customType":"openclaw.cache-ttl","data":{{"timestamp":{time},"provider":" Anthropic","modelId":"{model}"}}}}"#
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_pruning_keeps_it_shut() {
+    fn an_ineligible_model_or_a_disabled_pruner_keeps_the_gate_closed() {
         let settings = PruneSettings::default();
         assert_eq!(gate(Some(&settings), false, Some(Moment(1.0)), Moment(9e12)), Gate::NotEligible);
         assert_eq!(gate(None, true, Some(Moment(1.0)), Moment(9e12)), Gate::Off);

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_call_and_the_time_and_one_that_occurs_twice_counts() {
+    fn a_projection_key_has_call_and_time_or_a_fallback() {
         let messages = [
             result(r#","toolCallId":"a","timestamp":5"#, "x"),
             result(r#","toolCallId":"b""#, "x"),
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_that_of_the_texts_as_a_json_array() {
+    fn the_hash_covers_the_texts_as_a_json_array() {
         // SHA-256 of `["x"]`, computed by another program.
         assert_eq!(source_hash(&result("", "x")), "zWXqLCrZnpSoWxtt9y7--csu0K6TOmDDLOFjF_fX1qo");
     }
 
     #[test]
-    fn the_newest_marker_that_holds_a_snapshot_counts_and_a_reset_forgets() {
+    fn the_newest_marker_with_a_snapshot_counts_until_a_reset() {
         let old = marker(r#"{"timestamp":1,"prunedToolResults":[{"key":"tool:a","mode":"soft"}]}"#);
         let touch = marker(r#"{"timestamp":2,"provider":"anthropic"}"#);
         let broken = marker(r#"{"prunedToolResults":[{"key":"tool:a","mode":"hard"}]}"#);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pruned_stays_pruned_while_its_texts_are_the_same() {
+    fn unchanged_results_keep_their_earlier_pruning() {
         let long = "x".repeat(5000);
         let messages = [
             result(r#","toolCallId":"a""#, &long),

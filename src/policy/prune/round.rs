@@ -12,7 +12,7 @@ use crate::policy::features::MessageBody;
 use crate::policy::prune::projections::{Projection, ProjectionSnapshot};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
 use crate::store::entry::{CharCount, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// The outcome of a round.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub struct PruneRound {
     /// The same at the end.
     pub ratio_after: f64,
     /// Chars in the results that may be cleared, after trimming; NaN if the round ended before.
-    pub prunable_chars: f64,
+    pub prunable_chars: Chars,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub(super) struct MeasuredMessage<'a> {
     /// As the version's pruner counts them.
     pub(super) chars: CharCount,
     /// Part of `chars` that is thinking.
-    pub(super) thinking_chars: f64,
+    pub(super) thinking_chars: Chars,
     pub(super) has_images: bool,
     /// Used only for tool results.
     pub(super) body: Option<&'a MessageBody>,
@@ -48,7 +48,7 @@ pub(super) struct MeasuredMessage<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct RoundOptions<'a> {
     pub settings: &'a PruneSettings,
-    /// How the version counts the chars of a message.
+    /// The version's way to count the chars of a message.
     pub size: PruneSize,
     /// In tokens.
     pub window: Tokens,
@@ -76,7 +76,7 @@ pub(super) fn prune_measured(
         ratio_before: f64::NAN,
         ratio_trimmed: f64::NAN,
         ratio_after: f64::NAN,
-        prunable_chars: f64::NAN,
+        prunable_chars: Chars::NAN,
     };
     // Up to 2026.7, a list without a user message is measured, but has no candidate.
     let nobody = (size.weight != PruneWeight::Table).then_some(messages.len());
@@ -92,10 +92,17 @@ pub(super) fn prune_measured(
         Some((_, new)) => size.chars(new),
         None => message.chars.value(),
     };
-    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<f64>, JsException>>()?;
-    let total = chars.iter().sum::<f64>() - dropped_thinking_chars(messages, by.drops_thinking);
-    let mut run =
-        RoundState { messages, settings, size, round: &mut round, chars, total, window: window * 4.0 };
+    let chars = messages.iter().enumerate().map(chars_now).collect::<Result<Vec<Chars>, JsException>>()?;
+    let total = chars.iter().sum::<Chars>() - dropped_thinking_chars(messages, by.drops_thinking);
+    let mut run = RoundState {
+        messages,
+        settings,
+        size,
+        round: &mut round,
+        chars,
+        total,
+        window: window.to_chars(4.0),
+    };
     run.round.ratio_before = run.ratio();
     run.round.ratio_trimmed = run.ratio();
     run.round.ratio_after = run.ratio();
@@ -124,7 +131,7 @@ fn remembered_changes(
 }
 
 /// Returns the chars of thinking that the model does not receive again: that of every answer but the last.
-fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> f64 {
+fn dropped_thinking_chars(messages: &[MeasuredMessage<'_>], drops: bool) -> Chars {
     let answers = messages.iter().rev().filter(|message| drops && message.role == Role::Assistant);
     answers.skip(1).map(|message| message.thinking_chars).sum()
 }
@@ -134,15 +141,14 @@ struct RoundState<'a> {
     settings: &'a PruneSettings,
     size: PruneSize,
     round: &'a mut PruneRound,
-    chars: Vec<f64>,
-    total: f64,
-    /// In chars.
-    window: Tokens,
+    chars: Vec<Chars>,
+    total: Chars,
+    window: Chars,
 }
 
 impl RoundState<'_> {
     fn ratio(&self) -> f64 {
-        self.total / self.window.get()
+        self.total / self.window
     }
 
     fn replace(&mut self, at: usize, projection: Projection, new: Value) -> Result<(), JsException> {
@@ -206,7 +212,7 @@ impl RoundState<'_> {
         Ok(eligible)
     }
 
-    /// Returns the tool name of a result; since 2026.8.1 a name that is no string counts as empty.
+    /// Returns the tool name of a result; since 2026.8.1 a name that is not a string counts as empty.
     fn tool_name<'m>(&self, message: &'m Value) -> Option<&'m Value> {
         let any = self.size.weight != PruneWeight::Table;
         message.get("toolName").filter(|name| any || name.as_str().is_some())
@@ -253,7 +259,7 @@ mod tests {
     }
 
     fn chars_of(message: &Value) -> f64 {
-        rules().prune_size.chars(message).unwrap()
+        rules().prune_size.chars(message).unwrap().get()
     }
 
     /// Runs a round over texts, measured as the index and the features measure them.
@@ -291,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_trimmed_from_three_tenths_on_and_images_go_too() {
+    fn results_and_images_are_trimmed_above_three_tenths_of_the_window() {
         assert_eq!(sizes("u 5000 100+ a 5000 a a", Tokens(2000.0)), [3086.0, 139.0, 5000.0]);
         assert_eq!(sizes("u 5000 a a a", Tokens(1e6)), [5000.0]);
         assert_eq!(sizes("5000 u a a a", Tokens(1000.0)), [5000.0]);
@@ -322,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_applied_behind_a_shut_gate_and_counts_as_done_behind_an_open_one() {
+    fn remembered_pruning_applies_at_a_closed_gate_and_counts_as_done_at_an_open_one() {
         let messages = list("u 5000 5000 a a a");
         let data = r#"{"prunedToolResults":[{"key":"tool:c1","mode":"hard","placeholder":"gone"},{"key":"tool:c2","mode":"soft"}]}"#;
         let remembered = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();

@@ -6,11 +6,12 @@ use crate::js::{JsException, JsString, Value, length_of, stringify};
 use crate::policy::prune::weight::weighted_chars;
 use crate::store::entry::Role;
 use crate::store::measure::{PRUNE_IMAGE_CHARS, blocks, role_of};
+use crate::units::Chars;
 
 /// Chars of a message of any other role.
-const OTHER_CHARS: f64 = 256.0;
+const OTHER_CHARS: Chars = Chars(256.0);
 /// Chars of the arguments of a call without arguments.
-const NO_ARGUMENTS: f64 = 2.0;
+const NO_ARGUMENTS: Chars = Chars(2.0);
 /// Replaces the thinking of an answer that holds nothing else (since 2026.4.25).
 const OMITTED_THINKING: &str = "[assistant reasoning omitted]";
 
@@ -19,7 +20,7 @@ impl PruneSize {
     ///
     /// # Errors
     /// If the real pruner fails on its shape.
-    pub fn chars(self, message: &Value) -> Result<f64, JsException> {
+    pub fn chars(self, message: &Value) -> Result<Chars, JsException> {
         let role = role_of(message);
         let content = message.get("content");
         match (role, content) {
@@ -27,18 +28,18 @@ impl PruneSize {
             (Role::User | Role::ToolResult, _) => self
                 .content_blocks(content)?
                 .iter()
-                .try_fold(0.0, |sum, block| Ok(sum + self.block_chars(block)?)),
+                .try_fold(Chars::ZERO, |sum, block| Ok(sum + self.block_chars(block)?)),
             (Role::Assistant, _) => self
                 .content_blocks(content)?
                 .iter()
-                .try_fold(0.0, |sum, block| Ok(sum + self.assistant_block_chars(block)?)),
+                .try_fold(Chars::ZERO, |sum, block| Ok(sum + self.assistant_block_chars(block)?)),
             _ => Ok(OTHER_CHARS),
         }
     }
 
     /// Returns the chars that a message loses if the model does not receive its thinking again, less those of the note
     /// that replaces it (releases R13).
-    pub fn thinking_chars(self, message: &Value) -> f64 {
+    pub fn thinking_chars(self, message: &Value) -> Chars {
         let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
         let thinks = |block: &&Value| {
             let is = |kind| block.get("type").is_some_and(|value| value.str_is(kind));
@@ -47,11 +48,15 @@ impl PruneSize {
         let answers = role_of(message) == Role::Assistant && self.accepts_malformed_answers;
         let thoughts: Vec<&Value> = blocks.iter().filter(|_| answers).filter(thinks).collect();
         let is_all = !thoughts.is_empty() && thoughts.len() == blocks.len();
-        let note = if is_all && self.accepts_malformed_texts { OMITTED_THINKING.len() as f64 } else { 0.0 };
-        thoughts.into_iter().map(|block| self.lenient_assistant_block_chars(block)).sum::<f64>() - note
+        let note = if is_all && self.accepts_malformed_texts {
+            Chars::from_len(OMITTED_THINKING.len())
+        } else {
+            Chars::ZERO
+        };
+        thoughts.into_iter().map(|block| self.lenient_assistant_block_chars(block)).sum::<Chars>() - note
     }
 
-    pub fn text_chars(self, text: &JsString) -> f64 {
+    pub fn text_chars(self, text: &JsString) -> Chars {
         weighted_chars(self.weight, text)
     }
 
@@ -63,8 +68,8 @@ impl PruneSize {
         }
     }
 
-    /// Counts the text of a block; a value that is no string fails, or counts its JavaScript `length`.
-    fn value_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
+    /// Counts the text of a block; a value that is not a string fails, or counts its JavaScript `length`.
+    fn value_chars(self, value: Option<&Value>) -> Result<Chars, JsException> {
         match value {
             Some(Value::String(text)) => Ok(self.text_chars(text)),
             other => self.odd_chars(other),
@@ -72,20 +77,20 @@ impl PruneSize {
     }
 
     /// Counts a value that should be a string: its characters cannot be weighed, but its `length` may be defined.
-    fn odd_chars(self, value: Option<&Value>) -> Result<f64, JsException> {
-        if self.weight == PruneWeight::Units { length_of(value) } else { Err(JsException) }
+    fn odd_chars(self, value: Option<&Value>) -> Result<Chars, JsException> {
+        if self.weight == PruneWeight::Units { length_of(value).map(Chars) } else { Err(JsException) }
     }
 
-    fn block_chars(self, block: &Value) -> Result<f64, JsException> {
+    fn block_chars(self, block: &Value) -> Result<Chars, JsException> {
         if block.as_object().is_none() && self.accepts_malformed_texts {
-            return Ok(0.0);
+            return Ok(Chars::ZERO);
         }
         let is = |kind| crate::store::measure::is_block_type(block, kind);
         if is("image")? {
             return Ok(PRUNE_IMAGE_CHARS);
         }
         if !is("text")? {
-            return Ok(0.0);
+            return Ok(Chars::ZERO);
         }
         match block.get("text") {
             Some(Value::String(text)) => Ok(self.text_chars(text)),
@@ -94,9 +99,9 @@ impl PruneSize {
         }
     }
 
-    fn assistant_block_chars(self, block: &Value) -> Result<f64, JsException> {
+    fn assistant_block_chars(self, block: &Value) -> Result<Chars, JsException> {
         if self.accepts_malformed_answers {
-            return Ok(block.as_object().map_or(0.0, |_| self.lenient_assistant_block_chars(block)));
+            return Ok(block.as_object().map_or(Chars::ZERO, |_| self.lenient_assistant_block_chars(block)));
         }
         let is = |kind| crate::store::measure::is_block_type(block, kind);
         if is("text")? {
@@ -108,13 +113,14 @@ impl PruneSize {
         }
     }
 
-    /// Counts a block of an answer without failing: a text that is no string counts 0.
-    fn lenient_assistant_block_chars(self, block: &Value) -> f64 {
+    /// Counts a block of an answer without failing: a text that is not a string counts 0.
+    fn lenient_assistant_block_chars(self, block: &Value) -> Chars {
         let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
-        let text =
-            |key: &str| block.get(key).and_then(Value::as_str).map_or(0.0, |text| self.text_chars(text));
+        let text = |key: &str| {
+            block.get(key).and_then(Value::as_str).map_or(Chars::ZERO, |text| self.text_chars(text))
+        };
         if self.signatures && (is("thinking") || is("redacted_thinking")) {
-            let data = if is("redacted_thinking") { text("data") } else { 0.0 };
+            let data = if is("redacted_thinking") { text("data") } else { Chars::ZERO };
             return text("thinking") + text("thinkingSignature") + data;
         }
         match () {
@@ -127,13 +133,13 @@ impl PruneSize {
 }
 
 /// Counts the arguments of a call in plain units; 0 for every other block.
-fn call_chars(block: &Value) -> f64 {
+fn call_chars(block: &Value) -> Chars {
     if !block.get("type").is_some_and(|kind| kind.str_is("toolCall")) {
-        return 0.0;
+        return Chars::ZERO;
     }
     match block.get("arguments") {
         None | Some(Value::Null) => NO_ARGUMENTS,
-        Some(arguments) => crate::js::stringify_len(arguments) as f64,
+        Some(arguments) => Chars::from_len(crate::js::stringify_len(arguments)),
     }
 }
 
@@ -143,22 +149,22 @@ mod tests {
     use crate::gateway::ruleset::Ruleset;
     use crate::js::parse;
 
-    fn chars(ruleset: Ruleset, json: &str) -> Result<f64, JsException> {
+    fn chars(ruleset: Ruleset, json: &str) -> Result<Chars, JsException> {
         ruleset.rules().prune_size.chars(&parse(json).unwrap())
     }
 
     #[test]
     fn signatures_count_from_4_1_on() {
         let thinking = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"ab","thinkingSignature":"cde"},{"type":"redacted_thinking","data":"fghi"}]}"#;
-        assert_eq!(chars(Ruleset::V2026_3_31, thinking), Ok(2.0));
-        assert_eq!(chars(Ruleset::V2026_4_1, thinking), Ok(9.0));
+        assert_eq!(chars(Ruleset::V2026_3_31, thinking), Ok(Chars(2.0)));
+        assert_eq!(chars(Ruleset::V2026_4_1, thinking), Ok(Chars(9.0)));
     }
 
     #[test]
     fn a_note_replaces_thinking_that_is_left_out_from_4_25_on() {
         let thinking =
             parse(r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcdef"}]}"#).unwrap();
-        let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking_chars(&thinking);
+        let gone = |ruleset: Ruleset| ruleset.rules().prune_size.thinking_chars(&thinking).get();
         assert_eq!([gone(Ruleset::V2026_4_15), gone(Ruleset::V2026_4_25)], [6.0, 6.0 - 29.0]);
     }
 
@@ -166,16 +172,16 @@ mod tests {
     fn odd_blocks_fail_first_in_answers_and_at_last_nowhere() {
         let answer = r#"{"role":"assistant","content":[null,{"type":"text"},{"type":"text","text":"a"}]}"#;
         assert_eq!(chars(Ruleset::V2026_3_2, answer), Err(JsException));
-        assert_eq!(chars(Ruleset::V2026_3_7, answer), Ok(1.0));
+        assert_eq!(chars(Ruleset::V2026_3_7, answer), Ok(Chars(1.0)));
         let result = r#"{"role":"toolResult","content":[null,{"type":"text","text":5}]}"#;
         assert_eq!(chars(Ruleset::V2026_4_15, result), Err(JsException));
-        assert_eq!(chars(Ruleset::V2026_4_25, result), Ok(24.0));
+        assert_eq!(chars(Ruleset::V2026_4_25, result), Ok(Chars(24.0)));
         assert_eq!(chars(Ruleset::V2026_4_25, r#"{"role":"toolResult"}"#), Err(JsException));
-        assert_eq!(chars(Ruleset::V2026_9_2, r#"{"role":"toolResult"}"#), Ok(0.0));
+        assert_eq!(chars(Ruleset::V2026_9_2, r#"{"role":"toolResult"}"#), Ok(Chars(0.0)));
         let odd = r#"{"role":"assistant","content":[null,{"type":"text","text":7},{"type":"image"}]}"#;
         assert_eq!(
             [Ruleset::V2026_7_1, Ruleset::V2026_8_1].map(|rules| chars(rules, odd)),
-            [Ok(0.0), Ok(8000.0)]
+            [Ok(Chars::ZERO), Ok(Chars(8000.0))]
         );
     }
 }

@@ -7,6 +7,7 @@ use crate::js::{self, JsException, JsString, Object, Value};
 use crate::policy::features::{ContentBlock, ContentFeatures, ResultContent, TextMetrics};
 use crate::store::entry::ToolResultSize;
 use crate::store::measure::{blocks, is_block_type};
+use crate::units::Chars;
 
 /// Separates head and tail.
 const GAP: &str = "\n...\n";
@@ -17,28 +18,30 @@ const IMAGE_MARKER: &str = "[image removed during context pruning]";
 /// Returns the joined chars of a result as trimming counts them: with a line for each image, if the version replaces
 /// images (pruning 8.1).
 #[inline]
-pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> f64 {
+pub fn trimmable_chars(settings: &SoftTrim, size: &ToolResultSize) -> Chars {
     if settings.images == ImageResults::Skipped || size.images == 0 {
         return size.joined_chars;
     }
     let images = f64::from(size.images);
     let joins = if size.text_blocks > 0 { images } else { images - 1.0 };
-    size.joined_chars + images * IMAGE_MARKER.len() as f64 + joins
+    size.joined_chars + Chars::from_len(IMAGE_MARKER.len()) * images + Chars(joins)
 }
 
-/// Words of the note after a trimmed result; the lengths of head, tail and result go between them.
+/// Words of the note after a trimmed result; the lengths of head, tail and result are between them.
 const NOTE: [&str; 4] =
     ["\n\n[Tool result trimmed: kept first ", " chars and last ", " chars of ", " chars.]"];
 
-fn note(settings: &SoftTrim, joined_chars: f64) -> String {
+fn note(settings: &SoftTrim, joined_chars: Chars) -> String {
     let [first, last, of, end] = NOTE;
-    let [head, tail, joined] = [settings.head_chars, settings.tail_chars, joined_chars].map(js::number_text);
+    let [head, tail, joined] =
+        [settings.head_chars, settings.tail_chars, joined_chars].map(|chars| js::number_text(chars.get()));
     format!("{first}{head}{last}{tail}{of}{joined}{end}")
 }
 
 /// Returns the number of chars in JavaScript's text of a number.
 #[inline]
-fn number_chars(number: f64) -> usize {
+fn number_chars(number: Chars) -> usize {
+    let number = number.get();
     let whole = number as u64;
     if whole as f64 == number && (1..1_000_000_000_000_000).contains(&whole) {
         return whole.ilog10() as usize + 1;
@@ -67,9 +70,9 @@ impl<'a> SoftTrimmer<'a> {
     }
 
     /// Returns the chars of a candidate after trimming; `None` if it stays unchanged. Undefined for results with texts
-    /// that are no strings.
+    /// that are not strings.
     #[inline]
-    pub fn chars_after(&self, size: &ToolResultSize) -> Option<f64> {
+    pub fn chars_after(&self, size: &ToolResultSize) -> Option<Chars> {
         let joined = trimmable_chars(self.settings, size);
         if is_trimmed(self.settings, joined) {
             return Some(self.trimmed_chars(joined));
@@ -79,9 +82,9 @@ impl<'a> SoftTrimmer<'a> {
     }
 
     #[inline]
-    fn trimmed_chars(&self, joined_chars: f64) -> f64 {
+    fn trimmed_chars(&self, joined_chars: Chars) -> Chars {
         let SoftTrim { head_chars, tail_chars, .. } = self.settings;
-        head_chars + tail_chars + (self.fixed_chars + number_chars(joined_chars)) as f64
+        *head_chars + *tail_chars + Chars::from_len(self.fixed_chars + number_chars(joined_chars))
     }
 }
 
@@ -89,12 +92,12 @@ impl<'a> SoftTrimmer<'a> {
 /// True for NaN (pruning 5.4, 5.7).
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN length passes both tests, as it does upstream")]
 #[inline]
-pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: f64) -> bool {
+pub(super) fn is_trimmed(settings: &SoftTrim, joined_chars: Chars) -> bool {
     !(joined_chars <= settings.max_chars) && !(settings.head_chars + settings.tail_chars >= joined_chars)
 }
 
 /// Whether a result is over the limit but covered by head and tail.
-pub(super) fn is_covered(settings: &SoftTrim, joined_chars: f64) -> bool {
+pub(super) fn is_covered(settings: &SoftTrim, joined_chars: Chars) -> bool {
     joined_chars > settings.max_chars && settings.head_chars + settings.tail_chars >= joined_chars
 }
 
@@ -116,12 +119,12 @@ pub(in crate::policy) fn joined_metrics(settings: &SoftTrim, features: &ContentF
 /// Returns the metrics of a trimmed result from those of its joined text. If only images are replaced, they are the
 /// same.
 pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetrics) -> TextMetrics {
-    if !is_trimmed(settings, joined.chars as f64) {
+    if !is_trimmed(settings, Chars::from_len(joined.chars)) {
         return joined.clone();
     }
-    let head = joined.cut(settings.head_chars as usize, &TextMetrics::of(&GAP.into()));
-    let tail = joined.tail(settings.tail_chars as usize);
-    let note = TextMetrics::of(&note(settings, joined.chars as f64).as_str().into());
+    let head = joined.cut(settings.head_chars.whole() as usize, &TextMetrics::of(&GAP.into()));
+    let tail = joined.tail(settings.tail_chars.whole() as usize);
+    let note = TextMetrics::of(&note(settings, Chars::from_len(joined.chars)).as_str().into());
     head.cut(head.chars, &tail.cut(tail.chars, &note))
 }
 
@@ -129,7 +132,7 @@ pub(in crate::policy) fn trimmed_metrics(settings: &SoftTrim, joined: &TextMetri
 /// versions that read it so (pruning 8.1, releases R14).
 ///
 /// # Errors
-/// If head or tail of a text that is no string cannot be taken.
+/// If head or tail of a text that is not a string cannot be taken.
 pub fn soft_trimmed_message(message: &Value, settings: &SoftTrim) -> Result<Option<Value>, JsException> {
     let reads_odd = matches!(settings.images, ImageResults::Replaced { odd_texts: true, .. });
     let plain = reads_odd.then(|| with_plain_texts(message));
@@ -183,7 +186,7 @@ fn with_plain_texts(message: &Value) -> Value {
 fn head_tail_and_note(
     parts: &[&Value],
     settings: &SoftTrim,
-    joined_chars: f64,
+    joined_chars: Chars,
 ) -> Result<JsString, JsException> {
     let (mut head, mut tail) = (head(parts, settings.head_chars)?, tail(parts, settings.tail_chars)?);
     if let ImageResults::Replaced { whole_pairs: true, .. } = settings.images {
@@ -212,54 +215,58 @@ fn with_text(message: &Value, text: JsString) -> Value {
     Value::Object(copy)
 }
 
-fn joined_chars(parts: &[&Value]) -> Result<f64, JsException> {
-    let joins = parts.len().saturating_sub(1) as f64;
-    parts.iter().try_fold(0.0, |sum, part| Ok(sum + js::length_of(Some(part))?)).map(|sum| sum + joins)
+fn joined_chars(parts: &[&Value]) -> Result<Chars, JsException> {
+    let joins = Chars::from_len(parts.len().saturating_sub(1));
+    parts.iter().try_fold(Chars::ZERO, |sum, part| Ok(sum + length(part)?)).map(|sum| sum + joins)
+}
+
+fn length(part: &Value) -> Result<Chars, JsException> {
+    js::length_of(Some(part)).map(Chars)
 }
 
 /// Takes the first chars of the joined parts. Walks part by part, so that malformed parts beyond the head do not fail.
-fn head(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
+fn head(parts: &[&Value], chars: Chars) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut text = JsString::default();
     for (at, part) in parts.iter().enumerate() {
-        if at > 0 && left > 0.0 {
+        if at > 0 && left > Chars::ZERO {
             text.push_str("\n");
-            left -= 1.0;
+            left -= Chars(1.0);
         }
-        if left <= 0.0 {
+        if left <= Chars::ZERO {
             break;
         }
-        let length = js::length_of(Some(part))?;
+        let length = length(part)?;
         if length <= left {
             text.push(&js::to_text(Some(part)));
             left -= length;
         } else {
-            text.push(&slice(part, 0, left as usize)?);
+            text.push(&slice(part, 0, left.whole() as usize)?);
             break;
         }
     }
     Ok(text)
 }
 
-fn tail(parts: &[&Value], chars: f64) -> Result<JsString, JsException> {
+fn tail(parts: &[&Value], chars: Chars) -> Result<JsString, JsException> {
     let mut left = chars;
     let mut pieces = Vec::new();
     for (at, part) in parts.iter().enumerate().rev() {
-        if left <= 0.0 {
+        if left <= Chars::ZERO {
             break;
         }
-        let length = js::length_of(Some(part))?;
+        let length = length(part)?;
         if length <= left {
             pieces.push(js::to_text(Some(part)));
             left -= length;
         } else {
-            let length = length as usize;
-            pieces.push(slice(part, length.saturating_sub(left as usize), length)?);
+            let length = length.whole() as usize;
+            pieces.push(slice(part, length.saturating_sub(left.whole() as usize), length)?);
             break;
         }
-        if left > 0.0 && at > 0 {
+        if left > Chars::ZERO && at > 0 {
             pieces.push(JsString::from("\n"));
-            left -= 1.0;
+            left -= Chars(1.0);
         }
     }
     let mut text = JsString::default();
@@ -294,13 +301,22 @@ mod tests {
         });
         let mut message = Object::default();
         message.set("content", Value::Array(blocks.collect()));
-        let settings = SoftTrim { max_chars: 5.0, head_chars, tail_chars, images: ImageResults::Skipped };
+        let settings = SoftTrim {
+            max_chars: Chars(5.0),
+            head_chars: Chars(head_chars),
+            tail_chars: Chars(tail_chars),
+            images: ImageResults::Skipped,
+        };
         let new = soft_trimmed_message(&Value::Object(message), &settings).expect("strings do not throw")?;
         let text = new.get("content")?.as_array()?.first()?.get("text")?.as_str()?.clone();
         let joined: f64 = parts.iter().map(|part| part.encode_utf16().count() as f64).sum::<f64>()
             + parts.len().saturating_sub(1) as f64;
-        assert_eq!(text.len() as f64, SoftTrimmer::new(&settings).trimmed_chars(joined), "predicted size");
-        Some(text.slice(0, text.len() - note(&settings, joined).len()).units().to_vec())
+        assert_eq!(
+            Chars::from_len(text.len()),
+            SoftTrimmer::new(&settings).trimmed_chars(Chars(joined)),
+            "predicted size"
+        );
+        Some(text.slice(0, text.len() - note(&settings, Chars(joined)).len()).units().to_vec())
     }
 
     fn units(text: &str) -> Vec<u16> {
@@ -308,12 +324,14 @@ mod tests {
     }
 
     #[test]
-    fn the_note_is_as_long_as_it_is_reported_to_be() {
+    fn the_note_has_its_predicted_length() {
         let soft_trim = crate::gateway::pruning::PruneSettings::default().soft_trim;
-        let settings = SoftTrim { head_chars: 1_500.0, tail_chars: 0.5, ..soft_trim };
+        let settings = SoftTrim { head_chars: Chars(1_500.0), tail_chars: Chars(0.5), ..soft_trim };
         for chars in [0.0, 1.0, 9.0, 10.0, 99_999.0, 1e15, 1e21, f64::NAN, -7.0, 4_000.25] {
-            let reported = SoftTrimmer::new(&settings).trimmed_chars(chars) - 1_500.5 - GAP.len() as f64;
-            assert_eq!(reported, note(&settings, chars).len() as f64, "{chars}");
+            let reported = SoftTrimmer::new(&settings).trimmed_chars(Chars(chars))
+                - Chars(1_500.5)
+                - Chars::from_len(GAP.len());
+            assert_eq!(reported, Chars::from_len(note(&settings, Chars(chars)).len()), "{chars}");
         }
     }
 
@@ -335,9 +353,9 @@ mod tests {
     fn newest(json: &str, max_chars: f64, head_chars: f64, tail_chars: f64) -> String {
         let message = js::parse(json).unwrap();
         let settings = SoftTrim {
-            max_chars,
-            head_chars,
-            tail_chars,
+            max_chars: Chars(max_chars),
+            head_chars: Chars(head_chars),
+            tail_chars: Chars(tail_chars),
             images: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
         };
         let size = measure_message(&message).size.tool_result_size();
@@ -350,12 +368,16 @@ mod tests {
         } else {
             joined
         };
-        assert!((predicted - 2.0..=predicted).contains(&(text.len() as f64)), "{predicted} {}", text.len());
+        assert!(
+            (predicted - Chars(2.0)..=predicted).contains(&Chars::from_len(text.len())),
+            "{predicted:?} {}",
+            text.len()
+        );
         text.to_string_lossy()
     }
 
     #[test]
-    fn where_images_are_replaced_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
+    fn with_replaced_images_a_short_result_becomes_its_text_and_a_long_one_is_trimmed() {
         let whole = "abc\n[image removed during context pruning]\n😀😀";
         assert_eq!(newest(WITH_IMAGES, 4000.0, 1500.0, 1500.0), whole);
         assert!(

@@ -14,7 +14,7 @@ use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, ToolResultSize};
 use crate::store::intern::ValueTable;
 use crate::store::measure::prune_chars;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Chars per token of the window (pruning 5.1).
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -43,7 +43,7 @@ pub struct PruneOutcome {
     /// The same at the end.
     pub ratio_after: f64,
     /// Chars in candidates after soft trimming (pruning 5.9).
-    pub prunable_chars: f64,
+    pub prunable_chars: Chars,
     /// First candidate position: the first user message (pruning 5.3).
     pub start: usize,
     /// First protected position: the k-th last assistant message (pruning 5.2).
@@ -61,7 +61,7 @@ impl PruneOutcome {
             ratio_before: f64::NAN,
             ratio_trimmed: f64::NAN,
             ratio_after: f64::NAN,
-            prunable_chars: f64::NAN,
+            prunable_chars: Chars::NAN,
             start: messages,
             cutoff: messages,
             replaced: Vec::new(),
@@ -72,7 +72,7 @@ impl PruneOutcome {
         !self.replaced.is_empty()
     }
 
-    /// Builds the outcome behind a closed gate: no change, and a reason for every tool result.
+    /// Builds the outcome at a closed gate: no change, and a reason for every tool result.
     pub fn gate_closed(input: &PruneInput, reason: Reason) -> Self {
         let columns = input.list.columns();
         let mut run = PruneRun::new(input, &columns);
@@ -135,18 +135,18 @@ pub struct HardClearer<'a> {
     settings: &'a PruneSettings,
     window: Tokens,
     /// Chars of all messages.
-    pub total_chars: f64,
+    pub total_chars: Chars,
 }
 
 impl<'a> HardClearer<'a> {
     /// Starts at a total of `total_chars`, for a window in tokens.
-    pub fn new(settings: &'a PruneSettings, window: Tokens, total_chars: f64) -> Self {
+    pub fn new(settings: &'a PruneSettings, window: Tokens, total_chars: Chars) -> Self {
         Self { settings, window, total_chars }
     }
 
     /// Returns the chars of all messages divided by those of the window.
     pub fn ratio(&self) -> f64 {
-        self.total_chars / (self.window * CHARS_PER_TOKEN).get()
+        self.total_chars / self.window.to_chars(CHARS_PER_TOKEN)
     }
 
     /// Returns how many candidates are cleared, oldest first, until the ratio is below the threshold (pruning
@@ -154,7 +154,7 @@ impl<'a> HardClearer<'a> {
     ///
     /// # Errors
     /// With the reason why no candidate is cleared, unless the ratio is already low enough.
-    pub fn count_cleared(&mut self, candidates: &[f64], together: f64) -> Result<usize, Reason> {
+    pub fn count_cleared(&mut self, candidates: &[Chars], together: Chars) -> Result<usize, Reason> {
         let hard = &self.settings.hard_clear;
         if self.ratio() < self.settings.hard_clear_ratio {
             return Ok(0);
@@ -165,12 +165,12 @@ impl<'a> HardClearer<'a> {
         if together < self.settings.min_prunable_tool_chars {
             return Err(Reason::TooFewPrunableChars);
         }
-        let placeholder = hard.placeholder.len() as f64;
+        let placeholder = Chars::from_len(hard.placeholder.len());
         for (nth, chars) in candidates.iter().enumerate() {
             if self.ratio() < self.settings.hard_clear_ratio {
                 return Ok(nth);
             }
-            self.total_chars += placeholder - chars;
+            self.total_chars += placeholder - *chars;
         }
         Ok(candidates.len())
     }
@@ -179,11 +179,11 @@ impl<'a> HardClearer<'a> {
 struct PruneRun<'a> {
     input: &'a PruneInput<'a>,
     columns: &'a PruneColumns,
-    total: f64,
+    total: Chars,
     /// Positions of candidates, oldest first.
     prunable: Vec<usize>,
     /// Chars of each candidate after trimming.
-    prunable_chars: Vec<f64>,
+    prunable_chars: Vec<Chars>,
     outcome: PruneOutcome,
 }
 
@@ -192,7 +192,7 @@ impl<'a> PruneRun<'a> {
         let mut outcome = PruneOutcome::not_run(input.list.len());
         let kept = |chars: &CharCount| MessageFate::kept_with_chars(*chars, Reason::NotAToolResult);
         outcome.fates = columns.chars.iter().map(kept).collect();
-        Self { input, columns, total: 0.0, prunable: Vec::new(), prunable_chars: Vec::new(), outcome }
+        Self { input, columns, total: Chars::ZERO, prunable: Vec::new(), prunable_chars: Vec::new(), outcome }
     }
 
     fn cutoff(&self) -> Option<usize> {
@@ -299,13 +299,13 @@ impl<'a> PruneRun<'a> {
         Ok(())
     }
 
-    /// Trims the body itself, because sizes do not determine the result for texts that are no strings.
-    fn soft_trim_odd(&self, body: &Value) -> Result<Option<f64>, JsException> {
+    /// Trims the body itself, because sizes do not determine the result for texts that are not strings.
+    fn soft_trim_odd(&self, body: &Value) -> Result<Option<Chars>, JsException> {
         let trimmed = soft_trimmed_message(body, &self.input.settings.soft_trim)?;
         trimmed.map(|message| prune_chars(&message)).transpose()
     }
 
-    fn replace(&mut self, at: usize, chars: f64, fate: Fate, reason: Reason) -> Result<(), JsException> {
+    fn replace(&mut self, at: usize, chars: Chars, fate: Fate, reason: Reason) -> Result<(), JsException> {
         let before = self.outcome.fates[at].after.value()?;
         self.total += chars - before;
         self.outcome.fates[at].after = CharCount::new(Ok(chars));
@@ -324,7 +324,7 @@ impl<'a> PruneRun<'a> {
         match clearing.count_cleared(&self.prunable_chars, self.outcome.prunable_chars) {
             Err(reason) => self.set_uncleared_reasons(reason),
             Ok(count) => {
-                let placeholder = settings.hard_clear.placeholder.len() as f64;
+                let placeholder = Chars::from_len(settings.hard_clear.placeholder.len());
                 let mut cleared = self.prunable[..count].to_vec();
                 for at in cleared.iter().copied() {
                     self.replace(at, placeholder, Fate::Cleared, Reason::HardClear)?;

@@ -1,4 +1,4 @@
-//! Runs the pruner on a message list, from sizes alone.
+//! Runs the pruner on a message list, from sizes only.
 
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Rules;

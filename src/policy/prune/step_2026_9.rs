@@ -15,7 +15,7 @@ use crate::policy::prune::stages::{PruneInput, PruneOutcome};
 use crate::policy::reason::Reason;
 use crate::store::entry::CharCount;
 use crate::store::intern::ValueTable;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 #[derive(Debug, Clone, Copy)]
 pub struct RoundInput<'a> {
@@ -69,8 +69,8 @@ fn measure<'a>(list: &'a MessageList, at: usize) -> MeasuredMessage<'a> {
     let features = list.features_at(at);
     MeasuredMessage {
         role: list.size(at).role,
-        chars: features.and_then(ContentFeatures::prune_chars).unwrap_or(CharCount::new(Ok(0.0))),
-        thinking_chars: features.map_or(0.0, ContentFeatures::thinking_chars),
+        chars: features.and_then(ContentFeatures::prune_chars).unwrap_or(CharCount::ZERO),
+        thinking_chars: features.map_or(Chars::ZERO, ContentFeatures::thinking_chars),
         has_images: list.size(at).images > 0,
         body: features.and_then(|features| features.body.as_ref()),
     }

@@ -65,7 +65,7 @@ fn results(list: &str, json: &str, window: Tokens) -> Vec<u64> {
         .iter()
         .zip(tools)
         .filter(|(_, tool)| *tool)
-        .map(|(fate, _)| fate.after.whole_chars())
+        .map(|(fate, _)| fate.after.whole_chars().whole())
         .collect()
 }
 
@@ -74,7 +74,7 @@ fn many(results: &str, count: usize, tail: &str) -> String {
 }
 
 #[test]
-fn results_before_the_first_user_and_after_the_cutoff_stay_and_the_minimum_stops_clearing() {
+fn results_outside_the_prunable_range_are_kept_and_the_minimum_stops_clearing() {
     assert_eq!(results("5000 u:2 a 5000 a 5000 a a", "", Tokens(1000.0)), [5000, 3086, 5000]);
 }
 
@@ -101,7 +101,7 @@ fn ten_small_results_lose_their_three_oldest() {
 }
 
 #[test]
-fn a_denied_tool_is_left_alone() {
+fn results_of_a_denied_tool_are_not_pruned() {
     let json = r#","minPrunableToolChars":0,"tools":{"deny":["read"]}"#;
     let list = many("6000:exec 6000:read", 10, "a a a");
     assert_eq!(results(&list, json, Tokens(25_000.0)), [33, 6000].repeat(10));
@@ -115,12 +115,12 @@ fn two_assistants_are_too_few_to_keep_three() {
 }
 
 #[test]
-fn a_result_with_an_image_stays_whole() {
+fn a_result_with_an_image_is_not_pruned() {
     assert_eq!(results("u:2 9000+image 9000 a a a", "", Tokens(10_000.0)), [17_000, 3086]);
 }
 
 #[test]
-fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
+fn the_newest_version_prunes_results_with_images_too() {
     let (index, context) = session("u:2 9000+image 9000 100+image a a a");
     let raw =
         js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
@@ -134,13 +134,13 @@ fn in_the_newest_version_a_result_with_an_image_is_one_like_others() {
         needs_names: false,
     };
     let outcome = prune(&input).expect("does not throw");
-    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.whole_chars()).collect();
+    let after: Vec<u64> = outcome.fates[1..4].iter().map(|fate| fate.after.whole_chars().whole()).collect();
     assert_eq!(after, [3086, 3086, 139]);
     assert!(outcome.fates[1..4].iter().all(|fate| fate.fate == Fate::SoftTrimmed));
 }
 
 #[test]
-fn every_result_that_stays_is_reported_why() {
+fn every_kept_result_has_a_reason() {
     let json = r#","minPrunableToolChars":100000,"tools":{"deny":["read"]}"#;
     let outcome = run("5000 u:2 5000 300 5000:read 5000+image a 5000 a a", json, Tokens(1000.0));
     let reported = |at: usize| (outcome.fates[at].fate, outcome.fates[at].reason);

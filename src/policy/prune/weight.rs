@@ -5,6 +5,7 @@ use crate::context::tokens::script::code_points;
 use crate::context::tokens::weighted::{NORMAL_WEIGHT, weighted_length};
 use crate::gateway::ruleset::PruneWeight;
 use crate::js::JsString;
+use crate::units::Chars;
 
 /// Each of these code points adds 3 chars.
 const HEAVY: [(u32, u32); 4] = [(0x2E80, 0xA4FF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F)];
@@ -14,18 +15,18 @@ const WIDE: [(u32, u32); 2] = [(0xFF01, 0xFF60), (0xFFE0, 0xFFE6)];
 /// Code points of two units that count as one, if the text has a heavy or wide one.
 const HALVED: (u32, u32) = (0x20000, 0x2FBFF);
 
-pub fn weighted_chars(weight: PruneWeight, text: &JsString) -> f64 {
+pub fn weighted_chars(weight: PruneWeight, text: &JsString) -> Chars {
     match weight {
-        PruneWeight::Units => text.len() as f64,
+        PruneWeight::Units => Chars::from_len(text.len()),
         PruneWeight::Blocks { wide } => cjk_length(text, wide),
         PruneWeight::Table => weighted_length(text, NORMAL_WEIGHT),
     }
 }
 
 /// Counts by the blocks of Chinese, Japanese and Korean.
-fn cjk_length(text: &JsString, wide: bool) -> f64 {
+fn cjk_length(text: &JsString, wide: bool) -> Chars {
     let units = text.units();
-    let plain = units.len() as f64;
+    let plain = Chars::from_len(units.len());
     if units.iter().all(|unit| *unit < 0x2E80) {
         return plain;
     }
@@ -38,7 +39,7 @@ fn cjk_length(text: &JsString, wide: bool) -> f64 {
         return plain;
     }
     let halved = code_points(units).filter(|point| (HALVED.0..=HALVED.1).contains(point)).count() as f64;
-    plain - halved + 3.0 * heavy
+    plain - Chars(halved) + Chars(3.0 * heavy)
 }
 
 #[cfg(test)]
@@ -49,15 +50,15 @@ mod tests {
     fn characters_of_the_blocks_weigh_four() {
         let lengths = |wide| {
             ["你好", "あ", "한", "𠀀", "｡", "！", "￥", "😀", "é", "⺀"]
-                .map(|text| cjk_length(&text.into(), wide))
+                .map(|text| cjk_length(&text.into(), wide).get())
         };
         assert_eq!(lengths(false), [8.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0, 2.0, 1.0, 4.0]);
         assert_eq!(lengths(true), [8.0, 4.0, 4.0, 4.0, 1.0, 4.0, 4.0, 2.0, 1.0, 4.0]);
     }
 
     #[test]
-    fn a_pair_behind_the_blocks_loses_a_unit_where_the_text_has_a_heavy_character() {
-        assert_eq!(cjk_length(&"\u{2FA20}".into(), false), 2.0);
-        assert_eq!(cjk_length(&"\u{2FA20}你".into(), false), 5.0);
+    fn a_surrogate_pair_above_the_cjk_blocks_loses_a_unit_next_to_a_heavy_character() {
+        assert_eq!(cjk_length(&"\u{2FA20}".into(), false), Chars(2.0));
+        assert_eq!(cjk_length(&"\u{2FA20}你".into(), false), Chars(5.0));
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Nothing is sent: every prompt and every compaction is simulated on a [`Branch`] of sizes.
 
-use crate::policy::compact::max_summary_tokens;
 use crate::policy::recovery::{
     Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
     RecoveryInput, RecoveryStep, is_transient, loop_limit,
@@ -20,7 +19,7 @@ pub fn predict_recovery(facts: &RecoveryInput<'_>) -> Recovery {
 struct RecoveryLoop<'a> {
     input: &'a RecoveryInput<'a>,
     branch: Branch,
-    /// Provider tokens per estimated token: at least 1, and high enough that the refused prompt does not fit.
+    /// Provider tokens per token of the branch: at least 1, and high enough that the refused prompt does not fit.
     tokens_per_estimate: f64,
     /// Compactions and reruns so far; `max_attempts` limits them.
     attempts_used: u32,
@@ -74,7 +73,7 @@ impl<'a> RecoveryLoop<'a> {
         }
     }
 
-    /// Tokens of the current prompt: estimates scaled by `tokens_per_estimate`.
+    /// Tokens of the current prompt: those of the branch, scaled by `tokens_per_estimate`.
     fn prompt_tokens(&self) -> Tokens {
         Tokens(((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).get().round())
     }
@@ -122,9 +121,8 @@ impl<'a> RecoveryLoop<'a> {
     }
 
     fn compact(&mut self) -> CompactionOutcome {
-        let RecoveryInput { settings, mode, runtime_window, .. } = self.input;
-        let summary =
-            max_summary_tokens(settings.reserve_tokens).max(Tokens::ZERO) / self.tokens_per_estimate;
+        let RecoveryInput { settings, mode, runtime_window, summary_tokens, .. } = self.input;
+        let summary = *summary_tokens / self.tokens_per_estimate;
         let one_call = *runtime_window / self.tokens_per_estimate;
         self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call.get())
     }

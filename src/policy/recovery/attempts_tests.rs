@@ -25,7 +25,7 @@ fn sized(lines: &[String]) -> Branch {
     let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
     let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
     let body = |ix: EntryIx| Ok::<_, ()>(js::parse(&lines[ix.index()]).expect("test JSON"));
-    Branch { entries: branch_entries(&index, &path, body).expect("reads"), first_kept: None }
+    Branch { entries: branch_entries(&index, &path, body).expect("reads"), ..Branch::default() }
 }
 
 /// A window of 1,000 tokens with a reserve of 100; a compaction keeps 100.
@@ -36,6 +36,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         source: ErrorSource::Assistant,
         branch,
         fixed_tokens: Tokens(50.0),
+        summary_tokens: Tokens(80.0),
         refused_tokens: None,
         runtime_window: Tokens(1000.0),
         settings: CompactionSettings {
@@ -129,13 +130,13 @@ fn one_long_turn_is_cancelled_run_again_thrice_and_given_up() {
 }
 
 #[test]
-fn words_that_only_the_gateway_knows_are_compacted_by_the_gateway() {
+fn errors_that_only_the_gateway_recognises_are_compacted_by_the_gateway() {
     let recovery = predict_recovery(&facts(sized(&turns()), STRICT_ONLY));
     assert_eq!(words(&recovery), [vec!["refused", "run: notSeen", "gateway: done"], vec!["answered"]]);
 }
 
 #[test]
-fn words_that_only_the_runtime_knows_end_as_they_are_when_its_compaction_fails() {
+fn errors_that_only_the_runtime_recognises_are_final_if_its_compaction_fails() {
     let recovery = predict_recovery(&facts(sized(&one_turn()), "too many tokens"));
     assert_eq!(words(&recovery), [["refused", "run: cancelled"]]);
     assert_eq!((recovery.ending, recovery.ending.reply()), (Ending::RawError, None));
@@ -148,7 +149,7 @@ fn a_prompt_that_threw_is_never_compacted_inside_the_run() {
 }
 
 #[test]
-fn an_oversized_result_is_cut_once_where_nothing_can_be_compacted() {
+fn an_oversized_result_is_cut_once_when_compaction_is_off() {
     // 30% of 1,000 tokens is 1,200 chars; a cut result keeps 2,217 of its 4,000.
     let lines = [message("user", 40), message("assistant", 40), message("toolResult", 4000)];
     let facts = RecoveryInput {
@@ -169,7 +170,7 @@ const SETTINGS: CompactionSettings =
     CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0) };
 
 #[test]
-fn the_runtimes_own_summariser_fails_on_a_history_larger_than_its_window() {
+fn the_runtimes_summariser_fails_on_a_history_larger_than_its_window() {
     let mut lines = turns();
     lines.extend((0..30).flat_map(|_| [message("user", 100), message("assistant", 100)]));
     let facts = RecoveryInput { mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
@@ -181,7 +182,7 @@ fn the_runtimes_own_summariser_fails_on_a_history_larger_than_its_window() {
 }
 
 #[test]
-fn pi_alone_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
+fn pi_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
     let pi = RecoveryInput { has_gateway: false, ..facts(sized(&one_turn()), ANTHROPIC) };
     assert_eq!(predict_recovery(&pi).ending, Ending::LeftToPerson);
     let mut lines = turns();
@@ -194,7 +195,7 @@ fn pi_alone_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
 }
 
 #[test]
-fn a_passing_trouble_is_requested_again_before_anything_else() {
+fn a_transient_error_is_retried_before_anything_else() {
     let text = "500 request_too_large";
     assert_eq!(
         words(&predict_recovery(&facts(sized(&turns()), text)))[0][..3],
@@ -203,7 +204,7 @@ fn a_passing_trouble_is_requested_again_before_anything_else() {
 }
 
 #[test]
-fn a_second_compaction_loses_what_the_first_one_kept() {
+fn a_second_compaction_loses_the_messages_that_the_first_kept() {
     let mut lines = turns();
     lines.push(r#""type":"compaction","summary":"so far","firstKeptEntryId":"e36""#.to_owned());
     lines.extend((0..22).flat_map(|_| [message("user", 100), message("assistant", 100)]));
@@ -217,8 +218,8 @@ fn a_second_compaction_loses_what_the_first_one_kept() {
 }
 
 #[test]
-fn an_older_gateway_begins_to_count_anew_once_it_cut_results() {
-    // Nothing can be summarised, and truncation alone does not free enough.
+fn an_older_gateway_restarts_its_count_after_truncation() {
+    // Nothing can be summarised, and truncation does not free enough.
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {

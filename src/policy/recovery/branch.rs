@@ -1,5 +1,7 @@
 //! The branch that recovery attempts change, as sizes only: each compaction or truncation edits it in memory.
 
+use std::collections::HashMap;
+
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
 use crate::ids::EntryIx;
@@ -7,11 +9,14 @@ use crate::js::JsException;
 use crate::policy::compact::{BranchEntry, Preparation, prepare};
 use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
+use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
+/// Chars per token of an assumed summary.
+const CHARS_PER_TOKEN: f64 = 4.0;
 /// Chars that every text block keeps when a result is cut (compaction 8.18).
-const MIN_BLOCK_CHARS: f64 = 2217.0;
+const MIN_BLOCK_CHARS: Chars = Chars(2217.0);
 
 /// The entries of a branch, root first, and the start of the part that its last compaction kept.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +25,10 @@ pub struct Branch {
     pub entries: Vec<BranchEntry>,
     /// Position of the first entry that the last compaction kept; `None` when it is not on the branch.
     pub first_kept: Option<usize>,
+    /// Tokens in the provider's count per estimated token of each message; 1 for other messages.
+    pub weights: HashMap<EntryIx, f64>,
+    /// Tokens of the last compaction's summary in the provider's count, if the recovery wrote it.
+    pub summary_tokens: Option<Tokens>,
 }
 
 impl Branch {
@@ -42,9 +51,15 @@ impl Branch {
         summary.into_iter().chain(self.entries[from..to].iter().chain(after).filter(sent))
     }
 
-    /// Estimates the tokens of the messages; a message that cannot be estimated counts 0.
+    /// Sums the tokens of the messages in the provider's count; a message that cannot be estimated counts 0.
     pub(super) fn tokens(&self) -> Tokens {
-        self.context().filter_map(|entry| entry.message).map(|size| tokens(&size)).sum()
+        self.context().map(|entry| self.weighted_tokens(entry)).sum()
+    }
+
+    fn weighted_tokens(&self, entry: &BranchEntry) -> Tokens {
+        let Some(size) = entry.message else { return Tokens::ZERO };
+        let written = self.summary_tokens.filter(|_| entry.kind == EntryKind::Compaction);
+        written.unwrap_or_else(|| tokens(&size) * self.weights.get(&entry.entry).copied().unwrap_or(1.0))
     }
 
     /// Appends the provider's refusal, which is stored after the prompt (compaction 8.8).
@@ -61,8 +76,8 @@ impl Branch {
         self.entries.extend(prompt.filter(|_| !last_is_prompt));
     }
 
-    /// Compacts the branch if there is anything to compact. `summary_tokens` is the upper limit of the summary;
-    /// `one_call` is the input that one summary call accepts. Both are estimated tokens.
+    /// Compacts the branch if there is anything to compact. `summary_tokens` is the assumed length of the summary;
+    /// `one_call` is the input that one summary call accepts. Both are in the provider's count.
     pub(super) fn compact(
         &mut self,
         keep_tokens: Tokens,
@@ -81,7 +96,8 @@ impl Branch {
         if let Some(refused) = self.give_up_reason(&prepared, mode, one_call) {
             return refused;
         }
-        let summarised = self.summarised_sizes(&prepared).count();
+        let summarised = self.summarised(&prepared).count();
+        let merges_summary = prepared.previous_compaction.is_some();
         let lost = self.lost_messages(&prepared);
         let first_kept = prepared.cut.first_kept;
         let kept_tokens = self.entries[first_kept..]
@@ -95,6 +111,7 @@ impl Branch {
         self.push_summary(summary_tokens);
         CompactionOutcome::Done {
             summarised,
+            merges_summary,
             first_kept: prepared.first_kept,
             kept_tokens,
             lost,
@@ -119,24 +136,25 @@ impl Branch {
                 (!real).then_some(CompactionOutcome::Cancelled)
             }
             CompactionMode::Default => {
-                let tokens: Tokens = self.summarised_sizes(prepared).map(|size| tokens(&size)).sum();
+                let tokens: Tokens = self.summarised(prepared).map(|entry| self.weighted_tokens(entry)).sum();
                 (tokens > Tokens(one_call)).then_some(CompactionOutcome::SummaryTooLarge { tokens })
             }
         }
     }
 
-    fn summarised_sizes(&self, prepared: &Preparation) -> impl Iterator<Item = MessageSize> {
+    fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = &BranchEntry> {
         let range = prepared.history().start..prepared.turn_prefix().end;
-        self.entries[range].iter().filter_map(|entry| entry.message)
+        self.entries[range].iter().filter(|entry| entry.message.is_some())
     }
 
     fn push_summary(&mut self, tokens: Tokens) {
         let Some(last) = self.entries.last().copied() else { return };
         let size = MessageSize {
             role: Role::CompactionSummary,
-            pi_chars: CharCount::new(Ok((tokens * 4.0).get())),
+            pi_chars: CharCount::new(Ok(tokens.to_chars(CHARS_PER_TOKEN))),
             ..empty_answer()
         };
+        self.summary_tokens = Some(tokens);
         self.entries.push(BranchEntry {
             kind: EntryKind::Compaction,
             message: Some(size),
@@ -152,13 +170,13 @@ impl Branch {
         })
     }
 
-    pub(super) fn largest_result(&self) -> f64 {
-        self.context().filter_map(result_chars).fold(0.0, f64::max)
+    pub(super) fn largest_result(&self) -> Chars {
+        self.context().filter_map(result_chars).fold(Chars::ZERO, Chars::max)
     }
 
     /// Cuts every tool result of the branch that is over `limit` chars, including those that are already summarised.
     /// Returns the cut results and whether the part that the last compaction kept is lost (compaction 8.17, 8.18).
-    pub(super) fn truncate(&mut self, limit: f64) -> (Vec<EntryIx>, bool) {
+    pub(super) fn truncate(&mut self, limit: Chars) -> (Vec<EntryIx>, bool) {
         let over = |entry: &BranchEntry| result_chars(entry).is_some_and(|chars| chars > limit);
         let Some(first) = self.entries.iter().position(over) else { return (Vec::new(), false) };
         let mut cut = Vec::new();
@@ -189,18 +207,18 @@ fn tokens(size: &MessageSize) -> Tokens {
 }
 
 /// Counts the chars of a tool result's text. A malformed result falls back to `text_chars`.
-fn result_chars(entry: &BranchEntry) -> Option<f64> {
+fn result_chars(entry: &BranchEntry) -> Option<Chars> {
     let size = entry.message.filter(|_| entry.role() == Some(Role::ToolResult))?;
-    Some(sized_result_chars(&size).unwrap_or_else(|| f64::from(size.text_chars)))
+    Some(sized_result_chars(&size).unwrap_or_else(|| size.text_chars.get()))
 }
 
 /// Reduces the sizes of a tool result as if its text were cut to `limit` chars.
-fn truncate_size(size: &mut MessageSize, limit: f64) {
-    let chars = sized_result_chars(size).unwrap_or_else(|| f64::from(size.text_chars));
+fn truncate_size(size: &mut MessageSize, limit: Chars) {
+    let chars = sized_result_chars(size).unwrap_or_else(|| size.text_chars.get());
     let after = chars.min(limit.max(MIN_BLOCK_CHARS * f64::from(size.text_blocks.max(1))));
     let gone = chars - after;
     size.joined_chars -= gone;
-    size.text_chars -= (gone.max(0.0) as u32).min(size.text_chars);
+    size.text_chars -= CompactChars::from(gone).min(size.text_chars);
     size.pi_chars = CharCount::new(size.pi_chars.value().map(|chars| chars - gone));
 }
 

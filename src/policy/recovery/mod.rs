@@ -1,8 +1,8 @@
 //! Predicts the gateway's attempts after a provider refuses a prompt as too large: first the runtime compacts inside
 //! the run, then the gateway's loop compacts, reruns or cuts tool results (compaction 2.11, 2.15, 8.9–8.20).
 //!
-//! Sizes decide whether a compaction finds anything, what it leaves, and whether a result is oversized. The length of a
-//! new summary, and so whether a later prompt fits, can only be estimated.
+//! Sizes decide whether a compaction finds messages, its remaining tokens, and whether a result is oversized. The
+//! length of a new summary, and so whether a later prompt fits, can only be estimated.
 
 mod attempts;
 mod branch;
@@ -17,7 +17,7 @@ pub use transient::is_transient;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::ids::EntryIx;
 use crate::policy::overflow::Detection;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Compactions and reruns that one run may take (compaction 8.9).
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -59,8 +59,10 @@ pub struct RecoveryInput<'a> {
     pub source: ErrorSource,
     /// The branch at the refused call, including its prompt.
     pub branch: Branch,
-    /// Tokens that precede the messages (system prompt and tools).
+    /// Tokens that precede the messages (system prompt and tools), in the same count as the branch.
     pub fixed_tokens: Tokens,
+    /// Assumed tokens of the summary that a compaction writes.
+    pub summary_tokens: Tokens,
     /// Tokens of the refused prompt; `None` when the provider did not count them.
     pub refused_tokens: Option<Tokens>,
     /// Window that the provider and the runtime use, in tokens (compaction 2.8).
@@ -71,12 +73,12 @@ pub struct RecoveryInput<'a> {
     pub same_model: bool,
     /// The answer is older than the latest compaction of the branch (compaction 2.11).
     pub predates_compaction: bool,
-    /// The gateway runs the session; pi alone has no loop around the run.
+    /// The gateway runs the session; pi without a gateway has no loop around the run.
     pub has_gateway: bool,
     /// Compactions and reruns that one run may take; [`MAX_ATTEMPTS`] in the reference version.
     pub max_attempts: u32,
     /// Limit of one tool result, in chars (pruning 6.2; 8, row "Single limit").
-    pub result_limit: f64,
+    pub result_limit: Chars,
     /// Cutting results resets the attempt count, as older gateways did (compaction 12, row "Recovery").
     pub truncation_restarts: bool,
     /// The session is a chat, which the gateway finally moves to a fresh session (compaction 8.19).
@@ -116,6 +118,8 @@ pub enum CompactionOutcome {
     Done {
         /// Messages summarised, including the beginning of a split turn.
         summarised: usize,
+        /// The summary also takes in the previous one.
+        merges_summary: bool,
         first_kept: EntryIx,
         /// Estimated tokens of the kept part, without the summary.
         kept_tokens: Tokens,
@@ -129,6 +133,14 @@ pub enum CompactionOutcome {
 impl CompactionOutcome {
     pub fn is_done(self) -> bool {
         matches!(self, Self::Done { .. })
+    }
+
+    /// Returns the summarised messages of the context, with the earlier summary, as a plan counts them.
+    pub fn summarised_messages(self) -> usize {
+        match self {
+            Self::Done { summarised, merges_summary, .. } => summarised + usize::from(merges_summary),
+            _ => 0,
+        }
     }
 
     /// Whether the compaction began. One that began and failed still counts as a compaction of the run (compaction
@@ -185,7 +197,7 @@ pub enum RecoveryStep {
     /// Oversized tool results are cut in the file (compaction 8.14, 8.16–8.18).
     Truncation {
         /// Limit of one result, in chars.
-        limit: f64,
+        limit: Chars,
         /// The results of the branch that are longer.
         cut: Vec<EntryIx>,
         /// The part that an earlier compaction kept is lost: the compaction's copy names an id that is not on the new
@@ -195,9 +207,9 @@ pub enum RecoveryStep {
     /// No result of the prompt is oversized, so nothing is cut (compaction 8.14).
     NothingOversized {
         /// Limit of one result, in chars.
-        limit: f64,
+        limit: Chars,
         /// Chars of the largest result.
-        largest: f64,
+        largest: Chars,
     },
     /// The prompt fits, by estimate.
     Answered {

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passing_troubles_are_known_by_their_words() {
+    fn transient_errors_are_recognised_by_their_text() {
         for text in [
             "Overloaded",
             "rate_limit_error",

@@ -1,4 +1,4 @@
-//! Pairing of the releases before 2026.8.1: an id gets one result, however often it is used (compaction 6.2–6.8).
+//! Pairing of the releases before 2026.8.1: an id gets one result for any number of uses (compaction 6.2–6.8).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -62,14 +62,14 @@ struct PairingRun<'a> {
     /// Ids of the results in the new list, with their positions.
     placed: HashMap<JsString, usize>,
     /// The results invented for each id.
-    added: HashMap<JsString, Added>,
+    added: HashMap<JsString, AddedResults>,
     /// Built when a call first has no result in its span.
     late: Option<LateResults<'a>>,
     pairing: Pairing,
 }
 
 #[derive(Default)]
-struct Added {
+struct AddedResults {
     count: usize,
     forgotten: usize,
 }
@@ -205,7 +205,7 @@ impl<'a> PairingRun<'a> {
         self.pairing.order.append(&mut results.rest);
     }
 
-    /// Returns the first result of a call behind its span, if the version moves such results up.
+    /// Returns the first result of a call after its span, if the version moves such results up.
     fn late_result(
         &mut self,
         calls: &[PairedCall],

@@ -1,5 +1,5 @@
 //! Pairing since 2026.8.1: every use of an id has its own result (compaction 6.8). An answer with calls owns the messages
-//! up to the next one; a result that no call there takes goes to the only earlier call that still lacks it.
+//! up to the next one; a result that no call there takes belongs to the only earlier call that still lacks it.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -38,13 +38,13 @@ struct Frame {
     answer: usize,
     end: usize,
     uses: Range<usize>,
-    /// Messages that are no results.
+    /// Messages that are not results.
     rest: Vec<usize>,
 }
 
-/// The uses of an id that a later result can still go to.
+/// The uses of an id that a later result can still match.
 #[derive(Default)]
-struct Waiting {
+struct OpenUses {
     without_result: Vec<usize>,
     /// Their recorded result was invented.
     with_invented: Vec<usize>,
@@ -53,7 +53,7 @@ struct Waiting {
 struct UsePairing<'a> {
     shapes: &'a [&'a PairingShape],
     uses: Vec<Use<'a>>,
-    waiting: HashMap<&'a JsString, Waiting>,
+    waiting: HashMap<&'a JsString, OpenUses>,
     /// A result without an id got that of a call.
     has_linked: bool,
     pairing: Pairing,
@@ -208,8 +208,8 @@ impl<'a> UsePairing<'a> {
     }
 }
 
-impl Waiting {
-    /// Removes and returns the only use that a result can go to, and whether it has one already. An invented result
+impl OpenUses {
+    /// Removes and returns the only use that a result can match, and whether it has one already. An invented result
     /// does not replace another.
     fn take_only(&mut self, is_invented: bool) -> Option<(usize, bool)> {
         let replaceable = if is_invented { 0 } else { self.with_invented.len() };

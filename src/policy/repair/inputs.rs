@@ -36,7 +36,7 @@ pub struct RepairedInputs {
     pub changed: bool,
 }
 
-/// Removes unusable calls from assistant messages, whatever their stop reason.
+/// Removes unusable calls from assistant messages with any stop reason.
 pub fn repair_inputs(messages: &[Value], allowed: &AllowedTools) -> RepairedInputs {
     let mut repaired = RepairedInputs {
         messages: Vec::with_capacity(messages.len()),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_emptied_by_a_removal_goes_and_one_that_was_empty_stays() {
+    fn a_message_emptied_by_a_removal_is_dropped_and_an_empty_one_is_kept() {
         let emptied = repaired(r#"[{"type":"toolCall"}]"#, "[]");
         assert_eq!((emptied.messages.len(), emptied.dropped_messages, emptied.changed), (0, 1, true));
         let empty = repaired("[]", "[]");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_trimmed_in_place_and_other_blocks_stay() {
+    fn a_name_is_trimmed_in_place_and_other_blocks_are_unchanged() {
         let repaired =
             repaired(r#"[null,"x",{"type":"toolCall","id":" a","name":" exec\n","input":1}]"#, "[]");
         assert!(repaired.changed);

@@ -24,5 +24,5 @@ pub use pair::pair;
 pub use pairing::{Pairing, PlacedMessage, apply_pairing, rename_result};
 pub use policy::Repair;
 pub use rules::RepairRules;
-pub use shape::{Invented, MissingResult, PairedCall, PairingShape, is_call, shape_of};
+pub use shape::{MissingResult, PairedCall, PairingShape, StubMark, is_call, shape_of};
 pub use step::{RepairResult, pair_list, repair_list};

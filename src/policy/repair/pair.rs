@@ -20,7 +20,7 @@ pub fn pair(shapes: &[&PairingShape], rules: RepairRules) -> Pairing {
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
-    use crate::policy::repair::{Invented, PairedCall, PlacedMessage};
+    use crate::policy::repair::{PairedCall, PlacedMessage, StubMark};
 
     /// Parses `a:x,y` as an assistant with calls x and y, `r:x` or `r:x=name` as a result, the rest as other messages.
     fn shape(word: &str) -> PairingShape {
@@ -34,7 +34,7 @@ mod tests {
         PairingShape::Result {
             id: Some(id.into()),
             name: Some(name.replace('_', " ").as_str().into()),
-            invented: Invented::No,
+            invented: StubMark::No,
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_result_in_one_span_stays_unless_something_else_changes() {
+    fn a_second_result_in_one_span_is_dropped_only_with_another_change() {
         let alone = paired("a:x r:x r:x");
         assert_eq!((order(&alone).as_str(), counts(&alone)), ("0 1 2", (0, 0, 0, false)));
         let beside = paired("a:x r:x r:x r:z");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_turn_counts_as_moved_although_it_stays() {
+    fn an_ordinary_turn_counts_as_moved_without_moving() {
         let pairing = paired("a:x r:x u");
         assert_eq!((order(&pairing).as_str(), counts(&pairing)), ("0 1 2", (0, 0, 0, true)));
     }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_of_an_answer_that_failed_differs_between_releases() {
+    fn releases_differ_in_their_handling_of_failed_answers() {
         let list = "a:x! r:x u a:y r:y r:z";
         assert_eq!(order_under(Ruleset::V2026_2_1, list), "0 1 2 3 4");
         assert_eq!(order_under(Ruleset::V2026_3_2, list), "0 2 3 4");
@@ -142,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn each_use_of_an_id_has_its_own_result_since_8_1() {
+    fn each_use_of_an_id_has_a_separate_result_since_8_1() {
         let reused = "a:x r:x a:x,x r:x r:x r:x";
         assert_eq!(order_under(Ruleset::V2026_7_1, reused), "0 1 2");
         assert_eq!(order_under(Ruleset::V2026_8_1, reused), "0 1 2 3 4");
-        // Two uses wait for it, so it goes to neither.
+        // Two uses wait for it, so neither gets it.
         assert_eq!(order_under(Ruleset::V2026_8_1, "a:x a:x a:y r:x r:y"), "0 +x 1 +x 2 4");
     }
 }

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_content_of_attachment_objects_goes_and_moves_to_the_end() {
+    fn only_attachment_contents_are_redacted_and_move_to_the_end() {
         let call = r#"{"arguments":{"attachments":[{"content":"secret","name":"a"},"text",{"name":"b"},null]},"input":5}"#;
         let expected = r#"{"arguments":{"attachments":[{"name":"a","content":"__OPENCLAW_REDACTED__"},"text",{"name":"b"},null]},"input":5}"#;
         assert_eq!(redacted(call), (true, expected.to_owned()));

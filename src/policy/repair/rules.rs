@@ -1,4 +1,4 @@
-//! The part of a version's rules that repair needs, with what depends on the model.
+//! The part of a version's rules that repair needs, with the parts that depend on the model.
 
 use crate::gateway::ruleset::{PairingRule, Rules, Ruleset};
 

@@ -19,12 +19,12 @@ const SHORT_RESULT_TEXT: &str = "aborted";
 /// Text of an invented result (compaction 6.3).
 const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
-/// A tool call, reduced to what matches it with its result.
+/// A tool call, reduced to the fields that match it with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairedCall {
     /// Never empty, not trimmed.
     pub id: JsString,
-    /// Not trimmed, possibly blank; `None` when the name is no string.
+    /// Not trimmed, possibly blank; `None` when the name is not a string.
     pub name: Option<JsString>,
 }
 
@@ -38,16 +38,16 @@ pub enum PairingShape {
     Result {
         /// The id of its call; `None` when the result names none.
         id: Option<JsString>,
-        /// Its `toolName`; `None` when that is no string.
+        /// Its `toolName`; `None` when that is not a string.
         name: Option<JsString>,
-        invented: Invented,
+        invented: StubMark,
     },
     Other,
 }
 
-/// Whether a repair invented a result before it was recorded.
+/// Marks a result that a repair invented before it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invented {
+pub enum StubMark {
     No,
     /// Only its details say so.
     ByDetails,
@@ -58,7 +58,7 @@ pub enum Invented {
 impl PairingShape {
     /// Whether this is a result that a repair invented.
     pub(super) fn is_invented(&self) -> bool {
-        matches!(self, Self::Result { invented: Invented::ByDetails | Invented::ByText, .. })
+        matches!(self, Self::Result { invented: StubMark::ByDetails | StubMark::ByText, .. })
     }
 
     /// Lets its ids and names share their memory with those of other messages.
@@ -78,8 +78,8 @@ impl PairingShape {
     /// Returns the shape of the message without its details.
     #[must_use]
     pub fn without_details(mut self) -> Self {
-        if let Self::Result { invented: invented @ Invented::ByDetails, .. } = &mut self {
-            *invented = Invented::No;
+        if let Self::Result { invented: invented @ StubMark::ByDetails, .. } = &mut self {
+            *invented = StubMark::No;
         }
         self
     }
@@ -87,8 +87,8 @@ impl PairingShape {
     /// Returns the shape of the message with another text.
     #[must_use]
     pub fn with_other_text(mut self) -> Self {
-        if let Self::Result { invented: invented @ Invented::ByText, .. } = &mut self {
-            *invented = Invented::No;
+        if let Self::Result { invented: invented @ StubMark::ByText, .. } = &mut self {
+            *invented = StubMark::No;
         }
         self
     }
@@ -121,7 +121,7 @@ fn has_failed<'a>(message: impl Json<'a>) -> bool {
     message.get("stopReason").is_some_and(|reason| reason.str_is("error") || reason.str_is("aborted"))
 }
 
-fn invented<'a>(result: impl Json<'a>) -> Invented {
+fn invented<'a>(result: impl Json<'a>) -> StubMark {
     let is_marked = || {
         let mark = result.get("details").and_then(|details| details.get(MARK_KEY));
         mark.and_then(Json::as_bool) == Some(true)
@@ -134,9 +134,9 @@ fn invented<'a>(result: impl Json<'a>) -> Invented {
         })
     };
     match result.get("isError").is_some_and(Json::is_truthy) {
-        true if has_text() => Invented::ByText,
-        true if is_marked() => Invented::ByDetails,
-        _ => Invented::No,
+        true if has_text() => StubMark::ByText,
+        true if is_marked() => StubMark::ByDetails,
+        _ => StubMark::No,
     }
 }
 
@@ -185,7 +185,7 @@ impl MissingResult {
         PairingShape::Result {
             id: Some(self.id.clone()),
             name: Some(self.name.clone()),
-            invented: Invented::ByText,
+            invented: StubMark::ByText,
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invented_result_weighs_what_is_said_of_it_and_is_known_again() {
+    fn a_synthetic_result_has_the_predicted_size_and_is_recognised() {
         for (ruleset, is_responses_api, tokens) in [
             (Ruleset::V2026_3_2, true, 27.0),
             (Ruleset::V2026_4_25, true, 2.0),
@@ -276,8 +276,8 @@ mod tests {
             let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);
             let message = missing.message(Moment(5.0));
-            let counted = pi_chars(&message).map(|chars| (chars / CHARS_PER_TOKEN).ceil());
-            assert_eq!((counted, missing.tokens()), (Ok(tokens), Tokens(tokens)));
+            let counted = pi_chars(&message).map(|chars| chars.to_tokens(CHARS_PER_TOKEN).ceil());
+            assert_eq!((counted, missing.tokens()), (Ok(Tokens(tokens)), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
             if !missing.is_short {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());

@@ -7,7 +7,7 @@ use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::repair::{AllowedTools, apply_pairing, pair, repair_inputs, shape_of};
 use crate::policy::testing::{ListFixture as Messages, calls, result};
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 /// Returns the origin of each repaired message (`None`: invented), the reason of each input message, and `changed`.
 fn repaired<T: AsRef<str>>(messages: &[T]) -> (Vec<Option<usize>>, Vec<Reason>, bool) {
@@ -38,7 +38,7 @@ fn an_ordinary_turn_only_loses_its_details() {
 }
 
 #[test]
-fn results_move_up_are_invented_and_go() {
+fn repair_moves_invents_and_drops_results() {
     let messages = [
         result("x", "early"),
         calls(&["x", "y"]),
@@ -64,13 +64,13 @@ fn results_move_up_are_invented_and_go() {
 }
 
 #[test]
-fn a_second_result_stays_where_nothing_else_changes() {
+fn a_second_result_is_kept_if_nothing_else_changes() {
     let (order, _, changed) = repaired(&[calls(&["x"]), result("x", "a"), result("x", "b")]);
     assert_eq!((order.len(), changed), (3, false));
 }
 
 #[test]
-fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
+fn pruning_uses_the_repaired_tool_name() {
     let blank = result("x", "a").replace(r#""toolName":"exec""#, r#""toolName":" ""#);
     let messages = Messages::of(&[calls(&["x", "y"]), blank]);
     let mut list = messages.list();
@@ -82,7 +82,7 @@ fn a_name_is_fixed_and_pruning_goes_by_the_new_one() {
 }
 
 #[test]
-fn unusable_calls_go_and_with_them_their_results() {
+fn unusable_calls_are_removed_with_their_results() {
     let call = |name: &str| {
         format!(
             r#"{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"toolCall","id":"x","name":"{name}","arguments":{{}}}}]}}"#
@@ -98,12 +98,12 @@ fn unusable_calls_go_and_with_them_their_results() {
 }
 
 #[test]
-fn pairing_again_leaves_details_and_calls_alone() {
+fn pairing_again_keeps_details_and_calls() {
     let messages = Messages::of(&[result("x", "a"), calls(&["y"]), result("y", "b")]);
     let mut list = messages.list();
     let again = pair_list(&mut list, RepairRules::default());
     assert!(again.changed && again.fates[2].reason == Reason::Untouched);
-    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(7.0));
+    assert_eq!(list.features_at(1).and_then(|features| features.details_chars), Some(Chars(7.0)));
 }
 
 #[test]
@@ -118,12 +118,12 @@ fn an_invented_result_is_measured_under_the_rules_of_the_version() {
         repair_list(&mut list, RepairRules { rules: ruleset.rules(), is_responses_api });
         messages.check(&list);
         let weight = list.features_at(1).and_then(ContentFeatures::prune_chars).map(CharCount::value);
-        assert_eq!(weight, Some(Ok(chars)), "{ruleset:?}");
+        assert_eq!(weight, Some(Ok(Chars(chars))), "{ruleset:?}");
     }
 }
 
 #[test]
-fn a_failed_answer_and_its_results_go_for_one_reason() {
+fn a_failed_answer_and_its_results_share_one_reason() {
     let ruleset = Ruleset::V2026_9_2;
     let failed = calls(&["x"]).replacen('{', r#"{"stopReason":"error","#, 1);
     let messages = Messages::under(ruleset, &[failed, result("x", "a"), USER.into()]);

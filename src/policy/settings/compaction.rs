@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_reads_only_what_is_kept() {
+    fn the_newest_reads_only_the_kept_tokens() {
         let built_in = Some("built in since 2026.8.1");
         let expected = [(20_000.0, built_in, false), (20_000.0, built_in, false), (7000.0, None, true)];
         assert_eq!(rows(Ruleset::V2026_9_2), expected);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_alone_has_no_floor() {
+    fn pi_has_no_reserve_floor() {
         assert_eq!(rows(Ruleset::Pi0_55).iter().map(|row| row.0).collect::<Vec<_>>(), [16_384.0, 20_000.0]);
     }
 }

@@ -28,7 +28,7 @@ use crate::policy::policy_set::{Policy, PolicySet};
 use crate::policy::truncate::limits::{
     CHARS_PER_TOKEN, HARD_MAX_CHARS, MIN_KEEP_CHARS, UNKNOWN_WINDOW_CHARS, WINDOW_SHARE, result_chars_cap,
 };
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicySettings {
@@ -41,7 +41,7 @@ pub struct PolicySettings {
     pub truncate: TruncateSettings,
     pub reduce: ReduceSettings,
     pub check: CheckSettings,
-    /// User turns that stay; 0 is no limit (pruning 2.1).
+    /// User turns that stay; 0 is not a limit (pruning 2.1).
     pub history_limit: f64,
     pub prune: PruneSettings,
     pub guard: GuardSettings,
@@ -75,7 +75,7 @@ impl PolicySettings {
         Self { ruleset, truncate, reduce, ..Self::default() }
     }
 
-    /// Enables [`Policy::Prune`] alone, with these settings.
+    /// Enables only [`Policy::Prune`], with these settings.
     pub fn pruning_only(prune: PruneSettings) -> Self {
         Self { prune, ..Self::default() }
     }
@@ -87,10 +87,10 @@ pub struct TruncateSettings {
     /// Share of the window that one result may take, 0 to 1.
     pub window_share: f64,
     /// Chars that one result may have under any window.
-    pub max_chars: f64,
+    pub max_chars: Chars,
     /// Chars that every cut block keeps; since 2026.8.1 only in results that the model has not answered yet (pruning
     /// 8.3).
-    pub min_keep_chars: f64,
+    pub min_keep_chars: Chars,
 }
 
 impl TruncateSettings {
@@ -98,7 +98,7 @@ impl TruncateSettings {
     /// limit").
     pub fn built_in(rules: &Rules, window: Tokens) -> Self {
         let max_chars = match rules.result_limit {
-            ResultLimit::None => f64::INFINITY,
+            ResultLimit::None => Chars::INFINITY,
             ResultLimit::Share { most, .. } => most,
             ResultLimit::Stepped { .. } => result_chars_cap(window),
         };
@@ -106,14 +106,14 @@ impl TruncateSettings {
     }
 
     /// Returns the limit of one tool result in chars, for a window in tokens (pruning 6.2).
-    pub fn max_result_chars(&self, window_tokens: Tokens) -> f64 {
-        let chars = (window_tokens * self.window_share).floor().get() * CHARS_PER_TOKEN;
+    pub fn max_result_chars(&self, window_tokens: Tokens) -> Chars {
+        let chars = (window_tokens * self.window_share).floor().to_chars(CHARS_PER_TOKEN);
         // Not `f64::min`, which returns the number if the other is NaN.
         if chars > self.max_chars { self.max_chars } else { chars }
     }
 
     /// [`Self::max_result_chars`] in a version: since 2026.5.28 an unknown window (NaN) also has a limit.
-    pub fn max_result_chars_under(&self, rules: &Rules, window: Tokens) -> f64 {
+    pub fn max_result_chars_under(&self, rules: &Rules, window: Tokens) -> Chars {
         match rules.result_limit {
             ResultLimit::Stepped { .. } if window.is_nan() => UNKNOWN_WINDOW_CHARS,
             _ => self.max_result_chars(window),
@@ -131,7 +131,7 @@ impl Default for TruncateSettings {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReduceSettings {
     /// In chars.
-    pub all_chars: f64,
+    pub all_chars: Chars,
     /// Results that an earlier call sent keep their bytes. Off right after a restart of the gateway.
     pub keeps_sent: bool,
 }
@@ -139,7 +139,7 @@ pub struct ReduceSettings {
 impl ReduceSettings {
     /// Returns a version's built-in budget for a window in tokens.
     pub fn built_in(rules: &Rules, window: Tokens, truncate: &TruncateSettings) -> Self {
-        let single = truncate.max_result_chars_under(rules, window).max(1.0);
+        let single = truncate.max_result_chars_under(rules, window).max(Chars(1.0));
         let keeps_sent = rules.aggregate == Aggregate::Emptied;
         Self { all_chars: rules.aggregate.budget(window, single, true), keeps_sent }
     }
@@ -147,7 +147,7 @@ impl ReduceSettings {
 
 impl Default for ReduceSettings {
     fn default() -> Self {
-        Self { all_chars: f64::INFINITY, keeps_sent: false }
+        Self { all_chars: Chars::INFINITY, keeps_sent: false }
     }
 }
 

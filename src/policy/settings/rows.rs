@@ -20,7 +20,7 @@ use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
 use crate::policy::settings::setting_row::SettingRow;
 use crate::policy::settings::table::SETTINGS;
 use crate::policy::settings::{PolicySettings, ReduceSettings, TruncateSettings};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// A setting with the policy and the program that read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,9 +201,9 @@ impl ResultLimits {
 }
 
 /// Returns the configured limit of one result, of the agent or the default; `None` if the version does not read it.
-fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<f64> {
+fn configured_result_chars(config: &GatewayConfig, rules: &Rules, session_key: &str) -> Option<Chars> {
     let written = written_result_chars(config, session_key).filter(|_| rules.result_limit.is_configured());
-    written?.as_f64().filter(|chars| *chars >= 1.0).map(f64::floor)
+    written?.as_f64().filter(|chars| *chars >= 1.0).map(|chars| Chars(chars.floor()))
 }
 
 fn written_result_chars<'a>(config: &'a GatewayConfig, session_key: &str) -> Option<&'a Value> {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_there_once_and_steps_come_in_their_order() {
+    fn every_key_occurs_once_and_policies_are_in_order() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let mut keys: Vec<&str> = rows.iter().map(PolicySetting::key).collect();
         assert!(rows.iter().map(|row| row.policy).is_sorted());
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn untouched_values_amount_to_the_configured_settings() {
+    fn untouched_values_give_the_configured_settings() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let values: Vec<Value> = rows.iter().map(|row| row.setting.value.clone()).collect();
         let mut configured = PolicySettings::default();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn each_moved_value_arrives_where_its_step_looks() {
+    fn each_changed_value_reaches_its_policy() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let moves = |row: &PolicySetting| {
             row.setting.id != SettingId::PruneMode && row.setting.control.fixed_reason().is_none()
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_version_has_built_in_is_where_its_rows_start() {
+    fn rows_start_at_the_versions_built_in_values() {
         let config = GatewayConfig::empty();
         let rows = |ruleset| {
             let (runtime, window) = (CompactionSettings::default(), 128_000.0);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn no_summary_is_taken_to_be_longer_than_any_window() {
+    fn the_assumed_summary_length_has_a_maximum() {
         let rows = all(&GatewayConfig::empty(), "agent:main:main");
         let of = |row: &PolicySetting| {
             if row.key() == "compaction.summaryTokens" { 1e300.into() } else { row.setting.value.clone() }
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_names_the_place_where_it_is_or_would_be() {
+    fn a_limit_names_its_setting_even_if_unset() {
         let empty = GatewayConfig::empty();
         let place = |key: &str| {
             let rows = all(&empty, key);

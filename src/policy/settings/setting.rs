@@ -70,7 +70,7 @@ pub struct SettingSpec {
     pub description: &'static str,
 }
 
-/// Where the value in force comes from.
+/// The origin of the current value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The gateway's `contextPruning`.
@@ -121,12 +121,12 @@ pub enum Field {
     Elsewhere,
 }
 
-/// The words beside a setting in the tuning pane: its meaning for the open session.
+/// The words next to a setting in the tuning pane: its meaning for the open session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     None,
     Words(&'static str),
-    /// The share as tokens of the window, and what they are a share of.
+    /// The share as tokens of the window, and the name of the whole.
     ShareOf(&'static str),
     /// The tokens as a share of the window; above the window, it never acts.
     TriggerShare,

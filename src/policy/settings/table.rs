@@ -182,7 +182,7 @@ static TABLE: [Row; 67] = [
     pruning(
         SettingId::MinPrunableToolChars,
         "contextPruning.minPrunableToolChars",
-        (chars(400_000.0, 1000.0), Number(|s| &mut s.prune.min_prunable_tool_chars)),
+        (chars(400_000.0, 1000.0), Number(|s| s.prune.min_prunable_tool_chars.get_mut())),
         Hint::PrunableChars,
         "Clearing needs at least this much text in prunable tool results.",
     )
@@ -190,7 +190,7 @@ static TABLE: [Row; 67] = [
     pruning(
         SettingId::SoftTrimMaxChars,
         "contextPruning.softTrim.maxChars",
-        (chars(40_000.0, 100.0), Number(|s| &mut s.prune.soft_trim.max_chars)),
+        (chars(40_000.0, 100.0), Number(|s| s.prune.soft_trim.max_chars.get_mut())),
         Hint::LongResults,
         "Tool results up to this size stay whole.",
     )
@@ -198,7 +198,7 @@ static TABLE: [Row; 67] = [
     pruning(
         SettingId::SoftTrimHeadChars,
         "contextPruning.softTrim.headChars",
-        (chars(20_000.0, 100.0), Number(|s| &mut s.prune.soft_trim.head_chars)),
+        (chars(20_000.0, 100.0), Number(|s| s.prune.soft_trim.head_chars.get_mut())),
         Hint::Words("kept from the start"),
         "A shortened tool result keeps this much of its start.",
     )
@@ -206,7 +206,7 @@ static TABLE: [Row; 67] = [
     pruning(
         SettingId::SoftTrimTailChars,
         "contextPruning.softTrim.tailChars",
-        (chars(20_000.0, 100.0), Number(|s| &mut s.prune.soft_trim.tail_chars)),
+        (chars(20_000.0, 100.0), Number(|s| s.prune.soft_trim.tail_chars.get_mut())),
         Hint::Words("kept from the end"),
         "A shortened tool result keeps this much of its end.",
     )
@@ -252,7 +252,7 @@ static TABLE: [Row; 67] = [
         SettingId::ToolResultMaxChars,
         "contextLimits.toolResultMaxChars",
         (Some(Policy::Truncate), Source::ResultChars),
-        (chars(200_000.0, 1000.0), Number(|s| &mut s.truncate.max_chars)),
+        (chars(200_000.0, 1000.0), Number(|s| s.truncate.max_chars.get_mut())),
         Hint::None,
         "A single tool result in the transcript has at most this size.",
     )
@@ -372,7 +372,7 @@ static TABLE: [Row; 67] = [
         SettingId::TruncateMaxChars,
         "truncate.maxChars",
         (Some(Policy::Truncate), Source::BuiltIn),
-        (chars(1e6, 10_000.0), Number(|s| &mut s.truncate.max_chars)),
+        (chars(1e6, 10_000.0), Number(|s| s.truncate.max_chars.get_mut())),
         Hint::Words("at any window"),
         "A single tool result has at most this size, whatever the window.",
     ),
@@ -380,7 +380,7 @@ static TABLE: [Row; 67] = [
         SettingId::TruncateMinKeepChars,
         "truncate.minKeepChars",
         (Some(Policy::Truncate), Source::BuiltIn),
-        (chars(20_000.0, 100.0), Number(|s| &mut s.truncate.min_keep_chars)),
+        (chars(20_000.0, 100.0), Number(|s| s.truncate.min_keep_chars.get_mut())),
         Hint::Words("kept of every block"),
         "A truncated text block keeps at least this much.",
     ),
@@ -388,7 +388,7 @@ static TABLE: [Row; 67] = [
         SettingId::ReduceAllChars,
         "reduce.allChars",
         (Some(Policy::Reduce), Source::BuiltIn),
-        (chars(2e6, 10_000.0), Number(|s| &mut s.reduce.all_chars)),
+        (chars(2e6, 10_000.0), Number(|s| s.reduce.all_chars.get_mut())),
         Hint::None,
         "All tool results together have at most this size.",
     ),

@@ -24,7 +24,7 @@ fn a_key_is_read_between_the_releases_that_brought_and_dropped_it() {
 }
 
 #[test]
-fn what_replaced_a_key_is_named_with_the_release() {
+fn a_removed_key_names_its_replacement_and_release() {
     let why = |path: &str, id: &str| {
         config_keys().find(|key| key.path == path).unwrap().unread_reason(ruleset_of(id))
     };
@@ -72,7 +72,7 @@ fn the_rules_of_every_release_read_the_keys_that_the_table_says() {
 }
 
 #[test]
-fn a_mistyped_key_finds_its_neighbour_and_nonsense_finds_none() {
+fn a_mistyped_key_suggests_the_nearest_and_nonsense_suggests_none() {
     let nearest = |typed| nearest_setting(typed).map(|setting| setting.key);
     assert_eq!(nearest("contextPruning.softTrim.maxChar"), Some("contextPruning.softTrim.maxChars"));
     assert_eq!(nearest("keepLastAssistant"), Some("contextPruning.keepLastAssistants"));

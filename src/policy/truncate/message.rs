@@ -7,26 +7,27 @@ use crate::policy::features::{ContentBlock, ResultContent, TextMetrics};
 use crate::policy::truncate::text::{CutOptions, js_max, truncated_metrics, truncated_text};
 use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
+use crate::units::Chars;
 
-/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is no tool result,
-/// and for a content that is no list (pruning 6.5).
-pub fn result_chars(message: &Value) -> f64 {
+/// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is not a tool result,
+/// and for a content that is not a list (pruning 6.5).
+pub fn result_chars(message: &Value) -> Chars {
     let blocks = message.get("content").and_then(Value::as_array).filter(|_| is_result(message));
-    blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| text.len() as f64).sum()
+    blocks.unwrap_or_default().iter().filter_map(block_text).map(|text| Chars::from_len(text.len())).sum()
 }
 
-/// [`result_chars`] from sizes; `None` if a text is no string, because sizes do not count it.
-pub fn sized_result_chars(size: &MessageSize) -> Option<f64> {
+/// [`result_chars`] from sizes; `None` if a text is not a string, because sizes do not count it.
+pub fn sized_result_chars(size: &MessageSize) -> Option<Chars> {
     match size.role {
         Role::ToolResult if size.needs_body => None,
-        Role::ToolResult => Some(size.joined_chars - f64::from(size.text_blocks.saturating_sub(1))),
-        _ => Some(0.0),
+        Role::ToolResult => Some(size.joined_chars - Chars::from(size.text_blocks.saturating_sub(1))),
+        _ => Some(Chars::ZERO),
     }
 }
 
 /// Whether a message is a tool result over the limit; true for every tool result if the limit is negative (pruning
 /// 6.8).
-pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
+pub fn is_oversized(message: &Value, max_chars: Chars) -> bool {
     is_result(message) && result_chars(message) > max_chars
 }
 
@@ -35,7 +36,7 @@ pub fn is_oversized(message: &Value, max_chars: f64) -> bool {
 ///
 /// No block is cut below `min_keep_chars` plus the suffix, so that all blocks together may exceed the limit. A message
 /// over the limit is a copy even if no block was cut. Other keys and blocks stay unchanged.
-pub fn truncated_message(message: &Value, max_chars: f64, cut: &CutOptions) -> Option<Value> {
+pub fn truncated_message(message: &Value, max_chars: Chars, cut: &CutOptions) -> Option<Value> {
     truncated_message_by(Truncation::Head { floor_has_suffix: true }, message, max_chars, cut)
 }
 
@@ -44,7 +45,7 @@ pub fn truncated_message(message: &Value, max_chars: f64, cut: &CutOptions) -> O
 pub fn truncated_message_by(
     truncation: Truncation,
     message: &Value,
-    max_chars: f64,
+    max_chars: Chars,
     cut: &CutOptions,
 ) -> Option<Value> {
     match truncation {
@@ -66,28 +67,33 @@ pub fn truncated_message_by(
 }
 
 /// Returns the chars below which no block's share of the limit falls (pruning 6.6; 8, row "Truncation").
-pub fn min_budget(truncation: Truncation, cut: &CutOptions) -> f64 {
+pub fn min_budget(truncation: Truncation, cut: &CutOptions) -> Chars {
     match truncation {
-        Truncation::Head { floor_has_suffix: true } => cut.min_keep_chars + cut.suffix.len() as f64,
+        Truncation::Head { floor_has_suffix: true } => cut.min_keep_chars + Chars::from_len(cut.suffix.len()),
         _ => cut.min_keep_chars,
     }
 }
 
 /// Cuts each text block to its share of the limit, but to no budget below `least`.
-fn truncated_with_min_budget(message: &Value, max_chars: f64, cut: &CutOptions, least: f64) -> Option<Value> {
+fn truncated_with_min_budget(
+    message: &Value,
+    max_chars: Chars,
+    cut: &CutOptions,
+    least: Chars,
+) -> Option<Value> {
     let blocks = message.get("content")?.as_array()?;
     let total = result_chars(message);
     if total <= max_chars {
         return None;
     }
-    let budget = |text: &JsString| js_max(least, (max_chars * (text.len() as f64 / total)).floor());
+    let budget = |text: &JsString| js_max(least, (max_chars * (Chars::from_len(text.len()) / total)).floor());
     let new = blocks.iter().map(|block| truncated_block(block, budget, cut)).collect();
     let mut copy = message.as_object()?.clone();
     copy.set("content", Value::Array(new));
     Some(Value::Object(copy))
 }
 
-fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &CutOptions) -> Value {
+fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> Chars, cut: &CutOptions) -> Value {
     let mut copy = block.clone();
     let new = block_text(block).and_then(|text| truncated_text(text, budget(text), cut));
     if let (Some(new), Value::Object(object)) = (new, &mut copy) {
@@ -100,17 +106,17 @@ fn truncated_block(block: &Value, budget: impl Fn(&JsString) -> f64, cut: &CutOp
 pub(crate) fn truncated_content(
     truncation: Truncation,
     content: &ResultContent,
-    max_chars: f64,
+    max_chars: Chars,
     cut: &CutOptions,
 ) -> Option<ResultContent> {
     let (ResultContent::Blocks(blocks), Truncation::Head { .. }) = (content, truncation) else { return None };
-    let total = content.texts().fold(0.0, |sum, text| sum + text.chars as f64);
+    let total = content.texts().fold(Chars::ZERO, |sum, text| sum + Chars::from_len(text.chars));
     if total <= max_chars {
         return None;
     }
     let least = min_budget(truncation, cut);
     let text = |text: &TextMetrics| {
-        let budget = js_max(least, (max_chars * (text.chars as f64 / total)).floor());
+        let budget = js_max(least, (max_chars * (Chars::from_len(text.chars) / total)).floor());
         truncated_metrics(text, budget, cut).unwrap_or_else(|| text.clone())
     };
     let block = |block: &ContentBlock| match block {
@@ -147,7 +153,7 @@ mod tests {
 
     /// Returns the chars of each block after truncation.
     fn truncated(chars: &[usize], max_chars: f64) -> Option<Vec<usize>> {
-        let new = truncated_message(&texts(chars), max_chars, &CutOptions::default())?;
+        let new = truncated_message(&texts(chars), Chars(max_chars), &CutOptions::default())?;
         let blocks = new.get("content")?.as_array()?.iter();
         Some(blocks.map(|block| block.get("text").unwrap().as_str().unwrap().len()).collect())
     }
@@ -163,11 +169,11 @@ mod tests {
         let under = |ruleset: Ruleset| {
             let message = texts(&[2100; 10]);
             let by = ruleset.rules().truncation;
-            let new = truncated_message_by(by, &message, 5000.0, &CutOptions::default()).unwrap();
+            let new = truncated_message_by(by, &message, Chars(5000.0), &CutOptions::default()).unwrap();
             result_chars(&new) / 10.0
         };
-        assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (2100.0, 2217.0));
-        assert!(under(Ruleset::V2026_9_2) <= 500.0);
+        assert_eq!((under(Ruleset::V2026_3_2), under(Ruleset::V2026_2_19)), (Chars(2100.0), Chars(2217.0)));
+        assert!(under(Ruleset::V2026_9_2) <= Chars(500.0));
     }
 
     #[test]
@@ -181,19 +187,21 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_limit_turns_empty_blocks_into_the_suffix_alone() {
+    fn a_negative_limit_turns_empty_blocks_into_the_suffix() {
         assert_eq!(truncated(&[0], -4.0), Some(vec![217]));
-        assert!(is_oversized(&result("\"text\""), -4.0) && !is_oversized(&result("\"text\""), 0.0));
-        assert_eq!(truncated_message(&result("\"text\""), -4.0, &CutOptions::default()), None);
+        assert!(
+            is_oversized(&result("\"text\""), Chars(-4.0)) && !is_oversized(&result("\"text\""), Chars(0.0))
+        );
+        assert_eq!(truncated_message(&result("\"text\""), Chars(-4.0), &CutOptions::default()), None);
     }
 
     #[test]
-    fn what_is_no_text_stays_and_keys_keep_their_places() {
+    fn other_blocks_are_unchanged_and_keys_keep_their_order() {
         let odd = result(
             r#"[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"yyyy","type":"text","b":2}]"#,
         );
-        let cut = CutOptions { suffix: "!".into(), min_keep_chars: 0.0 };
-        let new = truncated_message(&odd, 2.0, &cut).unwrap();
+        let cut = CutOptions { suffix: "!".into(), min_keep_chars: Chars(0.0) };
+        let new = truncated_message(&odd, Chars(2.0), &cut).unwrap();
         assert_eq!(
             js::stringify(&new),
             r#"{"role":"toolResult","isError":false,"content":[null,5,{"type":"text","text":7},{"type":"image"},{"a":1,"text":"y!","type":"text","b":2}],"x":1}"#

@@ -35,16 +35,16 @@ pub use text::{CutOptions, truncated_text};
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Returns the limit of one tool result in chars, for a window in tokens; has no lower bound, and is NaN for NaN
 /// (pruning 6.2).
-pub fn max_result_chars(window_tokens: Tokens) -> f64 {
+pub fn max_result_chars(window_tokens: Tokens) -> Chars {
     TruncateSettings::default().max_result_chars(window_tokens)
 }
 
 /// [`max_result_chars`] in a version (pruning 8, row "Single limit").
-pub fn max_result_chars_under(rules: &Rules, window_tokens: Tokens) -> f64 {
+pub fn max_result_chars_under(rules: &Rules, window_tokens: Tokens) -> Chars {
     TruncateSettings::built_in(rules, window_tokens).max_result_chars_under(rules, window_tokens)
 }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_newest_version_caps_a_result_by_the_size_of_the_window() {
         use Ruleset::{V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_2};
-        let limit = |ruleset: Ruleset| max_result_chars_under(ruleset.rules(), Tokens(200_000.0));
+        let limit = |ruleset: Ruleset| max_result_chars_under(ruleset.rules(), Tokens(200_000.0)).get();
         let reported = [V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_2].map(limit);
         assert_eq!(reported, [240_000.0, 240_000.0, 40_000.0, 16_000.0, 64_000.0]);
         assert_eq!(max_result_chars_under(Ruleset::V2026_3_2.rules(), Tokens(2e6)), HARD_MAX_CHARS);
@@ -78,7 +78,7 @@ mod tests {
             (0.0, 0.0),
             (-1.0, -4.0),
         ] {
-            assert_eq!(max_result_chars(Tokens(tokens)), chars, "{tokens}");
+            assert_eq!(max_result_chars(Tokens(tokens)), Chars(chars), "{tokens}");
         }
         assert!(max_result_chars(Tokens(f64::NAN)).is_nan());
     }

@@ -39,8 +39,8 @@ impl TrimmingPolicy for Truncate {
         Object::from([
             ("window", windows.session),
             ("windowShare", settings.truncate.window_share),
-            ("maxChars", settings.truncate.max_chars),
-            ("minKeepChars", settings.truncate.min_keep_chars),
+            ("maxChars", settings.truncate.max_chars.get()),
+            ("minKeepChars", settings.truncate.min_keep_chars.get()),
         ])
     }
 

@@ -10,7 +10,7 @@ use crate::policy::settings::{ReduceSettings, TruncateSettings};
 use crate::policy::truncate::aggregate::{AppliedReduction, ResultEditor, reduce_results};
 use crate::policy::truncate::{Reduction, ResultBudget, result_budget};
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Cuts the results of a list until they fit, for a window in tokens. A version without such a budget changes nothing.
 pub fn reduce_list(
@@ -35,7 +35,7 @@ pub fn reduce_list(
     let single = truncate.max_result_chars_under(rules, window);
     let Some(mut budget) = result_budget(rules, window, Some(single), for_prompts) else { return fates };
     (budget.single_limit, budget.total_limit, budget.sent_until) =
-        (single.max(1.0), settings.all_chars, sent);
+        (single.max(Chars(1.0)), settings.all_chars, sent);
     apply_budget(list, &mut fates, &budget);
     fates
 }
@@ -60,17 +60,17 @@ pub fn reduce_to_budget(list: &mut MessageList, budget: &ResultBudget) -> Vec<Ap
             && list.features_at(at).is_some_and(|features| features.body.is_some())
     };
     let is_result: Vec<bool> = (0..list.len()).map(has_text).collect();
-    let chars =
-        (0..list.len()).map(|at| if list.size(at).role == Role::ToolResult { chars(list, at) } else { 0.0 });
+    let chars = (0..list.len())
+        .map(|at| if list.size(at).role == Role::ToolResult { chars(list, at) } else { Chars::ZERO });
     let chars = chars.collect();
     reduce_results(&mut ListEditor { list, budget, previous: None }, &is_result, chars, budget)
 }
 
 /// Returns the length of a result, measured with its features.
-fn chars(list: &MessageList, at: usize) -> f64 {
+fn chars(list: &MessageList, at: usize) -> Chars {
     list.features_at(at)
         .and_then(ContentFeatures::text_features)
-        .map_or(0.0, |text_features| text_features.chars)
+        .map_or(Chars::ZERO, |text_features| text_features.chars)
 }
 
 struct ListEditor<'l, 'c> {
@@ -80,7 +80,7 @@ struct ListEditor<'l, 'c> {
 }
 
 impl ResultEditor for ListEditor<'_, '_> {
-    fn change(&mut self, at: usize, by: Reduction) -> f64 {
+    fn change(&mut self, at: usize, by: Reduction) -> Chars {
         self.previous = self.list.messages()[at].change.clone();
         self.list.apply_edit(
             at,
@@ -100,9 +100,9 @@ pub fn reducible_chars(
     rules: &Rules,
     window: Tokens,
     truncate: &TruncateSettings,
-) -> f64 {
+) -> Chars {
     let single = truncate.max_result_chars_under(rules, window);
-    let Some(budget) = result_budget(rules, window, Some(single), false) else { return 0.0 };
+    let Some(budget) = result_budget(rules, window, Some(single), false) else { return Chars::ZERO };
     reduce_to_budget(&mut list.clone(), &budget).iter().map(|done| done.freed_chars).sum()
 }
 
@@ -128,15 +128,15 @@ mod tests {
         let truncate = TruncateSettings::built_in(ruleset.rules(), Tokens(100_000.0));
         let fates = reduce_list(&mut list, ruleset.rules(), Tokens(100_000.0), &truncate, &settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars().whole())).collect()
     }
 
     fn all(all_chars: f64) -> ReduceSettings {
-        ReduceSettings { all_chars, keeps_sent: false }
+        ReduceSettings { all_chars: Chars(all_chars), keeps_sent: false }
     }
 
     #[test]
-    fn the_newest_give_way_first_and_later_the_oldest() {
+    fn older_releases_reduce_the_newest_results_first_and_later_ones_the_oldest() {
         let newest = reduced(Ruleset::V2026_4_15, "| 5000 5000 5000 |", all(12_000.0));
         assert_eq!([newest[1].1, newest[3].1], [Reason::WithinLimit, Reason::OverAggregate]);
         let oldest = reduced(Ruleset::V2026_5_28, "| 5000 5000 5000 |", all(12_000.0));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_keeps_its_bytes_until_the_gateway_restarts() {
+    fn sent_results_keep_their_bytes_until_the_gateway_restarts() {
         let settings = ReduceSettings { keeps_sent: true, ..all(4000.0) };
         let kept = reduced(Ruleset::V2026_6_11, "| 5000 5000 | 3000", settings);
         assert_eq!([kept[1].1, kept[4].1], [Reason::KeepsSent, Reason::OverAggregate]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn from_7_1_on_a_note_replaces_what_has_no_room() {
+    fn from_7_1_on_a_note_replaces_results_without_room() {
         let reported = reduced(Ruleset::V2026_7_1, "| 200 200 200 |", all(100.0));
         assert!(
             reported

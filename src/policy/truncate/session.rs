@@ -12,7 +12,7 @@ use crate::policy::truncate::{
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// The gateway's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl SessionRewrite {
     }
 }
 
-/// The session as it is on disk, after the runtime's upgrade of older files.
+/// The session on disk, after the runtime's upgrade of older files.
 #[derive(Debug, Clone, Copy)]
 pub struct RewriteInput<'a> {
     pub index: &'a Index,
@@ -64,7 +64,7 @@ pub struct RewriteInput<'a> {
 /// in the runtime's form.
 ///
 /// # Errors
-/// Those of `body`.
+/// Errors of `body`.
 pub fn rewrite<E>(
     session: &RewriteInput<'_>,
     new_ids: &mut dyn IdSource,
@@ -185,7 +185,7 @@ impl RewriteRun<'_> {
     ///
     /// # Errors
     /// With the gateway's reason, if the copy fails.
-    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<f64>) -> Result<(), &'static str> {
+    fn append(&mut self, ix: EntryIx, entry: &Value, limit: Option<Chars>) -> Result<(), &'static str> {
         let kind = self.session.index.entry(ix).kind;
         let copy = match kind {
             EntryKind::Message => self.copied_message(entry, limit),
@@ -230,7 +230,7 @@ impl RewriteRun<'_> {
         Ok(())
     }
 
-    fn copied_message(&mut self, entry: &Value, limit: Option<f64>) -> Object {
+    fn copied_message(&mut self, entry: &Value, limit: Option<Chars>) -> Object {
         let mut copy = self.copied_entry(entry, EntryKind::Message, &[ID_PLACEHOLDER, "message"]);
         let message = entry.get("message");
         let cut = limit.and_then(|limit| truncated_message(message?, limit, &CutOptions::default()));
@@ -328,7 +328,7 @@ mod tests {
         let id = |text: &str| Value::from(text);
         assert_eq!(ids, [(Some(&id("n1")), Some(&id("e0"))), (Some(&id("n2")), Some(&id("n1")))]);
         let message = rewrite.appended[0].get("message").unwrap();
-        assert_eq!(crate::policy::truncate::result_chars(message), 2217.0);
+        assert_eq!(crate::policy::truncate::result_chars(message), Chars(2217.0));
     }
 
     #[test]
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_its_own_order_of_keys_and_a_name_is_trimmed() {
+    fn every_entry_kind_has_a_key_order_and_names_are_trimmed() {
         let custom = r#""type":"custom","data":{"a":1e400},"customType":"t""#;
         let named = r#""type":"session_info","name":" n ""#;
         let nameless = r#""type":"session_info","name":"""#;
@@ -364,13 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_without_an_assistant_message_and_yet_success_is_reported() {
+    fn without_an_assistant_message_success_is_reported_but_no_line_written() {
         let rewrite = rewritten(&[SMALL, &big()]);
         assert_eq!((rewrite.outcome, rewrite.appended), (RewriteOutcome::Truncated { count: 1 }, vec![]));
     }
 
     #[test]
-    fn what_fails_is_reported_in_the_gateways_words() {
+    fn failures_have_the_gateways_wording() {
         assert_eq!(rewritten(&[]), failed("empty session"));
         assert_eq!(rewritten(&[ASSISTANT, SMALL]), failed("no oversized tool results"));
         let absent = r#""type":"message""#;
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_text_fails_after_what_came_before_it_was_written() {
+    fn a_name_that_is_not_text_fails_after_the_earlier_lines_were_written() {
         let rewrite = rewritten(&[ASSISTANT, &big(), r#""type":"session_info","name":5"#]);
         assert_eq!(rewrite.outcome, RewriteOutcome::Failed { reason: "name.trim is not a function".into() });
         assert_eq!(rewrite.appended.len(), 1);

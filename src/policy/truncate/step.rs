@@ -9,10 +9,10 @@ use crate::policy::reason::Reason;
 use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Cuts every result over a version's limit, for a window in tokens. Up to the reference, a message over the limit
-/// counts as truncated even if no block could be cut (pruning 6.6). A content that is no list stays; it is over the
+/// counts as truncated even if no block could be cut (pruning 6.6). A content that is not a list stays; it is over the
 /// limit only if that is negative.
 pub fn truncate_list(
     list: &mut MessageList,
@@ -33,7 +33,7 @@ pub fn truncate_list(
     (0..list.len()).map(|at| truncate(list, at, max_chars, &edit)).collect()
 }
 
-fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> MessageFate {
+fn truncate(list: &mut MessageList, at: usize, max_chars: Chars, edit: &Edit) -> MessageFate {
     let size = list.size(at);
     if size.role != Role::ToolResult {
         return MessageFate::kept(&size, Reason::Untouched);
@@ -50,9 +50,11 @@ fn truncate(list: &mut MessageList, at: usize, max_chars: f64, edit: &Edit) -> M
 }
 
 /// Returns the chars of the message's text (pruning 6.5).
-fn chars(list: &MessageList, at: usize) -> f64 {
+fn chars(list: &MessageList, at: usize) -> Chars {
     let body = list.features_at(at).and_then(|features| features.body.as_ref());
-    body.map(|body| result_chars(&body.value())).or_else(|| sized_result_chars(&list.size(at))).unwrap_or(0.0)
+    body.map(|body| result_chars(&body.value()))
+        .or_else(|| sized_result_chars(&list.size(at)))
+        .unwrap_or(Chars::ZERO)
 }
 
 fn has_blocks(list: &MessageList, at: usize) -> bool {
@@ -82,7 +84,7 @@ mod tests {
         let mut list = messages.list();
         let fates = truncate_list(&mut list, ruleset.rules(), window, settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.after.whole_chars(), fate.reason)).collect()
+        fates.iter().map(|fate| (fate.after.whole_chars().whole(), fate.reason)).collect()
     }
 
     #[test]
@@ -109,15 +111,16 @@ mod tests {
                 &TruncateSettings::built_in(ruleset.rules(), Tokens(5000.0)),
             );
             messages.check(&list);
-            fates[0].after.whole_chars()
+            fates[0].after.whole_chars().whole()
         };
         // A cut block keeps 2000 chars and the suffix.
         assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_19)), (21_000, 22_170));
     }
 
     #[test]
-    fn share_cap_and_least_may_be_others_than_the_gateways() {
-        let settings = TruncateSettings { window_share: 0.1, max_chars: 1000.0, min_keep_chars: 500.0 };
+    fn share_cap_and_minimum_are_configurable() {
+        let settings =
+            TruncateSettings { window_share: 0.1, max_chars: Chars(1000.0), min_keep_chars: Chars(500.0) };
         assert_eq!(truncated(&[1001], Tokens(1e6), &settings), [(1000, Reason::OverLimit)]);
         assert_eq!(truncated(&[1001], Tokens(1000.0), &settings), [(717, Reason::OverLimit)]);
     }

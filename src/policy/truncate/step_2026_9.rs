@@ -10,14 +10,14 @@ use crate::policy::settings::TruncateSettings;
 use crate::policy::truncate::reduce_step::apply_budget;
 use crate::policy::truncate::result_budget;
 use crate::store::entry::Role;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Cuts the results of a list for a window in tokens; `limit` is that of one result, in weighted chars.
 pub(super) fn truncate_list(
     list: &mut MessageList,
     rules: &Rules,
     window: Tokens,
-    limit: f64,
+    limit: Chars,
     settings: &TruncateSettings,
 ) -> Vec<MessageFate> {
     let untouched = |at: usize| {
@@ -28,7 +28,7 @@ pub(super) fn truncate_list(
     let mut fates: Vec<MessageFate> = (0..list.len()).map(untouched).collect();
     if let Some(mut budget) = result_budget(rules, window, None, true) {
         // At least one char, as in `result_budget`.
-        let single = limit.max(1.0);
+        let single = limit.max(Chars(1.0));
         (budget.single_limit, budget.total_limit) = (single, rules.aggregate.budget(window, single, true));
         budget.fresh_min_keep = Some(settings.min_keep_chars);
         apply_budget(list, &mut fates, &budget);
@@ -57,11 +57,11 @@ mod tests {
         let settings = TruncateSettings::built_in(rules, window);
         let fates = truncate_list(&mut list, rules, window, &settings);
         messages.check(&list);
-        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars())).collect()
+        fates.iter().map(|fate| (fate.fate, fate.reason, fate.after.whole_chars().whole())).collect()
     }
 
     #[test]
-    fn each_result_has_its_limit_and_what_is_fresh_keeps_more() {
+    fn each_result_has_a_limit_and_fresh_results_keep_more() {
         let reported = truncated("20000 16000 | 20000", Tokens(50_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverLimit));
         assert_eq!(reported[1], (Fate::Kept, Reason::WithinLimit, 16_000));
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn all_together_have_a_budget_and_the_oldest_answered_ones_give_way() {
+    fn all_results_share_a_budget_and_the_oldest_answered_ones_are_cut() {
         let reported = truncated("9000 9000 9000 9000 9000 | 9000", Tokens(9_000.0));
         assert_eq!((reported[0].0, reported[0].1), (Fate::Truncated, Reason::OverAggregate));
         assert_eq!(reported[5].1, Reason::Untouched);
     }
 
     #[test]
-    fn results_that_cannot_be_cut_enough_keep_a_notice_where_a_note_would_be_longer() {
+    fn results_that_cannot_be_cut_enough_get_the_shorter_notice() {
         let list = format!("{} | {}", ["300"; 30].join(" "), ["1900"; 30].join(" "));
         let reported = truncated(&list, Tokens(2_000.0));
         let cut = |fate: &(Fate, Reason, u64)| (fate.0, fate.1) == (Fate::Truncated, Reason::OverAggregate);

@@ -1,18 +1,19 @@
-//! The text behind a cut text, which says that a part is missing; every version of the cut adds one (pruning 6.3,
+//! The text after a cut text, which says that a part is missing; every version of the cut adds one (pruning 6.3,
 //! releases R32).
 
 use std::borrow::Cow;
 
 use crate::gateway::ruleset::Notice;
 use crate::js::JsString;
+use crate::units::Chars;
 
 /// Suffix of a cut text; 217 chars (pruning 6.3).
 pub(super) const SUFFIX: &str = "\n\n⚠️ [Content truncated — original was too large for the model's context window. The content above is a partial view. If you need more, request specific sections or use offset/limit parameters to read smaller chunks.]";
 
 impl Notice {
     /// Returns the notice for `lost` missing units.
-    pub(in crate::policy) fn text(self, lost: f64) -> JsString {
-        let lost = crate::js::number_text(lost.max(1.0));
+    pub(in crate::policy) fn text(self, lost: Chars) -> JsString {
+        let lost = crate::js::number_text(lost.max(Chars(1.0)).get());
         match self {
             Self::Partial => SUFFIX.into(),
             Self::Count => format!("[... {lost} more characters truncated]").as_str().into(),
@@ -25,11 +26,11 @@ impl Notice {
     }
 }
 
-/// Text behind a cut text.
+/// Text after a cut text.
 #[derive(Debug, Clone, Copy)]
 pub enum Suffix<'a> {
     /// Built from the number of lost units.
-    Generated(fn(f64) -> JsString),
+    Generated(fn(Chars) -> JsString),
     /// The version's notice.
     Standard(Notice),
     /// Fixed text, for tests and for the guard.
@@ -38,7 +39,7 @@ pub enum Suffix<'a> {
 
 impl<'a> Suffix<'a> {
     /// Returns the suffix for `lost` missing units.
-    pub(super) fn text(self, lost: f64) -> Cow<'a, JsString> {
+    pub(super) fn text(self, lost: Chars) -> Cow<'a, JsString> {
         match self {
             Self::Generated(text) => Cow::Owned(text(lost)),
             Self::Standard(notice) => Cow::Owned(notice.text(lost)),
@@ -46,7 +47,7 @@ impl<'a> Suffix<'a> {
         }
     }
 
-    pub(super) fn len(self, lost: f64) -> f64 {
-        self.text(lost).len() as f64
+    pub(super) fn len(self, lost: Chars) -> Chars {
+        Chars::from_len(self.text(lost).len())
     }
 }

@@ -11,13 +11,14 @@ pub use crate::policy::truncate::limits::{UNKNOWN_WINDOW_CHARS, result_chars_cap
 use crate::policy::truncate::replaced_content::{with_content, with_text as with_block_text};
 use crate::policy::truncate::suffix::Suffix;
 use crate::policy::truncate::weighted_slice::{head, last_line_feed, tail};
+use crate::units::Chars;
 
 /// Chars that results keep until the model has answered them.
-pub const FRESH_MIN_KEEP: f64 = 2000.0;
+pub const FRESH_MIN_KEEP: Chars = Chars(2000.0);
 /// Units at the end of a text that are searched for an important word.
 const TAIL_SCAN_UNITS: usize = 2000;
 /// Largest tail in chars; the next constant is its share of the budget.
-const MAX_TAIL_CHARS: f64 = 4000.0;
+const MAX_TAIL_CHARS: Chars = Chars(4000.0);
 const TAIL_SHARE: f64 = 0.3;
 /// Separates head and tail.
 pub(super) const MIDDLE_OMITTED: &str = "\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n";
@@ -58,13 +59,13 @@ impl WeightedCutOptions<'static> {
 }
 
 impl WeightedCutOptions<'_> {
-    fn length(self, text: &JsString) -> f64 {
+    fn length(self, text: &JsString) -> Chars {
         weighted_length(text, self.unit)
     }
 
     /// Returns the suffix for `lost` missing units.
     fn notice(&self, lost: usize) -> Cow<'_, JsString> {
-        self.suffix.text(lost.max(1) as f64)
+        self.suffix.text(Chars::from_len(lost.max(1)))
     }
 }
 
@@ -72,12 +73,12 @@ impl WeightedCutOptions<'_> {
 /// and there is room. No surrogate pair is split.
 pub fn truncated_text(
     text: &JsString,
-    max: f64,
-    min_keep: f64,
+    max: Chars,
+    min_keep: Chars,
     manner: WeightedCutOptions<'_>,
 ) -> Option<JsString> {
     let unit = manner.unit;
-    if text.len() as f64 <= max && manner.length(text) <= max {
+    if Chars::from_len(text.len()) <= max && manner.length(text) <= max {
         return None;
     }
     let min_keep = bounded_min_keep(max, min_keep, manner);
@@ -102,16 +103,16 @@ pub fn truncated_text(
 }
 
 /// Limits `min_keep` to the length that the shortest notice leaves.
-fn bounded_min_keep(max: f64, min_keep: f64, manner: WeightedCutOptions<'_>) -> f64 {
-    min_keep.min((max - manner.length(&manner.notice(1))).max(0.0)).max(0.0)
+fn bounded_min_keep(max: Chars, min_keep: Chars, manner: WeightedCutOptions<'_>) -> Chars {
+    min_keep.min((max - manner.length(&manner.notice(1))).max(Chars::ZERO)).max(Chars::ZERO)
 }
 
-/// Returns head, marker and tail, or the head alone.
-fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsString {
+/// Returns head, marker and tail, or only the head.
+fn retained_part(text: &JsString, budget: Chars, min_keep: Chars, unit: f64) -> JsString {
     let middle = JsString::from(MIDDLE_OMITTED);
     let tail_budget = (budget * TAIL_SHARE).floor().min(MAX_TAIL_CHARS);
     let head_budget = budget - tail_budget - weighted_length(&middle, unit);
-    if budget > 2.0 * min_keep && head_budget > min_keep && has_important_tail(text) {
+    if budget > min_keep * 2.0 && head_budget > min_keep && has_important_tail(text) {
         let mut first = head_to_line(text, head_budget, unit);
         let last = tail_from_line(text, tail_budget, unit);
         if first.len() + last.len() < text.len() {
@@ -124,7 +125,7 @@ fn retained_part(text: &JsString, budget: f64, min_keep: f64, unit: f64) -> JsSt
 }
 
 /// Returns the head of a text, up to its last line end if that is beyond 0.8 of it.
-fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
+fn head_to_line(text: &JsString, budget: Chars, unit: f64) -> JsString {
     let cut = head(text, budget, unit);
     match last_line_feed(&cut) {
         Some(at) if at as f64 > cut.len() as f64 * 0.8 => cut.slice(0, at),
@@ -133,7 +134,7 @@ fn head_to_line(text: &JsString, budget: f64, unit: f64) -> JsString {
 }
 
 /// Returns the tail of a text, from after its first line end if that is within the first 0.2 of it.
-fn tail_from_line(text: &JsString, budget: f64, unit: f64) -> JsString {
+fn tail_from_line(text: &JsString, budget: Chars, unit: f64) -> JsString {
     let cut = tail(text, budget, unit);
     match cut.units().iter().position(|unit| *unit == 0x0A) {
         Some(at) if (at as f64) < cut.len() as f64 * 0.2 => cut.slice(at + 1, cut.len()),
@@ -171,7 +172,7 @@ fn blocks(message: &Value) -> &[Value] {
 }
 
 /// Returns the weighted chars of a tool result's texts; 0 for every other message.
-pub fn result_chars(message: &Value, unit: f64) -> f64 {
+pub fn result_chars(message: &Value, unit: f64) -> Chars {
     blocks(message).iter().filter_map(block_text).map(|text| weighted_length(text, unit)).sum()
 }
 
@@ -179,8 +180,8 @@ pub fn result_chars(message: &Value, unit: f64) -> f64 {
 /// if they and the notices of the others fit; the others share the rest in proportion to their lengths.
 pub fn truncated_result(
     message: &Value,
-    max: f64,
-    min_keep: f64,
+    max: Chars,
+    min_keep: Chars,
     manner: WeightedCutOptions<'_>,
 ) -> Option<Value> {
     let total = result_chars(message, manner.unit);
@@ -190,21 +191,21 @@ pub fn truncated_result(
     let min_keep = bounded_min_keep(max, min_keep, manner);
     let shares: Vec<BlockShare> =
         blocks(message).iter().map(|block| BlockShare::of(block, min_keep, manner)).collect();
-    let sum = |of: &dyn Fn(&BlockShare) -> f64| shares.iter().map(of).sum::<f64>();
-    let small = sum(&|share| if share.is_small { share.chars } else { 0.0 });
-    let notices_of_large = sum(&|share| if share.is_small { 0.0 } else { share.notice });
+    let sum = |of: &dyn Fn(&BlockShare) -> Chars| shares.iter().map(of).sum::<Chars>();
+    let small = sum(&|share| if share.is_small { share.chars } else { Chars::ZERO });
+    let notices_of_large = sum(&|share| if share.is_small { Chars::ZERO } else { share.notice });
     let keeps_small = small + notices_of_large <= max;
     let room = if keeps_small { max - small } else { max };
     let notices = if keeps_small { notices_of_large } else { sum(&|share| share.notice) };
     let to_share = if keeps_small { total - small } else { total };
-    let scale = if notices > 0.0 { (room / notices).min(1.0) } else { 0.0 };
-    let rest = (room - notices).max(0.0);
+    let scale = if notices > Chars::ZERO { (room / notices).min(1.0) } else { 0.0 };
+    let rest = (room - notices).max(Chars::ZERO);
     let new = blocks(message).iter().zip(&shares).map(|(block, share)| {
         let Some(text) = block_text(block) else { return block.clone() };
         if keeps_small && share.is_small {
             return block.clone();
         }
-        let part = if to_share > 0.0 { share.chars / to_share } else { 0.0 };
+        let part = if to_share > Chars::ZERO { share.chars / to_share } else { 0.0 };
         let budget = (share.notice * scale + rest * part).floor();
         with_block_text(block, truncated_text(text, budget, (min_keep * part).floor(), manner))
     });
@@ -213,22 +214,23 @@ pub fn truncated_result(
 
 struct BlockShare {
     /// 0 for a block without text.
-    chars: f64,
+    chars: Chars,
     /// Chars of the longest notice for this block.
-    notice: f64,
+    notice: Chars,
     /// Short enough to stay whole, if possible.
     is_small: bool,
 }
 
 impl BlockShare {
-    fn of(block: &Value, min_keep: f64, manner: WeightedCutOptions<'_>) -> Self {
+    fn of(block: &Value, min_keep: Chars, manner: WeightedCutOptions<'_>) -> Self {
         let Some(text) = block_text(block).filter(|text| !text.is_empty()) else {
-            return Self { chars: 0.0, notice: 0.0, is_small: false };
+            return Self { chars: Chars::ZERO, notice: Chars::ZERO, is_small: false };
         };
         Self {
             chars: manner.length(text),
             notice: manner.length(&manner.notice(text.len())),
-            is_small: text.len() as f64 <= min_keep && weighted_length(text, NORMAL_WEIGHT) <= min_keep,
+            is_small: Chars::from_len(text.len()) <= min_keep
+                && weighted_length(text, NORMAL_WEIGHT) <= min_keep,
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::gateway::ruleset::{Aggregate, Ruleset};
 use crate::js;
 use crate::policy::truncate::max_result_chars_under;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 use proptest::prelude::*;
 
 fn result(texts: &[&str]) -> Value {
@@ -19,7 +19,7 @@ fn texts(message: &Value) -> Vec<String> {
 }
 
 fn cut(text: &str, max: f64) -> String {
-    truncated_text(&text.into(), max, 0.0, WeightedCutOptions::NORMAL)
+    truncated_text(&text.into(), Chars(max), Chars::ZERO, WeightedCutOptions::NORMAL)
         .expect("it is too long")
         .to_string_lossy()
 }
@@ -38,12 +38,12 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
     ] {
         let limit = max_result_chars_under(Ruleset::V2026_9_2.rules(), Tokens(tokens));
         let all = Aggregate::Weighted.budget(Tokens(tokens), limit, true);
-        assert_eq!((limit, all), (chars, together), "{tokens}");
+        assert_eq!((limit, all), (Chars(chars), Chars(together)), "{tokens}");
     }
 }
 
 #[test]
-fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
+fn a_cut_text_keeps_its_head_and_counts_the_removed_chars() {
     let text = "x".repeat(1000);
     let new = cut(&text, 200.0);
     assert!(
@@ -52,7 +52,10 @@ fn a_plain_text_keeps_its_head_and_says_how_much_is_gone() {
     );
     let kept = new.find('[').unwrap();
     assert!(new.contains(&format!("[... {} more", 1000 - kept)), "{new}");
-    assert_eq!(truncated_text(&text.as_str().into(), 1000.0, 0.0, WeightedCutOptions::NORMAL), None);
+    assert_eq!(
+        truncated_text(&text.as_str().into(), Chars(1000.0), Chars::ZERO, WeightedCutOptions::NORMAL),
+        None
+    );
 }
 
 #[test]
@@ -64,7 +67,7 @@ fn a_head_ends_with_a_line_beyond_eight_tenths() {
 }
 
 #[test]
-fn an_end_that_shows_of_a_failure_stays() {
+fn an_end_with_an_error_is_kept() {
     let text = format!("{}\nerror: no such file", "x".repeat(5000));
     let new = cut(&text, 1000.0);
     assert!(
@@ -78,33 +81,33 @@ fn an_end_that_shows_of_a_failure_stays() {
 }
 
 #[test]
-fn heavy_characters_leave_room_for_fewer() {
+fn fewer_heavy_characters_fit() {
     let count = |text: &str| cut(text, 400.0).chars().take_while(|char| *char != '[').count();
     assert_eq!(count(&"x".repeat(4000)), 4 * count(&"你".repeat(4000)));
 }
 
 #[test]
-fn small_blocks_stay_whole_where_there_is_room_and_large_ones_share_the_rest() {
+fn small_blocks_are_kept_whole_if_they_fit_and_large_ones_share_the_rest() {
     let message = result(&[&"a".repeat(300), &"b".repeat(6000), &"c".repeat(3000)]);
-    let new = truncated_result(&message, 5000.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
+    let new = truncated_result(&message, Chars(5000.0), Chars(400.0), WeightedCutOptions::NORMAL).unwrap();
     let lengths: Vec<usize> = texts(&new).iter().map(String::len).collect();
     assert_eq!(lengths[0], 300);
     assert!(lengths[1] > 2 * lengths[2] - 100 && lengths.iter().sum::<usize>() <= 5000, "{lengths:?}");
-    let shared = truncated_result(&message, 400.0, 400.0, WeightedCutOptions::NORMAL).unwrap();
+    let shared = truncated_result(&message, Chars(400.0), Chars(400.0), WeightedCutOptions::NORMAL).unwrap();
     assert!(texts(&shared)[0].len() < 300);
-    assert_eq!(truncated_result(&message, 9300.0, 0.0, WeightedCutOptions::NORMAL), None);
+    assert_eq!(truncated_result(&message, Chars(9300.0), Chars::ZERO, WeightedCutOptions::NORMAL), None);
 }
 
 proptest! {
     #[test]
-    fn what_was_cut_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
+    fn truncated_text_fits(text in "[a-z\\n你😀㐀}]{0,600}", max in 0.0..700.0f64, keep in 0.0..300.0f64, guard: bool) {
         let manner = if guard { WeightedCutOptions::GUARD } else { WeightedCutOptions::NORMAL };
         let unit = manner.unit;
         let text = JsString::from(text.as_str());
-        match truncated_text(&text, max, keep, manner) {
-            None => prop_assert!(weighted_length(&text, unit) <= max),
+        match truncated_text(&text, Chars(max), Chars(keep), manner) {
+            None => prop_assert!(weighted_length(&text, unit) <= Chars(max)),
             Some(new) => {
-                prop_assert!(weighted_length(&new, unit) <= max);
+                prop_assert!(weighted_length(&new, unit) <= Chars(max));
                 prop_assert_eq!(String::from_utf16(new.units()).is_ok(), true);
             }
         }

@@ -3,9 +3,10 @@
 
 use crate::context::tokens::weighted::{CHUNK, is_uniform, surplus};
 use crate::js::JsString;
+use crate::units::Chars;
 
 /// Returns the longest head of at most this weighted length.
-pub(in crate::policy) fn head(text: &JsString, max: f64, unit: f64) -> JsString {
+pub(in crate::policy) fn head(text: &JsString, max: Chars, unit: f64) -> JsString {
     let mut length = WeightedLength::new(max, unit);
     for chunk in text.units().chunks(CHUNK) {
         if !length.take(chunk, chunk.iter(), |high, low| [high, low]) {
@@ -17,7 +18,7 @@ pub(in crate::policy) fn head(text: &JsString, max: f64, unit: f64) -> JsString 
 }
 
 /// Returns the longest tail of at most this weighted length.
-pub(in crate::policy) fn tail(text: &JsString, max: f64, unit: f64) -> JsString {
+pub(in crate::policy) fn tail(text: &JsString, max: Chars, unit: f64) -> JsString {
     let mut length = WeightedLength::new(max, unit);
     for chunk in text.units().rchunks(CHUNK) {
         if !length.take(chunk, chunk.iter().rev(), |low, high| [high, low]) {
@@ -31,18 +32,18 @@ pub(in crate::policy) fn tail(text: &JsString, max: f64, unit: f64) -> JsString 
 /// Counts the first units that are together within a weighted length. More units never weigh less, so the count ends at
 /// the first that is too much.
 struct WeightedLength {
-    max: f64,
+    max: Chars,
     /// Weight of a plain unit.
     plain: f64,
-    length: f64,
+    length: Chars,
     count: usize,
     /// The last half of a pair that is not complete.
     half: Option<u16>,
 }
 
 impl WeightedLength {
-    fn new(max: f64, plain: f64) -> Self {
-        Self { max, plain, length: 0.0, count: 0, half: None }
+    fn new(max: Chars, plain: f64) -> Self {
+        Self { max, plain, length: Chars::ZERO, count: 0, half: None }
     }
 
     /// Takes the next units, in the order of `units`; returns false if not all fit. `in_order` puts two neighbours in
@@ -53,14 +54,15 @@ impl WeightedLength {
         units: impl Iterator<Item = &'t u16>,
         in_order: impl Fn(u16, u16) -> [u16; 2],
     ) -> bool {
-        let all = self.length + chunk.len() as f64 * self.plain;
+        let all = self.length + Chars::from_len(chunk.len()) * self.plain;
         if all <= self.max && is_uniform(chunk) {
             (self.length, self.half) = (all, None);
             self.count += chunk.len();
             return true;
         }
         for unit in units.copied() {
-            let length = self.length + self.plain + surplus(self.character(unit, &in_order), self.plain);
+            let length =
+                self.length + Chars(self.plain) + surplus(self.character(unit, &in_order), self.plain);
             if self.max.is_nan() || length > self.max {
                 return false;
             }
@@ -103,19 +105,22 @@ mod tests {
     #[test]
     fn heads_and_tails_count_by_weight() {
         let text = JsString::from("ab你好cd");
-        assert_eq!(head(&text, 6.0, 1.0), "ab你");
-        assert_eq!(head(&text, 9.0, 1.0), "ab你");
-        assert_eq!(tail(&text, 6.0, 1.0), "好cd");
-        assert_eq!((head(&text, 0.0, 1.0), tail(&text, -1.0, 1.0)), (JsString::new(), JsString::new()));
-        assert_eq!(head(&text, 1e9, 1.0), text);
+        assert_eq!(head(&text, Chars(6.0), 1.0), "ab你");
+        assert_eq!(head(&text, Chars(9.0), 1.0), "ab你");
+        assert_eq!(tail(&text, Chars(6.0), 1.0), "好cd");
+        assert_eq!(
+            (head(&text, Chars(0.0), 1.0), tail(&text, Chars(-1.0), 1.0)),
+            (JsString::new(), JsString::new())
+        );
+        assert_eq!(head(&text, Chars(1e9), 1.0), text);
     }
 
     #[test]
     fn half_a_pair_is_dropped() {
         let text = JsString::from("a😀b😀");
-        assert_eq!(head(&text, 2.0, 1.0), "a");
-        assert_eq!(head(&text, 3.0, 1.0), "a😀");
-        assert_eq!(tail(&text, 1.0, 1.0), "");
-        assert_eq!(tail(&text, 4.0, 1.0), "b😀");
+        assert_eq!(head(&text, Chars(2.0), 1.0), "a");
+        assert_eq!(head(&text, Chars(3.0), 1.0), "a😀");
+        assert_eq!(tail(&text, Chars(1.0), 1.0), "");
+        assert_eq!(tail(&text, Chars(4.0), 1.0), "b😀");
     }
 }

@@ -101,7 +101,7 @@ const RULESETS: [Ruleset; 7] = [
 ];
 
 #[test]
-fn running_sums_show_of_every_call_what_its_list_does() {
+fn running_sums_agree_with_the_message_list_of_every_call() {
     let mut acted = [0; 3];
     let policies = [
         &[Policy::Clear][..],

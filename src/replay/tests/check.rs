@@ -18,7 +18,7 @@ fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
 }
 
 #[test]
-fn a_prompt_without_room_is_compacted_before_it_is_sent() {
+fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
     let policies = [Policy::Check, Policy::Compact];
     let replay = full().replay(&checking(Ruleset::V2026_4_8, &policies), Tokens(200_000.0), &[]);
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
@@ -31,7 +31,7 @@ fn a_prompt_without_room_is_compacted_before_it_is_sent() {
 }
 
 #[test]
-fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
+fn a_compaction_that_was_due_but_never_recorded_did_not_happen() {
     let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
     let replay = full().with_session(Tokens(200_000.0), &[], |session| {
         replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))
@@ -41,7 +41,7 @@ fn what_the_rules_of_the_record_requested_and_nobody_wrote_did_not_happen() {
 }
 
 #[test]
-fn inside_a_tool_loop_it_is_repeated_where_that_is_configured() {
+fn the_check_repeats_inside_a_tool_loop_if_configured() {
     let mut mid_turn = checking(Ruleset::V2026_5_2, &[Policy::Check, Policy::Compact]);
     mid_turn.policies.check.mid_turn = true;
     let replay = full().replay(&mid_turn, Tokens(200_000.0), &[]);

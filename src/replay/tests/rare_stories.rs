@@ -6,6 +6,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::js::{Object, Value};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::GuardSettings;
+use crate::units::Chars;
 
 fn guarding(budget_share: f64, single_share: f64) -> impl Fn(&mut Settings) {
     move |all| all.policies.guard = GuardSettings { budget_share, single_share }
@@ -41,7 +42,7 @@ fn wordy() -> Script {
     })
 }
 
-/// Results with details, each in a run of its own.
+/// Results with details, each in a separate run.
 fn detailed() -> Script {
     (0..4_u64).fold(texts(), |script, run| {
         let script = script.after(7).user().answer(100 + run * 900, true);
@@ -54,7 +55,7 @@ fn detailed() -> Script {
     })
 }
 
-/// Unpaired calls and results around a compaction, and a run behind it.
+/// Unpaired calls and results around a compaction, and a run after it.
 fn unpaired_and_summarised() -> Script {
     let script = unpaired()
         .after(1)
@@ -91,11 +92,11 @@ fn rare_sessions_are_replayed_field_by_field() {
         }
     };
     let large_alone = |all: &mut Settings| {
-        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (1e9, false);
-        all.policies.truncate.max_chars = 4_000.0;
+        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (Chars(1e9), false);
+        all.policies.truncate.max_chars = Chars(4_000.0);
     };
     let all_alone = |all: &mut Settings| {
-        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (12_000.0, false);
+        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (Chars(12_000.0), false);
     };
     let trimming = |all: &mut Settings| all.policies.prune.soft_trim_ratio = 0.05;
     let stories = vec![
@@ -147,7 +148,7 @@ fn rare_sessions_are_replayed_field_by_field() {
         Story::new("only large results", detailed(), &[Reduce])
             .under(Ruleset::V2026_5_2)
             .with(large_alone)
-            .with(|all| all.policies.truncate.max_chars = 1_000.0),
+            .with(|all| all.policies.truncate.max_chars = Chars(1_000.0)),
         Story::new("all results alone", results(), &[Reduce, Guard])
             .under(Ruleset::V2026_5_2)
             .with(all_alone),

@@ -10,7 +10,7 @@ use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::GuardSettings;
 use crate::replay::cache::TokenSplit;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 fn rounded(number: impl Into<f64>) -> String {
     let number = number.into();
@@ -299,8 +299,8 @@ fn stories() -> Vec<Story> {
     };
     let two_turns = |all: &mut Settings| all.policies.history_limit = 1.0;
     let budget = |all: &mut Settings| {
-        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (15_000.0, false);
-        all.policies.truncate.max_chars = 4_000.0;
+        (all.policies.reduce.all_chars, all.policies.reduce.keeps_sent) = (Chars(15_000.0), false);
+        all.policies.truncate.max_chars = Chars(4_000.0);
     };
     let compacting = Story {
         refused: refused(),

@@ -14,6 +14,7 @@ use crate::session::message::find_call;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::Role;
 use crate::store::measure::{pi_block_chars, role_of};
+use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockKind {
@@ -50,11 +51,11 @@ impl BlockKind {
 }
 
 /// The heaviest block of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HeavyBlock {
     pub kind: BlockKind,
     /// Chars by rule (compaction 1.2–1.7).
-    pub chars: u64,
+    pub chars: Chars,
     pub block_count: usize,
     /// One line about the message: the arguments of the call that a result answers, otherwise its own text.
     pub topic: String,
@@ -90,9 +91,9 @@ fn heavy_block(session: &LoadedSession, entry: EntryIx) -> Result<HeavyBlock, Bo
 }
 
 /// Returns the heaviest block, its chars and the number of blocks. The first of equals wins.
-fn heaviest_block(message: &Value) -> (BlockKind, u64, usize) {
+fn heaviest_block(message: &Value) -> (BlockKind, Chars, usize) {
     let role = role_of(message);
-    let blocks: Vec<(BlockKind, u64)> = match (role, message.get("content")) {
+    let blocks: Vec<(BlockKind, Chars)> = match (role, message.get("content")) {
         (Role::BashExecution, _) => {
             vec![
                 field_block(message, "command", BlockKind::Call("!".into())),
@@ -106,16 +107,17 @@ fn heaviest_block(message: &Value) -> (BlockKind, u64, usize) {
         _ => vec![field_block(message, "content", BlockKind::Text)],
     };
     let count = blocks.len();
-    let heavier = |best: (BlockKind, u64), next: (BlockKind, u64)| if next.1 > best.1 { next } else { best };
-    let (kind, chars) = blocks.into_iter().reduce(heavier).unwrap_or((BlockKind::Text, 0));
+    let heavier =
+        |best: (BlockKind, Chars), next: (BlockKind, Chars)| if next.1 > best.1 { next } else { best };
+    let (kind, chars) = blocks.into_iter().reduce(heavier).unwrap_or((BlockKind::Text, Chars::ZERO));
     (kind, chars, count)
 }
 
-fn field_block(message: &Value, key: &str, kind: BlockKind) -> (BlockKind, u64) {
-    (kind, message.get(key).and_then(Value::as_str).map_or(0, |text| text.len() as u64))
+fn field_block(message: &Value, key: &str, kind: BlockKind) -> (BlockKind, Chars) {
+    (kind, message.get(key).and_then(Value::as_str).map_or(Chars::ZERO, |text| Chars::from_len(text.len())))
 }
 
-fn measure_block(role: Role, block: &Value) -> (BlockKind, u64) {
+fn measure_block(role: Role, block: &Value) -> (BlockKind, Chars) {
     let is = |kind: &str| block.get("type").is_some_and(|value| value.str_is(kind));
     let kind = if is("thinking") {
         BlockKind::Thinking
@@ -128,8 +130,8 @@ fn measure_block(role: Role, block: &Value) -> (BlockKind, u64) {
     } else {
         BlockKind::Text
     };
-    let chars = pi_block_chars(role, block).ok().filter(|chars| chars.is_finite() && *chars > 0.0);
-    (kind, chars.unwrap_or(0.0) as u64)
+    let chars = pi_block_chars(role, block).ok().filter(|chars| chars.is_finite() && *chars > Chars::ZERO);
+    (kind, chars.unwrap_or(Chars::ZERO).floor())
 }
 
 #[cfg(test)]
@@ -139,7 +141,7 @@ mod tests {
 
     fn heavy(json: &str) -> (String, u64, usize) {
         let (kind, chars, blocks) = heaviest_block(&js::parse(json).unwrap());
-        (kind.label(), chars, blocks)
+        (kind.label(), chars.whole(), blocks)
     }
 
     #[test]
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_about_what_its_call_requested_and_a_broken_line_says_what_is_wrong() {
+    fn the_topic_of_a_result_is_its_calls_argument_and_a_broken_line_has_an_error() {
         let text = transcript(&[
             user("go on"),
             call("c", "exec", r#"{"command":"make -j2"}"#),
@@ -171,7 +173,7 @@ mod tests {
         let session = loaded_session(&text, 1_000.0);
         let blocks = heavy_blocks(&session, &[entry_ix(2), entry_ix(3)], &mut || true);
         let result = blocks[&entry_ix(2)].as_ref().unwrap();
-        assert_eq!((result.topic.as_str(), result.chars), ("make -j2", 4));
+        assert_eq!((result.topic.as_str(), result.chars), ("make -j2", Chars(4.0)));
         assert_eq!(blocks[&entry_ix(3)].as_ref().unwrap().topic, "and now?");
         assert!(heavy_blocks(&session, &[entry_ix(2)], &mut || false).is_empty());
     }

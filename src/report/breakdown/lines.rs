@@ -44,7 +44,7 @@ pub enum SectionKind {
 pub struct Section {
     pub kind: SectionKind,
     pub title: &'static str,
-    /// A short remark beside the title.
+    /// A short remark next to the title.
     pub note: String,
     pub figure: Figure,
     /// Tokens under the plan, if one is shown.
@@ -87,7 +87,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub label: String,
-    /// A short remark beside the label.
+    /// A short remark next to the label.
     pub note: String,
     pub figure: Figure,
     /// Tokens under the plan, if one is shown.

@@ -1,6 +1,8 @@
 //! Contents of one session's window (compaction 11): the parts of the budget bar in detail, the heaviest blocks, the
 //! remainder between measured and estimated tokens, and the window compared with the whole history.
 //!
+//! The parts have the count of the next prompt, as the bar has: scaled to the provider's count where there is one.
+//!
 //! [`WindowContents`] needs sizes only; [`heavy_blocks`] reads bodies afterwards, so that a screen can show the rest
 //! first.
 
@@ -19,21 +21,24 @@ pub use sections::sections;
 pub use warnings::warnings;
 
 use crate::context::breakdown::{Breakdown, WindowHistory};
-use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::session::lifecycle::Lifecycle;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{CountSource, LoadedSession, TokenCount, UnmeasuredReason};
 
-/// Contents of the window, computed from sizes alone.
+/// Contents of the window, computed from sizes only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowContents {
     /// The current context.
     pub now: Breakdown,
+    /// The origin of its tokens.
+    pub source: CountSource,
+    /// Tokens of the whole prompt by chars/4.
+    pub estimated_tokens: u64,
     /// The context under the plan, if one is shown. Its lists have the order of `now`.
     pub after: Option<Breakdown>,
     /// Measured against estimated tokens, or why no answer was measured.
-    pub remainder: Result<Remainder, Unmeasured>,
+    pub remainder: Result<Remainder, UnmeasuredReason>,
     pub heaviest: Vec<HeavyMessage>,
     pub history: WindowHistory,
     /// Sentences about the next automatic reset; `None` for a session that the gateway does not reset by itself.
@@ -46,7 +51,7 @@ pub struct HeavyMessage {
     pub position: usize,
     pub entry: EntryIx,
     pub tokens: u64,
-    /// Estimated tokens under the plan, if one is shown.
+    /// Tokens under the plan, if one is shown.
     pub after: Option<u64>,
 }
 
@@ -66,26 +71,43 @@ impl WindowContents {
     /// Breaks the window of a session down.
     pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
         let (report, index, context) = (session.prompt_report.as_deref(), &session.index, &session.context);
-        let of = |tokens: &dyn Fn(usize) -> u64| Breakdown::new(report, index, context, tokens);
-        let own = |at: usize| estimate_or_zero(&context.messages[at].size);
-        let now = of(&own);
+        let prompt = &session.next_prompt;
+        let now =
+            Breakdown::with_budget(prompt.budget(context), report, index, context, |at| prompt.tokens_of(at));
         let heavy = |at: &usize| HeavyMessage {
             position: *at,
             entry: context.messages[*at].entry,
-            tokens: own(*at),
-            after: plan.map(|plan| plan.tokens_after[*at]),
+            tokens: prompt.tokens_of(*at),
+            after: plan.map(|plan| prompt.tokens_after(context, plan, *at)),
         };
         Self {
             heaviest: now.heaviest.iter().map(heavy).collect(),
             now,
+            source: prompt.total.source,
+            estimated_tokens: prompt.estimated_tokens,
             // The plan's budget already covers messages that it creates; they have no entry in this context.
-            after: plan.map(|plan| Breakdown {
-                budget: session.budget_after(plan),
-                ..of(&|at| plan.tokens_after[at])
+            after: plan.map(|plan| {
+                let budget = prompt.budget_after(context, plan);
+                let tokens = |at: usize| prompt.tokens_after(context, plan, at);
+                Breakdown::with_budget(budget, report, index, context, tokens)
             }),
             remainder: Remainder::new(session),
             history: WindowHistory::new(index, context),
             lifecycle: session.limits.lifecycle.as_ref().map(Lifecycle::description),
+        }
+    }
+
+    /// Returns the tokens of the whole prompt, which the parts add up to.
+    pub fn total(&self) -> TokenCount {
+        TokenCount { tokens: self.now.budget.total(), source: self.source }
+    }
+
+    /// Returns the basis of the parts in a few words.
+    pub fn basis(&self) -> &'static str {
+        match self.source {
+            CountSource::Measured => "parts scaled to the provider's count",
+            CountSource::Calibrated => "parts scaled to the counts of this session",
+            CountSource::Estimated => "parts by chars/4",
         }
     }
 

@@ -14,17 +14,29 @@ use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport
 pub(super) fn prompt_sections(view: &SectionBuilder) -> Vec<Section> {
     match (view.session.prompt_report.as_deref(), &view.now.prompt) {
         (Some(report), Some(parts)) => {
-            vec![system_section(view, report, parts), tools_section(view, report, parts), files_section(view, report, parts)]
+            vec![
+                system_section(view, report, parts),
+                tools_section(view, report, parts),
+                files_section(view, report, parts),
+            ]
         }
-        _ => vec![
-            Section::new(SectionKind::Part(BudgetPart::System), "System prompt", Figure::Unknown)
-                .with_note("no report stored")
-                .with_explanation(
-                    "No run has stored a report of system prompt, tools and workspace files with this session. If the \
-                     provider counted the prompt, they are part of the tokens not accounted for.",
-                ),
-        ],
+        _ => vec![unreported_section(view)],
     }
+}
+
+/// Builds the section of everything before the messages, of which only the sum is known, if a provider counted.
+fn unreported_section(view: &SectionBuilder) -> Section {
+    let part = SectionKind::Part(BudgetPart::System);
+    if view.now.budget.tokens(BudgetPart::System) > 0 {
+        return view.part_section(BudgetPart::System, "Before the messages").with_note("no report stored").with_explanation(
+            "System prompt, tools and workspace files: the provider's count without the messages. No run has stored a \
+             report of their sizes with this session.",
+        );
+    }
+    Section::new(part, "System prompt", Figure::Unknown).with_note("no report stored").with_explanation(
+        "No run has stored a report of system prompt, tools and workspace files with this session, and no provider \
+         has counted its prompt, so the total is without them.",
+    )
 }
 
 fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &PromptParts) -> Section {

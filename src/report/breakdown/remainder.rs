@@ -6,10 +6,10 @@ use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::format::{format_duration, format_number};
 use crate::ids::EntryIx;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::Role;
 use crate::store::prompt_report::ReportSource;
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// A report may precede its turn by the time that a run needs to start.
 const SAME_RUN_MS: Millis = Millis(300_000.0);
@@ -44,7 +44,7 @@ pub struct Remainder {
     /// Estimate of the same prompt: the tokens before the messages, and the messages before that answer.
     pub estimated: u64,
     /// Chars of the same prompt.
-    pub chars: u64,
+    pub chars: Chars,
     /// Estimated tokens of that answer and of later messages; neither number includes them.
     pub tokens_since: u64,
     /// Tokens of tool descriptions in the report: sent, but in no estimate.
@@ -54,15 +54,15 @@ pub struct Remainder {
 
 impl Remainder {
     /// Compares both numbers for a session, or returns why no answer was measured.
-    pub fn new(session: &LoadedSession) -> Result<Self, Unmeasured> {
+    pub fn new(session: &LoadedSession) -> Result<Self, UnmeasuredReason> {
         let measured = session.measured?;
         let messages = &session.context.messages;
-        let at = session.context.position(measured.entry).ok_or(Unmeasured::NoUsage)?;
+        let at = session.context.position(measured.entry).ok_or(UnmeasuredReason::NoUsage)?;
         let tokens = |from: usize, to: usize| -> u64 {
             messages[from..to].iter().map(|message| estimate_or_zero(&message.size)).sum()
         };
         let fixed = session.fixed_chars.unwrap_or_default();
-        let chars: u64 = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
+        let chars: Chars = messages[..at].iter().map(|message| message.size.pi_chars.whole_chars()).sum();
         Ok(Self {
             entry: measured.entry,
             measured: measured.prompt_tokens,
@@ -96,7 +96,7 @@ impl Remainder {
 
     /// Returns chars per token that the provider counted.
     pub fn chars_per_token(&self) -> f64 {
-        self.chars as f64 / self.measured.max(1) as f64
+        self.chars.get() / self.measured.max(1) as f64
     }
 
     /// Whether no script has so few chars per token: the call sent more than the transcript and the report show.
@@ -171,7 +171,7 @@ fn remainder_cause(session: &LoadedSession, at: usize) -> RemainderCause {
     match report.source {
         ReportSource::Estimate => return RemainderCause::EstimatedReport,
         ReportSource::Workspace => return RemainderCause::Workspace,
-        // A report from the transcript was in force whatever its age.
+        // A report from the transcript was in force at any age.
         ReportSource::Transcript => return RemainderCause::Estimator,
         ReportSource::Run | ReportSource::Recorded | ReportSource::Unknown => {}
     }
@@ -231,16 +231,16 @@ mod tests {
     const TURN: i64 = 1_795_093_327_000;
 
     #[test]
-    fn measured_and_estimated_are_of_the_same_prompt() {
+    fn measured_and_estimated_tokens_belong_to_the_same_prompt() {
         let remainder = Remainder::new(&session(50, Some(&format!("{{{RUN}}}")))).unwrap();
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
-        assert_eq!((remainder.difference(), remainder.chars), (24, 104));
+        assert_eq!((remainder.difference(), remainder.chars), (24, Chars(104.0)));
         assert_eq!(remainder.label(), "2.1 chars per token here, not 4");
     }
 
     #[test]
-    fn without_a_report_the_remainder_holds_what_precedes_the_messages() {
+    fn without_a_report_the_remainder_includes_the_part_before_the_messages() {
         let remainder = Remainder::new(&session(50, None)).unwrap();
         assert_eq!(
             (remainder.estimated, remainder.difference(), &remainder.cause),
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn an_estimate_that_is_the_larger_is_no_less_than_nothing() {
+    fn an_estimate_above_the_count_has_a_negative_remainder() {
         let remainder = Remainder::new(&session(10, Some(&format!("{{{RUN}}}")))).unwrap();
         assert_eq!((remainder.difference(), remainder.cause.clone()), (-16, RemainderCause::Estimator));
         assert_eq!(remainder.label(), "the estimate is higher");
     }
 
     #[test]
-    fn a_report_that_is_not_of_that_run_says_so() {
+    fn a_report_of_another_run_is_named_as_the_cause() {
         assert_eq!(cause_of(r#"{"source":"estimate"}"#), RemainderCause::EstimatedReport);
         assert_eq!(
             cause_of(&format!("{{{RUN}}}").replace(r#":"s""#, r#":"t""#)),
@@ -273,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_cannot_be_compared() {
-        let session = LoadedSession { measured: Err(Unmeasured::SinceCommit), ..session(50, None) };
-        assert_eq!(Remainder::new(&session), Err(Unmeasured::SinceCommit));
+    fn an_uncounted_prompt_has_no_remainder() {
+        let session = LoadedSession { measured: Err(UnmeasuredReason::SinceCommit), ..session(50, None) };
+        assert_eq!(Remainder::new(&session), Err(UnmeasuredReason::SinceCommit));
     }
 }

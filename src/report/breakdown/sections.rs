@@ -10,7 +10,7 @@ use crate::context::budget::{BudgetPart, part_for};
 use crate::format::{format_number, quantity};
 use crate::redact::masked;
 use crate::session::tool::tool_of;
-use crate::session::{LoadedSession, Unmeasured};
+use crate::session::{LoadedSession, UnmeasuredReason};
 use crate::store::entry::Role;
 
 /// Builds the sections of a window. Parts without tokens are left out.
@@ -42,8 +42,7 @@ impl SectionBuilder<'_> {
         let lines = summaries.map(|(at, message)| {
             let of = if message.size.role == Role::CompactionSummary { "compaction" } else { "branch" };
             let name = self.session.index.display_id(message.entry);
-            let tokens = crate::context::tokens::chars4::estimate_or_zero(&message.size);
-            Line::new(of, tokens)
+            Line::new(of, self.session.next_prompt.tokens_of(at))
                 .with_note(format!("{} chars, {name}", format_number(message.size.pi_chars.whole_chars())))
                 .with_entry(self.entry_at(at))
         });
@@ -116,7 +115,7 @@ impl SectionBuilder<'_> {
     fn remainder_section(&self) -> Section {
         match &self.contents.remainder {
             Ok(remainder) => self.measured_section(remainder),
-            Err(why) => Section::new(SectionKind::Remainder, "Not accounted for", Figure::Unknown)
+            Err(why) => Section::new(SectionKind::Remainder, REMAINDER, Figure::Unknown)
                 .with_note(why.label())
                 .with_explanation(describe_unmeasured(*why)),
         }
@@ -129,11 +128,11 @@ impl SectionBuilder<'_> {
             line("measured", Figure::Measured(remainder.measured))
                 .with_note(format!("the prompt that {name} answers"))
                 .with_entry(Some(remainder.entry)),
-            line("estimated", Figure::Estimated(remainder.estimated)).with_note("the same prompt"),
+            line("by chars/4", Figure::Estimated(remainder.estimated)).with_note("the same prompt"),
             line("since then", Figure::Estimated(remainder.tokens_since))
-                .with_note("that answer and everything after it"),
+                .with_note("that answer and everything after it, by chars/4"),
         ];
-        Section::new(SectionKind::Remainder, "Not accounted for", Figure::Difference(remainder.difference()))
+        Section::new(SectionKind::Remainder, REMAINDER, Figure::Difference(remainder.difference()))
             .with_note(remainder.label())
             .with_explanation(remainder.explanation())
             .with_lines(lines)
@@ -189,7 +188,7 @@ impl SectionBuilder<'_> {
         let images = self.now.images;
         let priced = (images.priced > 0).then(|| {
             format!(
-                "{} at {} tokens, included above",
+                "{} estimated at {} tokens each, included above",
                 format_number(images.priced),
                 format_number(IMAGE_TOKENS)
             )
@@ -213,13 +212,14 @@ impl SectionBuilder<'_> {
             line("on this path", history.path),
             line("in the file", history.file),
         ];
-        let note = match history.compactions {
+        let compacted = match history.compactions {
             0 => "never compacted".into(),
             1 => "compacted once".into(),
             times => format!("compacted {} times", format_number(times)),
         };
+        let note = format!("messages by chars/4, {compacted}");
         let section = Section::new(SectionKind::History, "History", Figure::Estimated(history.path.tokens));
-        let words = "Messages only: in the window, on the path to the root, and on all branches of the file.";
+        let words = "Messages only, by chars/4: in the window, on the path to the root, and on all branches of the file.";
         let lifecycle = self.contents.lifecycle.iter().map(|lifecycle| format!(" {lifecycle}"));
         section
             .with_note(note)
@@ -228,6 +228,8 @@ impl SectionBuilder<'_> {
     }
 }
 
+/// Title of the difference between the provider's count of the last answered prompt and its estimate.
+const REMAINDER: &str = "Count minus chars/4";
 /// Placeholder for a missing name.
 const UNNAMED: &str = "(unnamed)";
 
@@ -246,24 +248,24 @@ fn result_note(tool: &ToolTotals) -> String {
     words.join(", ")
 }
 
-fn describe_unmeasured(why: Unmeasured) -> &'static str {
+fn describe_unmeasured(why: UnmeasuredReason) -> &'static str {
     match why {
-        Unmeasured::NoUsage => {
+        UnmeasuredReason::NoUsage => {
             "No answer on this path has usage from the provider, so every number here is an estimate."
         }
-        Unmeasured::SinceCompaction => {
+        UnmeasuredReason::SinceCompaction => {
             "The provider has counted nothing since the compaction, so every number here is an estimate."
         }
-        Unmeasured::SinceReset => {
+        UnmeasuredReason::SinceReset => {
             "The provider has counted nothing since the reset, so every number here is an estimate."
         }
-        Unmeasured::SinceEdit => {
+        UnmeasuredReason::SinceEdit => {
             "The context has been edited since the last count, so that count no longer applies."
         }
-        Unmeasured::SinceCommit => {
+        UnmeasuredReason::SinceCommit => {
             "The provider has counted nothing since the branch was written, so every number here is an estimate."
         }
-        Unmeasured::OtherLeaf => "The provider's count belongs to the session's own leaf.",
+        UnmeasuredReason::OtherLeaf => "The provider's count belongs to the session's own leaf.",
     }
 }
 

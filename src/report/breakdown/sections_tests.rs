@@ -25,15 +25,17 @@ fn lines(section: &Section) -> Vec<(String, String, Option<u64>)> {
 
 fn with_report(text: &str, report: &str) -> LoadedSession {
     let report = SystemPromptReport::from_value(&js::parse(report).unwrap()).unwrap();
-    LoadedSession {
+    let mut session = LoadedSession {
         fixed_chars: Some(FixedChars::new(&report)),
         prompt_report: Some(Arc::new(report)),
         ..loaded_session(text, 1_000.0)
-    }
+    };
+    session.recount_prompt();
+    session
 }
 
 #[test]
-fn images_are_distinguished_by_what_they_count() {
+fn counted_and_free_images_are_listed_separately() {
     let image = r#"{"type":"image","data":"x","mimeType":"image/png"}"#;
     let text = transcript(&[
         message(&format!(r#"{{"role":"user","content":[{image}]}}"#)),
@@ -45,7 +47,7 @@ fn images_are_distinguished_by_what_they_count() {
     let sections = reported(&loaded_session(&text, 1_000.0));
     let images = section(&sections, SectionKind::Images);
     assert_eq!(images.figure, Figure::Estimated(2_400));
-    assert_eq!(images.note, "2 at 1,200 tokens, included above; 1 estimated at 0");
+    assert_eq!(images.note, "2 estimated at 1,200 tokens each, included above; 1 estimated at 0");
     let results = section(&sections, SectionKind::Part(BudgetPart::Results));
     assert_eq!(lines(results), [("shot".into(), "1 result, 1 failed, 2 images".into(), Some(2_400))]);
     let heaviest = &section(&sections, SectionKind::Heaviest).lines[0];
@@ -59,7 +61,7 @@ fn images_are_distinguished_by_what_they_count() {
 }
 
 #[test]
-fn people_extensions_and_shells_speak_in_one_part() {
+fn user_extension_and_shell_messages_share_a_part() {
     let text = transcript(&[
         user("12345678"),
         r#"{"type":"custom_message","customType":"note","content":"1234","display":true}"#.into(),
@@ -75,7 +77,7 @@ fn people_extensions_and_shells_speak_in_one_part() {
 }
 
 #[test]
-fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
+fn an_uncalled_tool_is_listed_with_the_size_of_its_schema() {
     let text = transcript(&[user("go"), call("c", "exec", "{}"), result("c", "exec", "done", "")]);
     let report = r#"{"source":"run","systemPrompt":{"chars":400},"tools":{"listChars":40,"schemaChars":300,
         "entries":[{"name":"exec","schemaChars":100,"propertiesCount":1},{"name":"cron","schemaChars":160,"summaryChars":41}]},
@@ -99,7 +101,7 @@ fn a_tool_that_nothing_calls_is_reported_with_its_schema() {
 }
 
 #[test]
-fn without_a_report_nothing_before_the_messages_is_made_up() {
+fn without_a_report_the_system_part_is_unknown() {
     let sections = reported(&loaded_session(&transcript(&[user("hi")]), 1_000.0));
     let kinds: Vec<SectionKind> = sections.iter().map(|section| section.kind).collect();
     let (system, you) = (SectionKind::Part(BudgetPart::System), SectionKind::Part(BudgetPart::User));
@@ -109,7 +111,7 @@ fn without_a_report_nothing_before_the_messages_is_made_up() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_again_says_what_is_wrong() {
+fn an_unreadable_message_shows_its_error() {
     let session = loaded_session(&transcript(&[user("hi")]), 1_000.0);
     let contents = WindowContents::new(&session, None);
     let changed = BodyError::Changed { path: "a.jsonl".to_owned(), line: 2 };

@@ -2,6 +2,7 @@
 
 use crate::format::{format_number, quantity};
 use crate::store::prompt_report::SystemPromptReport;
+use crate::units::Chars;
 
 /// Returns warnings about truncated and missing files, each with a remedy.
 pub fn warnings(report: &SystemPromptReport) -> Vec<String> {
@@ -10,8 +11,9 @@ pub fn warnings(report: &SystemPromptReport) -> Vec<String> {
 
 fn truncation_warning(report: &SystemPromptReport) -> Option<String> {
     let cut: Vec<_> = report.truncated_files().collect();
-    let (raw, sent) =
-        cut.iter().fold((0, 0), |sum, file| (sum.0 + file.raw_chars, sum.1 + file.injected_chars));
+    let (raw, sent) = cut
+        .iter()
+        .fold((Chars::ZERO, Chars::ZERO), |sum, file| (sum.0 + file.raw_chars, sum.1 + file.injected_chars));
     if cut.is_empty() {
         return None;
     }
@@ -40,7 +42,7 @@ fn file_limit_advice(report: &SystemPromptReport) -> Option<String> {
 
 fn total_limit_advice(report: &SystemPromptReport) -> Option<String> {
     let most = report.max_total_chars?;
-    let all: u64 = report.files.iter().filter(|file| !file.is_missing).map(|file| file.raw_chars).sum();
+    let all: Chars = report.files.iter().filter(|file| !file.is_missing).map(|file| file.raw_chars).sum();
     let words = || {
         format!(
             "All files together have {} chars, over bootstrapTotalMaxChars {}.",
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_files_are_reported_even_when_they_say_they_are_cut() {
+    fn missing_files_are_reported_even_if_marked_as_cut() {
         let gone =
             r#"{"name":"BOOTSTRAP.md","missing":true,"truncated":true,"rawChars":0,"injectedChars":65}"#;
         let warned = warned("", &format!("{gone},{WHOLE}"));

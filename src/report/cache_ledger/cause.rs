@@ -1,4 +1,4 @@
-//! Why a prompt was not read from the cache.
+//! The reasons why a prompt was not read from the cache.
 
 use crate::ids::EntryIx;
 use crate::replay::CallReplay;
@@ -6,7 +6,7 @@ use crate::replay::CallReplay;
 /// A cause, and the entry at which the prompt changed.
 pub(super) type Cause = (MissCause, Option<EntryIx>);
 
-/// The cause of unread tokens. The first four send a new prompt, which is no miss.
+/// The cause of unread tokens. The first four send a new prompt, which is not a miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MissCause {
     FirstCall,
@@ -99,7 +99,7 @@ impl MissCause {
         matches!(self, Self::FirstCall | Self::Compaction | Self::BranchSummary | Self::Reset)
     }
 
-    /// Returns the policy that made a prompt differ from the one before it, from what the policies did to both.
+    /// Returns the policy that made a prompt differ from the one before it, from the policies' effects on both.
     pub(super) fn from_policies(before: &CallReplay, now: &CallReplay) -> Self {
         let changes = [
             (now.truncated.is_some(), Self::Truncation),

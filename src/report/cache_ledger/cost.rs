@@ -1,4 +1,4 @@
-//! The extra cost of a miss: what its tokens cost at the rate of the call instead of the rate of a cached read.
+//! The extra cost of a miss: its tokens at the rate of the call instead of the rate of a cached read.
 
 use crate::gateway::catalog::Price;
 use crate::js::Value;

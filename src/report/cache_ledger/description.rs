@@ -17,7 +17,7 @@ impl CacheMiss {
 }
 
 impl CacheTotals {
-    /// Describes the extra cost of the misses with its share of what these calls cost: `$1.20 extra (34%)`; `None` without
+    /// Describes the extra cost of the misses with its share of the cost of these calls: `$1.20 extra (34%)`; `None` without
     /// a price. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
     pub fn describe_extra_cost(&self) -> Option<String> {
         let extra = format_cost(&self.misses.cost)?;

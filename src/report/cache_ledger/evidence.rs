@@ -38,7 +38,7 @@ impl<'a> Evidence<'a> {
         retention: Retention,
         inputs: Option<&'a ReplayInputs>,
     ) -> Self {
-        // The provider did report a cache, so it keeps prompts even where the configuration asks for none.
+        // The provider did report a cache, so it keeps prompts even if the configuration disables it.
         let retention = if retention == Retention::None { Retention::Short } else { retention };
         Self { session, inputs, retention_ms: retention.duration(), prompts: None, trace: None }
     }
@@ -51,7 +51,7 @@ impl<'a> Evidence<'a> {
         }
         let is_expired = unread.age_ms(request) >= self.retention_ms;
         let Some(earlier) = previous.entry else {
-            // Only a warmed cache precedes the call, and nothing says what it held.
+            // Only a warmed cache precedes the call, and its content is unknown.
             let cause = if is_expired { MissCause::Pause } else { MissCause::Unknown };
             return Ok((cause, None));
         };

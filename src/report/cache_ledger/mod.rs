@@ -2,7 +2,7 @@
 //! that it wrote, and those that it should have read and did not, with the cause and the extra cost.
 //!
 //! The rule of a miss is pi's own (`core/cache-stats` of pi 1.5), so that count, tokens and cost are the same there and
-//! here. Causes come from what the files record; only what they leave open is taken from the replay's recorded trace.
+//! here. Causes come from the files; only causes that they leave open are taken from the replay's recorded trace.
 
 mod cause;
 mod cost;
@@ -39,7 +39,7 @@ pub struct CacheLedger {
     pub retention: Retention,
 }
 
-/// One call and what the cache did for it.
+/// One call and the cache's effect on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CachedCall {
     /// The answer.
@@ -71,8 +71,8 @@ pub struct CacheMiss {
 }
 
 impl CacheMiss {
-    /// Whether it is a miss by pi's rule. A first call, and one after a compaction, sends a new prompt that nobody could
-    /// have cached.
+    /// Whether it is a miss by pi's rule. A first call, and one after a compaction, sends a new prompt that could not
+    /// be cached yet.
     pub fn is_counted(&self) -> bool {
         !self.cause.makes_new_prompt()
     }
@@ -135,7 +135,7 @@ pub fn cache_ledger_from(
     Ok(CacheLedger { calls, retention })
 }
 
-/// Returns the share of all prompt tokens that misses did not read, from counts alone: no cause is looked for.
+/// Returns the share of all prompt tokens that misses did not read, from counts only, without causes.
 pub fn missed_share(session: &LoadedSession) -> f64 {
     let (mut scan, mut missed, mut all) = (PromptScan::default(), 0.0, 0.0);
     for step in ledger_steps(&session.index) {

@@ -1,5 +1,5 @@
-//! pi's rule of a cache miss, as its own `core/cache-stats` applies it: a prompt should read what the previous prompt
-//! held, up to its own size.
+//! pi's rule of a cache miss, as its own `core/cache-stats` applies it: a prompt should read the previous prompt, up to
+//! its own size.
 
 use crate::ids::EntryIx;
 use crate::replay::CacheKey;
@@ -9,7 +9,7 @@ use crate::report::cache_ledger::requests::Request;
 use crate::store::entry::Usage;
 use crate::units::{Millis, Moment, Tokens};
 
-/// Up to this many tokens go unread because breakpoints are coarse; that is no miss.
+/// Up to this many tokens go unread because breakpoints are coarse; that is not a miss.
 const NOISE_FLOOR_TOKENS: f64 = 1024.0;
 
 /// A prompt that was sent, as the next one finds it in the cache.
@@ -19,14 +19,14 @@ pub(super) struct SentBefore {
     pub(super) entry: Option<EntryIx>,
     /// Tokens of the prompt.
     pub(super) prompt: Tokens,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub(super) sent_at: Moment,
     pub(super) cache_key: CacheKey,
     /// The provider has reported cache activity.
     is_reported: bool,
 }
 
-/// What a call read of the previous prompt.
+/// The part of the previous prompt that a call read from the cache.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reading {
     /// No cache activity was ever reported.
@@ -42,7 +42,7 @@ pub(super) struct Unread {
     pub(super) tokens: Tokens,
     /// The prompt that should have been in the cache; `None` at the first call.
     pub(super) previous: Option<SentBefore>,
-    /// What began a new context since.
+    /// The cause of a new context since, and its entry.
     pub(super) replaced: Option<(MissCause, EntryIx)>,
 }
 

@@ -126,7 +126,7 @@ fn last_miss(story: &Story) -> (MissCause, Option<u32>, f64) {
 }
 
 #[test]
-fn a_first_call_is_no_miss_and_a_growing_prompt_hits() {
+fn a_first_call_is_not_counted_as_a_miss_and_a_growing_prompt_hits() {
     let ledger = begun().ledger();
     let first = ledger.calls[0].miss.expect("nothing could be read");
     assert_eq!(
@@ -165,7 +165,7 @@ fn a_warmed_cache_restarts_the_pause() {
 }
 
 #[test]
-fn another_model_reads_nothing_that_the_first_one_wrote() {
+fn another_model_cannot_read_the_first_ones_cache() {
     let story = begun().on("claude-sonnet-4-6").turn(0, 23_000, 10);
     assert_eq!(last_miss(&story), (MissCause::ModelChanged, None, 22_010.0));
 }

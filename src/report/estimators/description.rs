@@ -6,7 +6,7 @@ use crate::report::estimators::{Estimates, Estimator};
 use crate::session::LoadedSession;
 
 /// Returns chars/4 at the last reliable call: the estimate, the count, and the factor by which it is too low, for the
-/// whole prompt and, if a fit separates the tokens before the messages, for the messages alone.
+/// whole prompt and, if a fit separates the tokens before the messages, for only the messages.
 fn chars4_error(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
     let call = estimates.last_reliable_call()?;
     let pi = call.estimates.get(Estimator::Pi)?;

@@ -1,4 +1,4 @@
-//! Weighs each entry of a path by every measure that an estimator needs. It parses lines in parallel, a block at a
+//! Weighs each entry of a path by every measure that an estimator needs. It parses lines in parallel, a batch at a
 //! time, and keeps only the weights, so that a large file needs little memory.
 
 use std::ops::{Add, Sub};
@@ -17,17 +17,18 @@ use crate::report::estimators::progress::{EstimatesError, Progress};
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, MessageSize};
+use crate::units::{Bytes, Chars};
 
 /// Bytes of lines to parse between two checks for cancellation.
-const BLOCK_BYTES: u64 = 4 << 20;
+const BATCH_BYTES: Bytes = Bytes(4 << 20);
 
 /// Weights of one message, or the sum of several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Weights {
     /// Tokens as pi estimates them (compaction 1.1); 0 for a message on which pi's estimate throws.
     pub(super) pi: u64,
     /// Chars as the context pruner counts them (pruning 5.4).
-    pub(super) gateway: u64,
+    pub(super) gateway: Chars,
     /// Tokens in the weighted form (pruning 8.5).
     pub(super) weighted: u64,
     /// Tokens by a tokenizer, without images.
@@ -98,29 +99,29 @@ pub(super) fn weigh_path(
     progress: Progress<'_>,
 ) -> Result<Vec<Weights>, EstimatesError> {
     let path = &session.context.path;
-    let bytes = |ix: &EntryIx| u64::from(session.index.entry(*ix).bytes);
-    let total: u64 = path.iter().map(bytes).sum();
+    let bytes = |ix: &EntryIx| session.index.entry(*ix).bytes();
+    let total: Bytes = path.iter().map(bytes).sum();
     let mut weights = Vec::with_capacity(path.len());
-    let mut done = 0;
+    let mut done = Bytes::ZERO;
     while weights.len() < path.len() {
         if !progress(done, total) {
             return Err(EstimatesError::Stopped);
         }
-        let block = next_block(&path[weights.len()..], bytes);
-        done += block.iter().map(bytes).sum::<u64>();
+        let batch = next_batch(&path[weights.len()..], bytes);
+        done += batch.iter().map(bytes).sum::<Bytes>();
         let read: Result<Vec<Weights>, BodyError> =
-            block.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
+            batch.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
         weights.extend(read?);
     }
     Ok(weights)
 }
 
-/// Returns the first entries that fill a block, at least one.
-fn next_block(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> u64) -> &[EntryIx] {
-    let mut sum = 0;
+/// Returns the first entries that fill a batch, at least one.
+fn next_batch(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> Bytes) -> &[EntryIx] {
+    let mut sum = Bytes::ZERO;
     let fits = path.iter().take_while(|ix| {
         sum += bytes(ix);
-        sum <= BLOCK_BYTES
+        sum <= BATCH_BYTES
     });
     let count = fits.count();
     &path[..count.max(1)]

@@ -74,7 +74,7 @@ impl Estimator {
             Self::Weighted => "chars/4, CJK weighs more",
             Self::Usage => "last count + chars/4 since",
             Self::Bpe => "a tokenizer's count",
-            Self::Calibrated => "fitted to this session",
+            Self::Calibrated => "fitted to the answered calls",
         }
     }
 }
@@ -99,8 +99,8 @@ pub struct MeasuredCall {
     pub measured: u64,
     /// The estimates of the same prompt.
     pub estimates: TokenEstimates,
-    /// Whether the count is below an earlier one although the context only grew: the gateway removed content for this
-    /// call alone, as context pruning does. The estimates are of another prompt, so errors leave this call out.
+    /// Whether the count is below an earlier one although the context only grew: the gateway removed content only for
+    /// this call, as context pruning does. The estimates are of another prompt, so errors leave this call out.
     pub shrunk: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Progress of reading a path, and the reasons for stopping without estimates.
 
 use crate::store::body::BodyError;
+use crate::units::Bytes;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EstimatesError {
@@ -13,4 +14,4 @@ pub enum EstimatesError {
 }
 
 /// Receives bytes done and bytes in total; returns whether to continue.
-pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+pub type Progress<'a> = &'a mut dyn FnMut(Bytes, Bytes) -> bool;

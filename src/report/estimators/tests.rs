@@ -4,6 +4,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::session::testing::{entry_ix, loaded_session, message, quoted, result, transcript, user};
 use crate::store::demo;
 use crate::transcript::Leaf;
+use crate::units::Bytes;
 
 fn answer(text: &str, prompt: u64) -> String {
     let usage = format!(
@@ -42,7 +43,7 @@ fn every_estimator_shows_the_prompt_of_each_call_without_its_answer() {
 }
 
 #[test]
-fn before_a_compaction_the_context_is_what_it_was_then() {
+fn calls_before_a_compaction_are_estimated_with_their_context_then() {
     let compaction =
         r#"{"type":"compaction","summary":"ssssssss","firstKeptEntryId":"e2","tokensBefore":100}"#.to_owned();
     let estimates = estimates(&[
@@ -82,7 +83,7 @@ fn a_prompt_that_shrank_under_a_growing_context_is_listed_and_not_counted() {
 }
 
 #[test]
-fn a_copied_answer_does_not_count_where_its_original_is_on_another_branch() {
+fn a_copied_answer_does_not_count_if_its_original_is_on_another_branch() {
     let mut lines: Vec<String> = transcript(&[user("aaaa"), answer("bb", 500), user("cc"), answer("d", 700)])
         .lines()
         .map(str::to_owned)
@@ -113,7 +114,7 @@ fn reading_can_be_stopped() {
         seen.len() < 2
     });
     assert!(matches!(stopped, Err(EstimatesError::Stopped)));
-    assert!(seen.len() == 2 && seen[1].0 > 0 && seen[1].0 < seen[1].1, "{seen:?}");
+    assert!(seen.len() == 2 && seen[1].0 > Bytes(0) && seen[1].0 < seen[1].1, "{seen:?}");
 }
 
 /// Transcripts of the demo store.
@@ -124,7 +125,7 @@ fn demos() -> impl Iterator<Item = LoadedSession> {
 }
 
 #[test]
-fn one_walk_gives_the_contexts_that_building_each_would() {
+fn one_walk_gives_the_same_contexts_as_building_each() {
     let mut calls = 0;
     for session in demos() {
         let weights =
@@ -143,7 +144,7 @@ fn one_walk_gives_the_contexts_that_building_each_would() {
 }
 
 #[test]
-fn the_fit_is_nearer_than_chars_over_four_wherever_there_is_one() {
+fn a_fit_is_always_closer_than_chars_over_four() {
     let mut fitted = 0;
     for session in demos() {
         let estimates = read(&session, &mut |_, _| true).expect("memory is readable");

@@ -3,7 +3,7 @@
 
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::case::{Case, OtherError};
+use crate::report::explain::case::{OtherError, OverflowCase};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
@@ -11,7 +11,7 @@ use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// The smallest share that a useful compaction frees.
 const MIN_FREED_SHARE: f64 = 0.05;
@@ -55,7 +55,7 @@ pub enum Aftermath {
         hollow: usize,
         /// Number of compactions.
         compactions: usize,
-        summary_chars: usize,
+        summary_chars: Chars,
         /// Number of messages before and after it.
         messages: (usize, usize),
         first_summarised: Option<EntryIx>,
@@ -72,7 +72,12 @@ pub enum Aftermath {
         estimated: (u64, u64),
     },
     /// Nothing followed the refusal for a long time.
-    Stuck { refusal: EntryIx, idle_ms: Millis },
+    Stuck {
+        refusal: EntryIx,
+        idle_ms: Millis,
+        /// Whether an answer, a result or a compaction followed after that time.
+        is_recovered: bool,
+    },
     /// The session key moved to another session, or no key leads here.
     Moved {
         successor: Option<Successor>,
@@ -92,7 +97,7 @@ impl Aftermath {
             Self::HollowSummary { hollow, compactions, summary_chars, .. } => vec![
                 ("hollow", *hollow as f64),
                 ("compactions", *compactions as f64),
-                ("summaryChars", *summary_chars as f64),
+                ("summaryChars", summary_chars.get()),
             ],
             Self::FreedNothing { estimated: (before, after), .. } => {
                 vec![("before", *before as f64), ("after", *after as f64)]
@@ -103,9 +108,9 @@ impl Aftermath {
     }
 }
 
-type Detector = fn(&Case<'_>) -> Option<Found<Aftermath>>;
+type Detector = fn(&OverflowCase<'_>) -> Option<Found<Aftermath>>;
 
-pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Found<Aftermath>> {
+pub(super) fn find_aftermath(case: &OverflowCase<'_>) -> Vec<Found<Aftermath>> {
     let looks: [Detector; 7] = [
         detect_summary_refused,
         detect_refused_again,
@@ -118,7 +123,7 @@ pub(super) fn find_aftermath(case: &Case<'_>) -> Vec<Found<Aftermath>> {
     looks.iter().filter_map(|look| look(case)).collect()
 }
 
-fn detect_refused_again(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_refused_again(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let failure = case.failure.as_ref()?;
     let index = &case.session.index;
     let last = case.overflows().iter().rfind(|it| it.kind.is_refusal())?;
@@ -135,7 +140,7 @@ fn detect_refused_again(case: &Case<'_>) -> Option<Found<Aftermath>> {
 }
 
 /// The call for the summary was refused: one call for the whole history meets the same window.
-fn detect_summary_refused(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_summary_refused(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let refused = case.errors.iter().filter(|error| is_summary_call_error(&error.text));
     let refusals: Vec<EntryIx> = refused.map(|error| error.entry).collect();
     let parent = case.session.tree.parent(*refusals.last()?);
@@ -143,7 +148,7 @@ fn detect_summary_refused(case: &Case<'_>) -> Option<Found<Aftermath>> {
     Some(Found::new(FindingClass::CompactionRefused, Confidence::Sure, facts).with_rule("compaction 8.6"))
 }
 
-fn detect_late_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_late_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
     let is_newest = case.compactions.iter().all(|it| it.entry < last.entry);
@@ -166,7 +171,7 @@ fn sure_if(is_certain: bool) -> Confidence {
     if is_certain { Confidence::Sure } else { Confidence::Possible }
 }
 
-fn detect_hollow_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_hollow_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let hollow: Vec<(usize, &PastCompaction)> =
         (1..).zip(&case.compactions).filter(|(_, compaction)| compaction.is_hollow).collect();
     let (number, last) = *hollow.last()?;
@@ -184,7 +189,7 @@ fn detect_hollow_summary(case: &Case<'_>) -> Option<Found<Aftermath>> {
     Some(Found::new(FindingClass::CompactionHollow, sure_if(is_newest), facts).with_rule("compaction 5.14"))
 }
 
-fn detect_no_op(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let idle: Vec<(usize, &PastCompaction)> =
         (1..).zip(&case.compactions).filter(|(_, it)| has_freed_nothing(it)).collect();
     let (number, last) = *idle.last()?;
@@ -206,12 +211,12 @@ fn is_answer(entry: &Entry) -> bool {
 }
 
 /// Returns the failure if a gateway ran the session and the provider refused the call.
-fn refused_failure<'a>(case: &'a Case<'_>) -> Option<&'a Failure> {
+fn refused_failure<'a>(case: &'a OverflowCase<'_>) -> Option<&'a Failure> {
     case.failure.as_ref().filter(|it| it.overflow.kind.is_refusal() && case.session.limits.is_gateway_run)
 }
 
 /// Entries were written long after the refusal, and none of them is a recovery.
-fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let refusal = refused_failure(case)?.overflow.entry;
     let index = &case.session.index;
     let since = index.entry(refusal).time_ms;
@@ -229,11 +234,11 @@ fn detect_stuck(case: &Case<'_>) -> Option<Found<Aftermath>> {
         return None;
     }
     let confidence = if recovered.is_none() { Confidence::Sure } else { Confidence::Likely };
-    let facts = Aftermath::Stuck { refusal, idle_ms };
+    let facts = Aftermath::Stuck { refusal, idle_ms, is_recovered: recovered.is_some() };
     Some(Found::new(FindingClass::RuntimeFault, confidence, facts).with_rule("compaction 8.13"))
 }
 
-fn detect_moved(case: &Case<'_>) -> Option<Found<Aftermath>> {
+fn detect_moved(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let failure = refused_failure(case)?;
     let item = &case.session.item;
     let successor = case.session.successor.clone();
@@ -253,7 +258,7 @@ mod tests {
     use super::is_timeout;
 
     #[test]
-    fn only_a_compaction_out_of_time_is_one() {
+    fn only_a_compaction_timeout_is_recognised() {
         assert!(is_timeout("Compaction timed out") && is_timeout("Summarization failed: request timeout"));
         assert!(!is_timeout("request timed out") && !is_timeout("Auto-compaction failed: overloaded"));
     }

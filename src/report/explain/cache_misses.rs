@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 use crate::report::cache_ledger::{
     CacheLedger, CacheTotals, CallCount, MissCause, cache_ledger_from, missed_share,
 };
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::finding::{Confidence, FindingClass, Found};
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
@@ -41,7 +41,7 @@ pub struct CauseOfMisses {
 /// Returns the finding if misses are at least half of the cost. It never is the verdict: a miss makes a call expensive, not
 /// large.
 pub(super) fn find_cache_misses(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     inputs: Option<&ReplayInputs>,
 ) -> Result<Option<Found<CacheMisses>>, BodyError> {
     if missed_share(case.session) < MIN_TOKEN_SHARE {

@@ -2,7 +2,7 @@
 //! runtime believed in, the window that the provider serves, and the compaction trigger.
 
 use crate::ids::EntryIx;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::LoadedSession;
@@ -12,7 +12,7 @@ use crate::store::intern::ValueIx;
 use crate::units::{Moment, Tokens};
 
 const MAX_CALLS: usize = 40;
-/// How many of the kept calls may follow the failing one.
+/// The limit of kept calls after the failing one.
 const MAX_CALLS_AFTER: usize = 6;
 
 /// One call of the path.
@@ -30,7 +30,7 @@ pub struct CallPoint {
     pub is_measured: bool,
     /// Whether the call overflowed.
     pub is_refused: bool,
-    /// Whether a compaction lies between the previous call and this one.
+    /// Whether a compaction is between the previous call and this one.
     pub compacted_before: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct CallHistory {
 }
 
 /// Returns the calls around the failing one, or the last calls if none failed.
-pub(super) fn call_history(case: &Case<'_>) -> CallHistory {
+pub(super) fn call_history(case: &OverflowCase<'_>) -> CallHistory {
     match case.failure.as_ref().zip(case.replays.as_ref()) {
         Some((failure, runner)) => around_failure(failure, runner),
         None => last_counted_calls(case),
@@ -89,7 +89,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
     }
 }
 
-fn last_counted_calls(case: &Case<'_>) -> CallHistory {
+fn last_counted_calls(case: &OverflowCase<'_>) -> CallHistory {
     let session = case.session;
     let point = |(number, call): (usize, &crate::report::explain::counted_calls::CountedCall)| CallPoint {
         number,
@@ -167,7 +167,7 @@ mod tests {
         let session = loaded_session(&transcript(entries), 200_000.0);
         let limits = ContextLimits { runtime_window: Tokens(200_000.0), ..session.limits };
         let session = LoadedSession { limits, ..session };
-        call_history(&Case::read(&session, None).expect("memory is readable"))
+        call_history(&OverflowCase::read(&session, None).expect("memory is readable"))
     }
 
     fn turns(prompts: impl IntoIterator<Item = u64>) -> Vec<String> {

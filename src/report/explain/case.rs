@@ -27,7 +27,7 @@ pub(super) struct OtherError {
 }
 
 #[derive(Debug)]
-pub(super) struct Case<'a> {
+pub(super) struct OverflowCase<'a> {
     pub session: &'a LoadedSession,
     /// The call to explain: the first refusal of the last series without an answer in between.
     pub failure: Option<Failure>,
@@ -47,7 +47,7 @@ pub(super) struct Case<'a> {
     pub touches: Vec<(EntryIx, Moment)>,
 }
 
-impl<'a> Case<'a> {
+impl<'a> OverflowCase<'a> {
     /// Reads the parts of a session that an explanation needs.
     ///
     /// # Errors
@@ -214,9 +214,9 @@ mod tests {
     use crate::report::explain::testing::{answer, refusal};
     use crate::session::testing::{loaded_session, message, transcript, user};
 
-    fn with_case<T>(entries: &[String], ask: impl FnOnce(Case<'_>) -> T) -> T {
+    fn with_case<T>(entries: &[String], ask: impl FnOnce(OverflowCase<'_>) -> T) -> T {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        ask(Case::read(&session, None).expect("memory is readable"))
+        ask(OverflowCase::read(&session, None).expect("memory is readable"))
     }
 
     fn turns(prompts: &[&[u64]]) -> Vec<String> {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_no_overflow_is_kept_with_its_words() {
+    fn other_errors_are_kept_with_their_text() {
         let overloaded =
             r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"overloaded_error"}"#;
         let silent = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":""}"#;

@@ -53,19 +53,19 @@ pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
 mod tests {
     use super::*;
     use crate::ids::EntryIx;
-    use crate::report::explain::case::Case;
+    use crate::report::explain::case::OverflowCase;
     use crate::report::explain::testing::{answer, refusal};
     use crate::session::testing::{call, loaded_session, result, transcript, user};
 
     fn checked(entries: &[String]) -> Option<(EntryIx, Tokens)> {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let case = Case::read(&session, None).expect("memory is readable");
+        let case = OverflowCase::read(&session, None).expect("memory is readable");
         let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
         check.map(|check| (check.entry, check.tokens))
     }
 
     #[test]
-    fn the_trigger_was_last_compared_with_the_answer_before_the_failing_run() {
+    fn the_last_trigger_check_used_the_answer_before_the_failing_run() {
         let turn = |prompt: u64| [user("go on"), answer(prompt)];
         let entries = [turn(500).to_vec(), turn(700).to_vec(), vec![user("more"), refusal()]].concat();
         assert_eq!(checked(&entries), Some((EntryIx(3), Tokens(710.0))));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_was_compared_before_the_first_count() {
+    fn no_trigger_check_happens_before_the_first_count() {
         let first = [user("go"), call("c", "exec", "{}"), result("c", "exec", "done", ""), refusal()];
         assert_eq!(checked(&first), None);
         let compaction =

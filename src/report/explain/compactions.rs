@@ -12,7 +12,7 @@ use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::transcript::Leaf;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// A summary in sections with less text than this, in bytes without headings and spaces, counts as hollow.
 const HOLLOW_SUMMARY_CHARS: usize = 160;
@@ -34,7 +34,7 @@ pub(super) struct PastCompaction {
     pub counted: (Option<u64>, Option<u64>),
     /// The first entry that it summarised.
     pub first_summarised: Option<EntryIx>,
-    pub summary_chars: usize,
+    pub summary_chars: Chars,
     /// Whether the summary has no content: the gateway's last resort, or headings with hardly a word (compaction 5.14).
     pub is_hollow: bool,
     /// Tool results among the messages that refilled the context, as a share of their tokens.
@@ -107,7 +107,7 @@ fn read_compaction(
         counted: (counted_before.map(|(_, prompt)| *prompt), behind.first().map(|(_, prompt)| *prompt)),
         is_hollow: is_hollow(&summary, summarised.len()),
         first_summarised: summarised.first().copied(),
-        summary_chars: summary.encode_utf16().count(),
+        summary_chars: Chars::from_len(summary.encode_utf16().count()),
         refill_result_share: if all > 0 { results as f64 / all as f64 } else { 0.0 },
         refilled_to: behind.iter().map(|(_, prompt)| *prompt).max(),
     }))

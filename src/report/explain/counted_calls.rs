@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_became_smaller_and_one_after_a_compaction_say_nothing_of_the_ratio() {
+    fn smaller_prompts_and_prompts_after_a_compaction_do_not_count_in_the_ratio() {
         let mut smaller = calls(&[(300, 200); 5]);
         smaller[2].prompt_tokens = 10;
         // A session that shrank to 10 tokens and then reached 1,900 has grown too.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_since_the_call_before_are_its_answer_and_what_followed() {
+    fn the_messages_since_the_previous_call_begin_with_its_answer() {
         let image = crate::session::testing::message(
             r#"{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#,
         );

@@ -2,7 +2,7 @@
 //! estimates.
 
 use crate::ids::EntryIx;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::units::Tokens;
@@ -34,9 +34,11 @@ pub enum Counter {
     },
     /// The gateway's estimate.
     CharsByFour,
-    /// The fit to so many counted calls.
+    /// The fit to this number of counted calls.
     Calibrated {
         counted_calls: usize,
+        /// The provider's count of the refused prompt took part in the fit.
+        fits_refusal: bool,
     },
 }
 
@@ -54,7 +56,7 @@ impl Counter {
 }
 
 /// Collects every known count of the failing prompt.
-pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCount> {
+pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<PromptCount> {
     let provider = PromptCount {
         counter: Counter::Provider { is_stated: failure.is_measured },
         tokens: failure.prompt_tokens,
@@ -76,7 +78,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
     };
     let counted_calls = case.calls.len();
     let calibrated = (counted_calls > 0).then_some(PromptCount {
-        counter: Counter::Calibrated { counted_calls },
+        counter: Counter::Calibrated { counted_calls, fits_refusal: failure.is_measured },
         tokens: failure.fitted_tokens,
         is_measured: false,
         entry: None,
@@ -85,7 +87,7 @@ pub(super) fn collect_counts(case: &Case<'_>, failure: &Failure) -> Vec<PromptCo
 }
 
 /// Returns the total of the session record, if it has one.
-fn stored_count(case: &Case<'_>) -> Option<PromptCount> {
+fn stored_count(case: &OverflowCase<'_>) -> Option<PromptCount> {
     let totals = &case.session.limits.stored_totals;
     let tokens = totals.total_tokens.filter(|tokens| *tokens > Tokens::ZERO)?.whole();
     let counted = case.calls.iter().rev().find(|call| call.prompt_tokens == tokens);

@@ -2,7 +2,7 @@
 
 use crate::ids::EntryIx;
 use crate::replay::Settings;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
@@ -66,7 +66,7 @@ impl EstimatorError {
 }
 
 /// Returns the wrong estimates behind an overflow, or those that make thresholds late.
-pub(super) fn find_estimator_errors(case: &Case<'_>) -> Vec<Found<EstimatorError>> {
+pub(super) fn find_estimator_errors(case: &OverflowCase<'_>) -> Vec<Found<EstimatorError>> {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return detect_ratio_without_overflow(case).into_iter().collect();
     };
@@ -74,7 +74,7 @@ pub(super) fn find_estimator_errors(case: &Case<'_>) -> Vec<Found<EstimatorError
     overcount.into_iter().chain(detect_undercount(case, failure, runner)).collect()
 }
 
-fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Found<EstimatorError>> {
+fn detect_overcount(case: &OverflowCase<'_>, failure: &Failure) -> Option<Found<EstimatorError>> {
     let highest = case.calls.iter().map(|call| call.prompt_tokens).max()?;
     let peak = case.calls.iter().find(|call| call.prompt_tokens == highest)?.entry;
     let likely = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
@@ -94,7 +94,7 @@ fn detect_overcount(case: &Case<'_>, failure: &Failure) -> Option<Found<Estimato
 }
 
 fn detect_undercount(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     runner: &ReplayRunner,
 ) -> Option<Found<EstimatorError>> {
@@ -124,13 +124,17 @@ fn detect_undercount(
     Some(undercount_finding(case, ratio, Some(failing)).with_prevents_overflow(prevents))
 }
 
-fn detect_ratio_without_overflow(case: &Case<'_>) -> Option<Found<EstimatorError>> {
+fn detect_ratio_without_overflow(case: &OverflowCase<'_>) -> Option<Found<EstimatorError>> {
     let ratio =
         case.token_ratio.filter(|ratio| (MIN_ESTIMATE_RATIO..=MAX_PLAUSIBLE_RATIO).contains(ratio))?;
     Some(undercount_finding(case, ratio, None))
 }
 
-fn undercount_finding(case: &Case<'_>, ratio: f64, failing: Option<TwiceCounted>) -> Found<EstimatorError> {
+fn undercount_finding(
+    case: &OverflowCase<'_>,
+    ratio: f64,
+    failing: Option<TwiceCounted>,
+) -> Found<EstimatorError> {
     let keep_recent = case.session.configured_settings.compaction.keep_recent_tokens.max(Tokens::ZERO);
     let facts = EstimatorError::Undercount { ratio, keep_recent, failing };
     Found::new(FindingClass::EstimatorError, Confidence::Likely, facts).with_rule("compaction 1.1")

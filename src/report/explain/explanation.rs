@@ -2,7 +2,7 @@
 
 use crate::report::explain::advice::{self, Advice, SearchResult};
 use crate::report::explain::call_history::{self, CallHistory};
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::counts::{self, PromptCount};
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
@@ -82,7 +82,7 @@ pub fn explain_from(
     session: &LoadedSession,
     inputs: Option<&ReplayInputs>,
 ) -> Result<Explanation, BodyError> {
-    let case = Case::read(session, inputs)?;
+    let case = OverflowCase::read(session, inputs)?;
     let mismeasured = wrong_measurements(&case);
     let aftermath = aftermath::find_aftermath(&case);
     let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
@@ -143,7 +143,7 @@ pub fn explain_from(
 }
 
 /// Returns every wrong measurement, the causes first.
-fn wrong_measurements(case: &Case<'_>) -> Vec<Finding> {
+fn wrong_measurements(case: &OverflowCase<'_>) -> Vec<Finding> {
     let measured = mismeasured::find_mismeasured(case).into_iter();
     let estimated = estimator::find_estimator_errors(case).into_iter();
     let stored = stored_counter::find_wrong_counter(case).into_iter();

@@ -1,4 +1,4 @@
-//! The values of any finding. Each topic declares its own beside the rules that find them.
+//! The values of any finding. Each topic declares its own next to the rules that find them.
 
 use crate::report::explain::aftermath::Aftermath;
 use crate::report::explain::cache_misses::CacheMisses;

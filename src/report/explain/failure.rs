@@ -63,7 +63,7 @@ pub enum LimitOrigin {
 }
 
 impl Failure {
-    /// Builds the failure behind an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
+    /// Builds the failure of an overflow; `None` if the overflow has no place in the tree. `calls` are the counted
     /// calls of its path.
     pub(super) fn new(runner: &ReplayRunner, overflow: &Overflow, calls: &[CountedCall]) -> Option<Self> {
         let loaded = &runner.session;
@@ -80,8 +80,13 @@ impl Failure {
         let sent = runner.recorded_call(overflow.entry);
         let requested = overflow.prompt_tokens().or(sent.map(|sent| sent.expected.whole()));
         let estimated = fixed.whole() + weights.iter().sum::<Tokens>().whole();
-        if let Some(counted) = provider_count(overflow).filter(|counted| counted.whole() != estimated) {
-            fixed = scale_to_count(fixed, &mut weights, counted);
+        if let Some((counted_fixed, counted)) = counted_as_next_prompt(loaded, &then, overflow) {
+            (fixed, weights) = (counted_fixed, counted);
+        } else if let Some(counted) = provider_count(overflow) {
+            if counted.whole() != estimated {
+                fixed = scale_to_count(fixed, &mut weights, counted);
+            }
+            round_to_total(&mut fixed, &mut weights);
         }
         let believed = believed_window(loaded, model);
         let limit =
@@ -176,7 +181,7 @@ impl Failure {
         let messages = self.session.context.messages.iter().enumerate();
         messages.fold((0, Tokens::ZERO), |(count, tokens), (at, message)| {
             let images = f64::from(message.size.images);
-            let text = f64::from(message.size.text_chars) / 4.0;
+            let text = message.size.text_chars.get().get() / 4.0;
             let share = images * IMAGE_TOKENS / (images * IMAGE_TOKENS + text).max(1.0);
             let sent = self.weights[at].max(Tokens(images * IMAGE_TOKENS));
             (
@@ -184,6 +189,37 @@ impl Failure {
                 tokens + if images > 0.0 { sent * share } else { Tokens::ZERO },
             )
         })
+    }
+}
+
+/// Returns the tokens before the messages and those of each message as the header counts them, if the refused prompt is
+/// the last one that the provider counted.
+fn counted_as_next_prompt(
+    loaded: &LoadedSession,
+    then: &LoadedSession,
+    overflow: &Overflow,
+) -> Option<(Tokens, Vec<Tokens>)> {
+    let (now, sent) = (&loaded.context.messages, &then.context.messages);
+    let is_last = now.get(sent.len()).is_some_and(|message| message.entry == overflow.entry);
+    let same = now.iter().zip(sent.iter()).all(|(a, b)| a.entry == b.entry);
+    let prompt = &loaded.next_prompt;
+    let counted = provider_count(overflow).is_some_and(|counted| counted.whole() == prompt.total.tokens);
+    (is_last && same && counted && !prompt.total.is_estimate()).then(|| {
+        let weights = (0..sent.len()).map(|at| Tokens(prompt.tokens_of(at) as f64)).collect();
+        (Tokens(prompt.fixed_tokens as f64), weights)
+    })
+}
+
+/// Rounds to whole tokens such that every sum of parts is the rounded sum.
+fn round_to_total(fixed: &mut Tokens, weights: &mut [Tokens]) {
+    let mut sum = *fixed;
+    *fixed = Tokens(fixed.get().round());
+    let mut shared = *fixed;
+    for weight in weights {
+        sum += *weight;
+        let upto = Tokens(sum.get().round());
+        *weight = upto - shared;
+        shared = upto;
     }
 }
 
@@ -230,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_limit_in_tokens_tells_of_a_smaller_window() {
+    fn only_a_token_limit_reveals_a_smaller_window() {
         let serves_less = |kind: OverflowKind, limit: u64| {
             failure(|it| {
                 it.believed_window.runtime = Tokens(5_000.0);
@@ -254,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_takes_its_share_of_the_message_that_holds_it() {
+    fn an_image_counts_its_share_of_its_message() {
         let images = with_failure("i:2400 a:9 i:600", 1_100, 0, |_, failure| failure.images());
         assert_eq!(images, (2, Tokens(2_400.0 + 1_200.0)), "never less than the runtime counts for an image");
     }

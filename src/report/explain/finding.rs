@@ -1,4 +1,4 @@
-//! Findings: a class, a confidence, and the values found. Each topic has values of its own in the file that finds them;
+//! Findings: a class, a confidence, and the values found. Each topic declares its values in the file that finds them;
 //! `facts` joins the topics, and `description` makes sentences of them.
 
 use crate::report::explain::verdict_facts::VerdictFacts;

@@ -6,7 +6,7 @@ use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
@@ -47,7 +47,7 @@ pub enum Mismeasured {
 /// The reason why a limit is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitProof {
-    /// The provider reserves so many tokens for the reply.
+    /// The provider reserves this number of tokens for the reply.
     ReplyReserve(u64),
     /// The refusal states the limit.
     Stated,
@@ -72,7 +72,7 @@ impl Mismeasured {
 }
 
 /// Returns the wrong measurements of the window and the usage behind an overflow.
-pub(super) fn find_mismeasured(case: &Case<'_>) -> Vec<Found<Mismeasured>> {
+pub(super) fn find_mismeasured(case: &OverflowCase<'_>) -> Vec<Found<Mismeasured>> {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         return Vec::new();
     };
@@ -125,7 +125,7 @@ fn limit_proof(failure: &Failure, is_stated: bool) -> LimitProof {
 }
 
 fn detect_missing_usage(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     runner: &ReplayRunner,
 ) -> Option<Found<Mismeasured>> {

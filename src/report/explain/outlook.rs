@@ -2,7 +2,7 @@
 
 use crate::ids::EntryIx;
 use crate::report::explain::aftermath::has_freed_nothing;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::store::entry::Role;
@@ -33,8 +33,8 @@ pub enum Outlook {
     AtRisk { prompt: NextPrompt, turn_tokens: u64, window: Tokens },
     /// Prompt and tools alone nearly reach the trigger.
     FixedOverhead { fixed_tokens: u64, trigger: f64 },
-    /// No problem found.
-    Healthy { prompt: NextPrompt, window: u64, trigger: f64 },
+    /// No problem found. There is no trigger if compaction is off.
+    Healthy { prompt: NextPrompt, window: u64, trigger: Option<f64> },
 }
 
 /// A compaction after which the session soon reached its trigger again.
@@ -58,7 +58,7 @@ pub struct NextPrompt {
 }
 
 impl NextPrompt {
-    fn new(case: &Case<'_>) -> Self {
+    fn new(case: &OverflowCase<'_>) -> Self {
         let (tokens, is_measured) = case.next_prompt();
         Self { tokens, is_measured, last_call: case.calls.last().map(|call| call.entry) }
     }
@@ -86,10 +86,10 @@ impl Outlook {
     }
 }
 
-type Detector = fn(&Case<'_>) -> Option<Found<Outlook>>;
+type Detector = fn(&OverflowCase<'_>) -> Option<Found<Outlook>>;
 
 /// Returns findings about the next turns, the most serious first; never empty.
-pub(super) fn find_outlook(case: &Case<'_>) -> Vec<Found<Outlook>> {
+pub(super) fn find_outlook(case: &OverflowCase<'_>) -> Vec<Found<Outlook>> {
     let looks: [Detector; 4] =
         [detect_impossible_budget, detect_treadmill, detect_at_risk, detect_fixed_overhead];
     let mut found: Vec<Found<Outlook>> = looks.iter().filter_map(|look| look(case)).collect();
@@ -100,7 +100,7 @@ pub(super) fn find_outlook(case: &Case<'_>) -> Vec<Found<Outlook>> {
     found
 }
 
-pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Found<Outlook>> {
+pub(super) fn detect_impossible_budget(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let fixed_tokens = case.fixed_tokens?;
     let fixed = fixed_tokens as f64;
     let settings = case.session.configured_settings.compaction;
@@ -113,7 +113,7 @@ pub(super) fn detect_impossible_budget(case: &Case<'_>) -> Option<Found<Outlook>
     Some(Found::new(FindingClass::ImpossibleBudget, Confidence::Likely, facts).with_rule("compaction 2.7"))
 }
 
-fn detect_treadmill(case: &Case<'_>) -> Option<Found<Outlook>> {
+fn detect_treadmill(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let refilled = |compaction: &&PastCompaction| {
         !has_freed_nothing(compaction) && turns_to_refill(case, compaction) <= MIN_TURNS_TO_REFILL
     };
@@ -138,7 +138,7 @@ fn detect_treadmill(case: &Case<'_>) -> Option<Found<Outlook>> {
 
 /// Counts user messages from a compaction to the next one, or to the call at which the session reached its trigger
 /// again; `usize::MAX` if neither followed.
-fn turns_to_refill(case: &Case<'_>, compaction: &PastCompaction) -> usize {
+fn turns_to_refill(case: &OverflowCase<'_>, compaction: &PastCompaction) -> usize {
     let behind = |entry: EntryIx| entry > compaction.entry;
     let next = case.compactions.iter().map(|it| it.entry).find(|entry| behind(*entry));
     let at_trigger =
@@ -149,7 +149,7 @@ fn turns_to_refill(case: &Case<'_>, compaction: &PastCompaction) -> usize {
     between.filter(|ix| index.entry(**ix).role() == Some(Role::User)).count()
 }
 
-fn detect_at_risk(case: &Case<'_>) -> Option<Found<Outlook>> {
+fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let prompt = NextPrompt::new(case);
     let window = case.session.limits.runtime_window.min(case.session.window.model_tokens);
     let turn_tokens = case.typical_turn_tokens();
@@ -163,20 +163,20 @@ fn detect_at_risk(case: &Case<'_>) -> Option<Found<Outlook>> {
 }
 
 /// Returns the tokens that the runtime compares with its trigger before the next run: the last answer's own count.
-fn compared_tokens(case: &Case<'_>) -> Tokens {
+fn compared_tokens(case: &OverflowCase<'_>) -> Tokens {
     let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
     last.unwrap_or(Tokens::ZERO)
 }
 
 /// Whether a due compaction would free tokens.
-fn would_compaction_free(case: &Case<'_>) -> bool {
+fn would_compaction_free(case: &OverflowCase<'_>) -> bool {
     let last_failed = case.compactions.last().is_some_and(has_freed_nothing);
     case.session.configured_settings.compaction.enabled && !last_failed
 }
 
-fn detect_fixed_overhead(case: &Case<'_>) -> Option<Found<Outlook>> {
+fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let fixed_tokens = case.fixed_tokens?;
-    let (fixed, trigger) = (fixed_tokens as f64, case.trigger());
+    let (fixed, trigger) = (fixed_tokens as f64, enabled_trigger(case)?);
     if trigger <= 0.0 || fixed < LARGE_FIXED_SHARE * trigger || fixed >= trigger {
         return None;
     }
@@ -184,9 +184,14 @@ fn detect_fixed_overhead(case: &Case<'_>) -> Option<Found<Outlook>> {
     Some(Found::new(FindingClass::FixedOverhead, Confidence::Likely, facts).with_rule("compaction 11.3"))
 }
 
-fn healthy_finding(case: &Case<'_>) -> Found<Outlook> {
-    let facts =
-        Outlook::Healthy { prompt: NextPrompt::new(case), window: case.window(), trigger: case.trigger() };
+/// Returns the trigger; `None` if compaction is off.
+fn enabled_trigger(case: &OverflowCase<'_>) -> Option<f64> {
+    case.session.configured_settings.compaction.enabled.then(|| case.trigger())
+}
+
+fn healthy_finding(case: &OverflowCase<'_>) -> Found<Outlook> {
+    let (prompt, trigger) = (NextPrompt::new(case), enabled_trigger(case));
+    let facts = Outlook::Healthy { prompt, window: case.window(), trigger };
     Found::new(FindingClass::Healthy, Confidence::Sure, facts).with_rule("compaction 2.7")
 }
 

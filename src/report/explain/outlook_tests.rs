@@ -27,7 +27,7 @@ fn compacted_twice() -> crate::session::LoadedSession {
 
 fn is_treadmill(after: [u64; 2]) -> bool {
     let session = compacted_twice();
-    let mut case = Case::read(&session, None).expect("memory is readable");
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
     assert_eq!(case.compactions.len(), 2);
     for (compaction, after) in case.compactions.iter_mut().zip(after) {
         compaction.estimated = (100_000, after);
@@ -43,15 +43,19 @@ fn only_compactions_that_freed_something_make_a_treadmill() {
     assert!(!is_treadmill([95_001, 50_000]));
 }
 
-/// Returns the findings for so many fixed tokens in a window of 200,000 with this reserve.
-fn with_fixed(fixed: u64, reserve: f64, look: fn(&Case<'_>) -> Option<Found<Outlook>>) -> Option<String> {
+/// Returns the findings for this number of fixed tokens in a window of 200,000 with this reserve.
+fn with_fixed(
+    fixed: u64,
+    reserve: f64,
+    look: fn(&OverflowCase<'_>) -> Option<Found<Outlook>>,
+) -> Option<String> {
     let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
     let mut settings = session.configured_settings.clone();
     (settings.compaction.enabled, settings.compaction.reserve_tokens) = (true, Tokens(reserve));
     let limits =
         crate::session::context_limits::ContextLimits { runtime_window: Tokens(200_000.0), ..session.limits };
     let session = crate::session::LoadedSession { limits, configured_settings: settings, ..session };
-    let mut case = Case::read(&session, None).expect("memory is readable");
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
     case.fixed_tokens = Some(fixed);
     look(&case).map(|found| found.facts.headline())
 }
@@ -73,7 +77,32 @@ fn fixed_parts_are_large_from_four_fifths_of_the_trigger_up_to_it() {
 }
 
 #[test]
-fn a_session_that_fits_says_how_much_is_left_until_what() {
+fn a_session_without_compaction_names_no_trigger() {
+    let session = loaded_session(&transcript(&[user("hi")]), 200_000.0);
+    let said = |enabled: bool| {
+        let mut settings = session.configured_settings.clone();
+        (settings.compaction.enabled, settings.compaction.reserve_tokens) = (enabled, Tokens(50_000.0));
+        let limits = crate::session::context_limits::ContextLimits {
+            runtime_window: Tokens(200_000.0),
+            ..session.limits.clone()
+        };
+        let session =
+            crate::session::LoadedSession { limits, configured_settings: settings, ..session.clone() };
+        let mut case = OverflowCase::read(&session, None).expect("memory is readable");
+        case.fixed_tokens = Some(140_000);
+        let healthy = healthy_finding(&case).facts;
+        (healthy.headline(), healthy.evidence()[1].text.clone(), detect_fixed_overhead(&case).is_some())
+    };
+    let (headline, trigger, is_large) = said(true);
+    assert!(headline.ends_with("until compaction") && is_large, "{headline}");
+    assert_eq!(trigger, "compaction starts above 150,000");
+    let (headline, trigger, is_large) = said(false);
+    assert!(headline.ends_with("to spare") && !is_large, "{headline}");
+    assert_eq!(trigger, "compaction is off");
+}
+
+#[test]
+fn the_outlook_of_a_fitting_session_names_the_distance_to_its_limit() {
     let line = |tokens: u64, reserve: f64, window: Tokens| {
         let session = loaded_session(&transcript(&[user("hi")]), window.get());
         let mut settings = session.configured_settings.clone();
@@ -84,7 +113,7 @@ fn a_session_that_fits_says_how_much_is_left_until_what() {
         let item = crate::session::SessionItem { tokens: Some(tokens), ..session.item };
         let session =
             crate::session::LoadedSession { item, limits, configured_settings: settings, ..session };
-        let found = healthy_finding(&Case::read(&session, None).expect("memory is readable"));
+        let found = healthy_finding(&OverflowCase::read(&session, None).expect("memory is readable"));
         (found.facts.headline(), found.facts.evidence()[0].text.clone())
     };
     let (said, size) = line(50_000, 20_000.0, Tokens(200_000.0));

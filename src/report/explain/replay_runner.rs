@@ -16,7 +16,7 @@ use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::store::body::BodyError;
 use crate::store::intern::ValueIx;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// A session with everything that its replays need.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl ReplayRunner {
         self.recorded_trace.trace.get(at)
     }
 
-    /// Returns the tokens that a model's provider takes, as far as the recorded calls show.
+    /// Returns the tokens that a model's provider takes, if the recorded calls show it.
     pub(super) fn learned_limit(&self, model: Option<(ValueIx, ValueIx)>) -> Option<u64> {
         let other =
             model.and_then(|model| self.inputs.other_windows.get(&model)).map(|limits| limits.provider);
@@ -87,6 +87,20 @@ impl ReplayRunner {
     /// Whether pruning can act at all: the release has it, and the provider is eligible.
     pub(super) fn can_prune(&self) -> bool {
         self.inputs.can_prune(&self.session)
+    }
+
+    /// Whether the provider's counts show that a policy had no effect, although its rule acts.
+    pub(super) fn contradicts(&self, policy: Policy) -> bool {
+        self.inputs.contradicted_policies.has(policy)
+    }
+
+    /// Sums the chars of messages as the context guard counts them (pruning 6.32); `None` if the texts were not read.
+    pub(super) fn guard_chars(&self, messages: &[ContextMessage]) -> Option<Chars> {
+        let features = self.inputs.path_features()?;
+        let by_entry: HashMap<EntryIx, Chars> = features
+            .filter_map(|(entry, features)| Some((entry, features.guard.chars.value().ok()?)))
+            .collect();
+        Some(messages.iter().filter_map(|message| by_entry.get(&message.entry)).copied().sum())
     }
 
     pub(super) fn call_count(&self) -> usize {

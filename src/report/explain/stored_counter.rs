@@ -2,7 +2,7 @@
 //! status line read it.
 
 use crate::ids::EntryIx;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::units::Tokens;
 
@@ -28,7 +28,7 @@ impl StoredCounter {
     }
 }
 
-pub(super) fn find_wrong_counter(case: &Case<'_>) -> Option<Found<StoredCounter>> {
+pub(super) fn find_wrong_counter(case: &OverflowCase<'_>) -> Option<Found<StoredCounter>> {
     let totals = &case.session.limits.stored_totals;
     let stored = totals.total_tokens.filter(|stored| *stored > Tokens::ZERO)?;
     // The counter describes the last accepted call, so the growth of a refused call does not make it wrong.
@@ -52,7 +52,7 @@ pub(super) fn find_wrong_counter(case: &Case<'_>) -> Option<Found<StoredCounter>
 }
 
 /// Returns the other counters of the record, if they add up to the total; those of 0 are left out.
-fn counters_adding_up(case: &Case<'_>, total: f64) -> Vec<(&'static str, f64)> {
+fn counters_adding_up(case: &OverflowCase<'_>, total: f64) -> Vec<(&'static str, f64)> {
     let row = &case.session.limits.stored_totals;
     let Some(input) = row.input else { return Vec::new() };
     let (read, write) = (row.cache_read.unwrap_or(0.0), row.cache_write.unwrap_or(0.0));

@@ -13,7 +13,7 @@ fn wrong_counter(live: u64, totals: StoredTotals) -> Option<Found<StoredCounter>
     let item = SessionItem { tokens, ..session.item };
     let limits = ContextLimits { stored_totals: totals, ..session.limits };
     let session = LoadedSession { item, limits, ..session };
-    find_wrong_counter(&Case::read(&session, None).expect("memory is readable"))
+    find_wrong_counter(&OverflowCase::read(&session, None).expect("memory is readable"))
 }
 
 fn stored(total: f64) -> StoredTotals {
@@ -31,7 +31,7 @@ fn a_stored_counter_is_wrong_below_seven_tenths_of_the_session_or_above_its_inve
 }
 
 #[test]
-fn a_counter_that_the_gateway_itself_calls_stale_is_no_finding_when_it_is_low() {
+fn a_low_counter_marked_stale_is_not_reported() {
     let low = |fresh: Option<bool>| wrong_counter(1_000, StoredTotals { fresh, ..stored(10.0) }).is_some();
     assert!(low(None) && low(Some(true)) && !low(Some(false)));
 }

@@ -1,6 +1,6 @@
 //! Builds small cases for tests.
 
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::session::testing::{call, loaded_session, message, result, transcript, user};
 use crate::units::Tokens;
@@ -26,7 +26,7 @@ pub(super) fn with_failure<T>(
     sizes: &str,
     prompt: u64,
     fixed: u64,
-    ask: impl FnOnce(&Case<'_>, &Failure) -> T,
+    ask: impl FnOnce(&OverflowCase<'_>, &Failure) -> T,
 ) -> T {
     let image = r#"{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"QUJD"}]}"#;
     let (kinds, weights): (Vec<&str>, Vec<f64>) = sizes
@@ -42,7 +42,7 @@ pub(super) fn with_failure<T>(
     };
     let entries: Vec<String> = kinds.iter().map(entry).chain([refusal()]).collect();
     let session = loaded_session(&transcript(&entries), 200_000.0);
-    let mut case = Case::read(&session, None).expect("memory is readable");
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
     let mut failure = case.failure.take().expect("a refusal");
     assert_eq!(failure.session.context.messages.len(), weights.len());
     (failure.weights, failure.limit) = (weights.into_iter().map(Tokens).collect(), 1_000);

@@ -2,19 +2,19 @@
 //! guard's defect whose correction does, else the mechanism. Without an overflow: the outlook, or a finding about
 //! compactions.
 
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::engine::find_engine_owned;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass};
 use crate::report::explain::guards::{GuardKind, GuardReport, GuardState, find_pruning_inert};
-use crate::report::explain::mechanism::{Mechanism, mechanism_finding};
+use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
 use crate::report::explain::outlook;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 /// Returns every finding of an overflow, the verdict first.
 pub(super) fn overflow_findings(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     mechanism: &Mechanism,
     guards: &[GuardReport],
@@ -51,7 +51,7 @@ pub(super) fn overflow_findings(
 
 /// Returns every finding of a session without an overflow, the verdict first.
 pub(super) fn findings_without_overflow(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     mismeasured: Vec<Finding>,
     aftermath: Vec<Finding>,
 ) -> Vec<Finding> {
@@ -83,7 +83,7 @@ pub(super) fn findings_without_overflow(
 
 /// Returns the values that a finding states as the verdict on an overflow.
 fn overflow_facts(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     verdict: &Finding,
     guards: &[GuardReport],
@@ -109,7 +109,9 @@ fn remark(verdict: &Finding, guards: &[GuardReport]) -> Option<VerdictRemark> {
     if let Facts::LargePrompt(prompt) = &verdict.facts {
         match verdict.class {
             FindingClass::BytesLimit => return None,
-            FindingClass::UserMessage if prompt.never_fits() => return Some(VerdictRemark::SplitMessage),
+            FindingClass::UserMessage if prompt.message_fit() != MessageFit::FitsAlone => {
+                return Some(VerdictRemark::SplitMessage);
+            }
             _ => {}
         }
     }

@@ -44,13 +44,13 @@ fn a_verdict_says_how_far_compaction_was_away_or_that_it_failed() {
 fn a_message_that_never_fits_is_to_be_split_and_a_request_with_too_many_bytes_has_no_remark() {
     let failed = [guard(GuardState::Failed)];
     let message = |tokens: f64| remark_on(FindingClass::UserMessage, tokens, &failed);
-    assert_eq!(message(901.0), Some(VerdictRemark::SplitMessage));
+    assert_eq!(message(900.4), Some(VerdictRemark::SplitMessage), "as its headline says");
     assert_eq!(message(900.0), Some(VerdictRemark::CompactionFailed));
     assert_eq!(remark_on(FindingClass::BytesLimit, 901.0, &failed), None);
 }
 
 #[test]
-fn a_verdict_without_an_overflow_and_one_with_an_overflow_have_their_own_values() {
+fn verdicts_with_and_without_an_overflow_have_separate_values() {
     with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| {
         let mechanism = Mechanism {
             class: FindingClass::GradualGrowth,

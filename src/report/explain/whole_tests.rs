@@ -139,7 +139,7 @@ fn images_in_bytes() -> Tale {
 }
 
 #[test]
-fn compactions_and_what_follows_a_refusal_are_explained_field_by_field() {
+fn compactions_and_recoveries_are_explained_field_by_field() {
     let plain = config(20_000, COMPACTION);
     let summary =
         "## Goal\nbuild the linker and see that it works, as it did before the move to the new machine. "

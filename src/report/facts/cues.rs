@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// How a cue is looked for.
+/// The way to look for a cue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
     /// As a whole word or phrase.
@@ -18,7 +18,7 @@ type Cues = &'static [(Match, &'static [&'static str])];
 
 use Match::{Anywhere, Words};
 
-/// A rule that somebody set.
+/// A rule that a person set.
 pub(super) const CONSTRAINTS: Cues = &[
     (
         Words,

@@ -47,7 +47,7 @@ impl FactKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact<'a> {
     pub kind: FactKind,
-    /// Its text, as it stands in the source.
+    /// Its text in the source.
     pub text: &'a str,
     /// The same for every way to write it: `48,213` and `48213`, `.\src\a.rs` and `src/a.rs`.
     pub key: Cow<'a, str>,

@@ -145,7 +145,7 @@ fn is_path(word: &str) -> bool {
     }
 }
 
-/// Removes the line and the column behind a file: `src/main.rs:48:12`.
+/// Removes the line and the column after a file: `src/main.rs:48:12`.
 fn without_position(word: &str) -> &str {
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut word = word;
@@ -158,7 +158,7 @@ fn without_position(word: &str) -> &str {
     word
 }
 
-/// Writes a path with `/`, without `./` and position. The case is kept: most file systems tell it apart.
+/// Writes a path with `/`, without `./` and position. The case is kept: most file systems distinguish it.
 fn path_key(word: &str) -> Cow<'_, str> {
     if word.contains("://") {
         return Cow::Borrowed(word.trim_end_matches('/'));
@@ -271,7 +271,7 @@ fn number_key(number: &str) -> Cow<'_, str> {
     Cow::Owned(key)
 }
 
-/// Whether a currency stands beside a number, with one blank or none: `USD 50`, `50 €`, `12元`.
+/// Whether a currency is next to a number, with one blank or none: `USD 50`, `50 €`, `12元`.
 fn has_currency_beside(word: &str, text: &str) -> bool {
     const CODES: [&str; 10] = ["USD", "EUR", "GBP", "JPY", "CNY", "CHF", "INR", "KRW", "BRL", "RUB"];
     const SIGNS: [char; 4] = ['元', '円', '원', '₽'];

@@ -1,5 +1,5 @@
 //! Facts of a text that can be found again in another one: paths, ids, numbers, dates, errors, and the sentences that set a
-//! limit or take a decision. Found by their form alone, in any language that `cues` knows; nothing is inferred.
+//! limit or take a decision. Found only by their form, in any language that `cues` knows; nothing is inferred.
 
 mod cues;
 mod fact;

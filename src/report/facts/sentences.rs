@@ -39,7 +39,7 @@ fn is_sized(text: &str, min_columns: usize) -> bool {
     text.len() <= MAX_FACT_BYTES && crate::text::width(text) >= min_columns
 }
 
-/// Splits at line ends and behind full stops; a point inside a name or a number ends nothing.
+/// Splits at line ends and after full stops; a point inside a name or a number ends nothing.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| {
         let mut rest = line;

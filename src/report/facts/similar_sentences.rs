@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_index_finds_what_comparing_with_every_sentence_finds(
+        fn the_index_finds_the_same_as_comparing_every_sentence(
             stored in proptest::collection::vec(sentence(), 0..12),
             asked in proptest::collection::vec(sentence(), 1..12),
         ) {

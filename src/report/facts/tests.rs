@@ -17,7 +17,7 @@ fn assert_one(text: &str, kind: FactKind, expected: &str, key: &str) {
 }
 
 #[test]
-fn paths_of_every_system_and_language_are_found_whole() {
+fn paths_of_every_system_and_language_are_found_completely() {
     for (text, path, key) in [
         ("see src/main.rs, please", "src/main.rs", "src/main.rs"),
         ("src/main.rs:48:12: unused", "src/main.rs:48:12", "src/main.rs"),
@@ -163,7 +163,7 @@ fn limits_and_decisions_are_sentences_with_a_cue_in_many_languages() {
 }
 
 #[test]
-fn a_sentence_is_kept_in_other_words_if_most_of_its_words_are_there() {
+fn a_sentence_counts_as_kept_if_most_of_its_words_are() {
     let own = sentence_words("Never restart the payments gateway during office hours.");
     assert!(own.are_kept_in(&sentence_words("Do not restart payments gateway in office hours (user).")));
     assert!(!own.are_kept_in(&sentence_words("The gateway was discussed.")));
@@ -212,7 +212,7 @@ const FRAMES: [(&str, &str); 9] = [
 
 proptest! {
     #[test]
-    fn every_planted_fact_is_found_and_none_is_invented(
+    fn every_planted_fact_is_found_and_no_other(
         plants in prop::collection::vec((planted(), 0..FRAMES.len()), 1..12),
     ) {
         let framed = plants.iter().map(|((_, fact), frame)| format!("{}{fact}{}", FRAMES[*frame].0, FRAMES[*frame].1));
@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_and_every_fact_stands_in_it(text in "\\PC{0,200}") {
+    fn every_fact_found_in_a_text_occurs_in_it(text in "\\PC{0,200}") {
         for fact in facts(&text).iter().chain(&constraints(&text)).chain(&decisions(&text)) {
             prop_assert!(text.contains(fact.text));
         }

@@ -61,7 +61,7 @@ fn is_part(char: char) -> bool {
     }
 }
 
-/// Which ASCII characters belong to names and numbers.
+/// The ASCII characters of names and numbers.
 const ASCII_PARTS: [bool; 128] = {
     let mut parts = [false; 128];
     let signs = NAME_SIGNS.as_bytes();
@@ -159,7 +159,7 @@ fn path_in_sentence(word: &str) -> &str {
     };
     let last_at = word.rfind(is_separator).map_or(0, |at| at + 1);
     let last = &word[last_at..];
-    // An ending of ASCII letters, and then the sentence goes on.
+    // An ending of ASCII letters, and then the sentence continues.
     let name_at = last.rfind('.').map_or(0, |at| at + 1);
     let ending = &last[name_at..];
     let is_mixed = ending.starts_with(|char: char| char.is_ascii_alphanumeric());
@@ -211,7 +211,7 @@ fn closing(text: &str, start: usize, quote: char) -> Option<usize> {
     near.into_iter().find(|(_, char)| *char == close).map(|(at, _)| start + at)
 }
 
-/// Whether a quoted text ends as a path does: with a folder, or with an ending of a file, behind its last blank.
+/// Whether a quoted text ends as a path does: with a folder, or with a file extension, after its last blank.
 fn is_file_end(quoted: &str) -> bool {
     let last = quoted.rsplit(' ').next().unwrap_or_default();
     last.contains(['/', '\\'])

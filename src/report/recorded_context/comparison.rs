@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use super::rebuilt::{Agreement, Rebuilt};
+use super::rebuilt::{Agreement, RebuiltMessage};
 use super::recording_match::{Match, RecordingCut, compare};
 use super::repairs::{AppliedRepair, apply_repairs};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};
+use crate::units::Chars;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordingComparison {
@@ -18,7 +19,7 @@ pub struct RecordingComparison {
     pub at_start: u64,
     /// Messages rebuilt from the transcript.
     pub rebuilt: usize,
-    /// Rebuilt messages left after the repairs.
+    /// RebuiltMessage messages left after the repairs.
     pub repaired: usize,
     /// Repairs applied to the rebuilt list.
     pub repairs: Vec<AppliedRepair>,
@@ -54,13 +55,13 @@ pub struct DifferingMessage {
     pub entry: Option<EntryIx>,
     pub role: String,
     /// Chars of the message as JSON.
-    pub chars: usize,
+    pub chars: Chars,
 }
 
 impl RecordingComparison {
     /// Compares a recorded list with a rebuilt one, both without repairs and with the repairs of this release, and
     /// keeps the better match.
-    pub(super) fn new(recorded: &RecordedList, raw: &[Rebuilt], release: Option<[u32; 3]>) -> Self {
+    pub(super) fn new(recorded: &RecordedList, raw: &[RebuiltMessage], release: Option<[u32; 3]>) -> Self {
         let (made, applied) = apply_repairs(raw, recorded, release);
         let raw_fit = Agreement::new(recorded, raw);
         // A list that already agrees needs no repair; of two lists that differ, the closer one explains more.
@@ -103,7 +104,7 @@ impl RecordingComparison {
 }
 
 /// Collects cuts and redactions in the messages before the first difference.
-fn match_prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
+fn match_prefix(recorded: &RecordedList, list: &[RebuiltMessage]) -> Match {
     let mut all = Match::default();
     for (at, (own, other)) in recorded.items.iter().zip(list).enumerate() {
         let found = compare(own, &other.message, format!("/{at}"));
@@ -121,7 +122,7 @@ fn match_prefix(recorded: &RecordedList, list: &[Rebuilt]) -> Match {
 }
 
 impl Difference {
-    fn new(recorded: &RecordedList, list: &[Rebuilt]) -> Self {
+    fn new(recorded: &RecordedList, list: &[RebuiltMessage]) -> Self {
         let position = Agreement::new(recorded, list).equal;
         let (own, other) = (recorded.items.get(position), list.get(position));
         let found = own.zip(other).map(|(own, other)| compare(own, &other.message, String::new()));
@@ -149,7 +150,7 @@ impl Difference {
 impl DifferingMessage {
     fn new(entry: Option<EntryIx>, message: &Value) -> Self {
         let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
-        Self { entry, role: role.unwrap_or_default(), chars: stringify_len(message) }
+        Self { entry, role: role.unwrap_or_default(), chars: Chars::from_len(stringify_len(message)) }
     }
 }
 
@@ -162,7 +163,7 @@ struct UnmatchedPositions {
 }
 
 impl UnmatchedPositions {
-    fn new(recorded: &RecordedList, list: &[Rebuilt], from: usize) -> Self {
+    fn new(recorded: &RecordedList, list: &[RebuiltMessage], from: usize) -> Self {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, item) in list.iter().enumerate().skip(from).rev() {
             places.entry(message_identity(&item.message)).or_default().push(at);
@@ -180,7 +181,7 @@ impl UnmatchedPositions {
     }
 }
 
-/// Identifies a message by role and time, which repairs leave alone; by its text if it has no time.
+/// Identifies a message by role and time, which repairs keep; by its text if it has no time.
 fn message_identity(message: &Value) -> String {
     let role = message.get("role").map(stringify).unwrap_or_default();
     match message.get("timestamp").and_then(Value::as_f64) {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::rebuilt::Rebuilt;
+use super::rebuilt::RebuiltMessage;
 use crate::js::{JsString, Object, Value};
 use crate::policy::repair::{
     PairingShape, PlacedMessage, RepairRules, is_call, pair, rename_result, repaired_message, shape_of,
@@ -19,7 +19,7 @@ const RESULT_IDS: [&str; 2] = ["toolCallId", "toolUseId"];
 const SIGNATURES: [&str; 4] = ["thinkingSignature", "textSignature", "thoughtSignature", "thought_signature"];
 
 /// Replaces the ids of tool calls and results with those at the same places in the recorded list.
-pub(super) fn rewrite_ids(list: &mut [Rebuilt], recorded: &RecordedList) -> usize {
+pub(super) fn rewrite_ids(list: &mut [RebuiltMessage], recorded: &RecordedList) -> usize {
     let mut renames: HashMap<JsString, JsString> = HashMap::new();
     let mut taken: HashSet<JsString> = HashSet::new();
     for (item, other) in list.iter().zip(&recorded.items) {
@@ -49,7 +49,7 @@ fn is_portable_id(id: &JsString) -> bool {
     !id.is_empty() && id.len() <= ID_MAX_CHARS && id.units().iter().all(plain)
 }
 
-fn rename_ids(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usize {
+fn rename_ids(item: &mut RebuiltMessage, renames: &HashMap<JsString, JsString>) -> usize {
     if !call_ids(&item.message).iter().any(|id| renames.contains_key(id)) {
         return 0;
     }
@@ -75,18 +75,18 @@ fn rename_ids(item: &mut Rebuilt, renames: &HashMap<JsString, JsString>) -> usiz
 }
 
 /// Drops reasoning from every answer.
-pub(super) fn drop_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+pub(super) fn drop_thinking(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     list.iter_mut().map(without_thinking).sum()
 }
 
 /// Drops reasoning from every answer except the last.
-pub(super) fn drop_older_thinking(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+pub(super) fn drop_older_thinking(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let last = list.iter().rposition(|item| item.has_role("assistant")).unwrap_or(0);
     list[..last].iter_mut().map(without_thinking).sum()
 }
 
 /// Drops reasoning; an answer with no other content keeps a blank text.
-fn without_thinking(item: &mut Rebuilt) -> usize {
+fn without_thinking(item: &mut RebuiltMessage) -> usize {
     let thinks = |block: &Value| {
         let kind = block.get("type");
         ["thinking", "redacted_thinking"].iter().any(|own| kind.is_some_and(|kind| kind.str_is(own)))
@@ -100,7 +100,7 @@ fn without_thinking(item: &mut Rebuilt) -> usize {
 }
 
 /// Removes signatures of reasoning, texts and calls.
-pub(super) fn strip_signatures(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+pub(super) fn strip_signatures(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let mut count = 0;
     for item in list.iter_mut().filter(|item| item.has_role("assistant")) {
         let mut blocks = item.blocks().to_vec();
@@ -119,7 +119,7 @@ fn strip_block_signatures(block: &mut Object) -> usize {
 }
 
 /// Drops calls that no provider accepts.
-pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+pub(super) fn drop_unusable_calls(list: &mut Vec<RebuiltMessage>, _: &RecordedList) -> usize {
     let mut count = 0;
     list.retain_mut(|item| {
         let Some(made) = repaired_message(&item.message) else {
@@ -136,7 +136,11 @@ pub(super) fn drop_unusable_calls(list: &mut Vec<Rebuilt>, _: &RecordedList) -> 
 }
 
 /// Gives every call exactly one result; a synthetic result takes the time of the recorded one.
-pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules: RepairRules) -> usize {
+pub(super) fn pair_calls(
+    list: &mut Vec<RebuiltMessage>,
+    recorded: &RecordedList,
+    rules: RepairRules,
+) -> usize {
     let shapes: Vec<PairingShape> =
         list.iter().map(|item| shape_of(&*item.message, rules.pairing())).collect();
     let pairing = pair(&shapes.iter().collect::<Vec<_>>(), rules);
@@ -146,13 +150,13 @@ pub(super) fn pair_calls(list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules
     let place = |placed: &PlacedMessage| match placed {
         PlacedMessage::Original(at) => list[*at].clone(),
         PlacedMessage::Renamed(at, name) => {
-            Rebuilt::new(list[*at].entry, rename_result(&list[*at].message, name))
+            RebuiltMessage::new(list[*at].entry, rename_result(&list[*at].message, name))
         }
         PlacedMessage::Synthetic(missing) => {
-            Rebuilt::new(None, missing.message(time_of_result(recorded, &missing.id)))
+            RebuiltMessage::new(None, missing.message(time_of_result(recorded, &missing.id)))
         }
     };
-    let paired: Vec<Rebuilt> = pairing.order.iter().map(place).collect();
+    let paired: Vec<RebuiltMessage> = pairing.order.iter().map(place).collect();
     *list = paired;
     (pairing.added.len() + pairing.dropped_duplicates + pairing.orphans.len() + pairing.failed.len()).max(1)
 }
@@ -164,8 +168,8 @@ fn time_of_result(recorded: &RecordedList, id: &JsString) -> Moment {
 }
 
 /// Merges consecutive user messages into the last of them.
-pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
-    let mut merged: Vec<Rebuilt> = Vec::with_capacity(list.len());
+pub(super) fn merge_users(list: &mut Vec<RebuiltMessage>, _: &RecordedList) -> usize {
+    let mut merged: Vec<RebuiltMessage> = Vec::with_capacity(list.len());
     let mut count = 0;
     for mut item in list.drain(..) {
         if let Some(before) = merged.pop_if(|before| before.has_role("user") && item.has_role("user")) {
@@ -179,13 +183,13 @@ pub(super) fn merge_users(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
 }
 
 /// Puts the recorded first user message before a list that begins with an answer.
-pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList) -> usize {
+pub(super) fn add_session_start(list: &mut Vec<RebuiltMessage>, recorded: &RecordedList) -> usize {
     let Some(start) =
         recorded.items.first().filter(|_| list.first().is_some_and(|item| item.has_role("assistant")))
     else {
         return 0;
     };
-    let start = Rebuilt::new(None, start.clone());
+    let start = RebuiltMessage::new(None, start.clone());
     let is_start =
         start.has_role("user") && start.first_text().is_some_and(|text| text.eq_str("(session bootstrap)"));
     if is_start {
@@ -195,9 +199,9 @@ pub(super) fn add_session_start(list: &mut Vec<Rebuilt>, recorded: &RecordedList
 }
 
 /// Clears the usage of answers older than the compaction in the list.
-pub(super) fn empty_stale_usage(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+pub(super) fn empty_stale_usage(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let Some(at) = list.iter().rposition(|item| item.has_role("compactionSummary")) else { return 0 };
-    let time = |item: &Rebuilt| item.message.get("timestamp").and_then(Value::as_f64);
+    let time = |item: &RebuiltMessage| item.message.get("timestamp").and_then(Value::as_f64);
     let compacted = time(&list[at]);
     let mut count = 0;
     for (place, item) in list.iter_mut().enumerate() {

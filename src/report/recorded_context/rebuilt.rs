@@ -10,13 +10,13 @@ use crate::store::trajectory::RecordedList;
 
 /// A message and the entry behind it; messages that the gateway synthesises have no entry.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Rebuilt {
+pub(super) struct RebuiltMessage {
     pub(super) entry: Option<EntryIx>,
     /// The message; shared until a repair changes it.
     pub(super) message: Arc<Value>,
 }
 
-impl Rebuilt {
+impl RebuiltMessage {
     pub(super) fn new(entry: Option<EntryIx>, message: Value) -> Self {
         Self { entry, message: Arc::new(message) }
     }
@@ -71,7 +71,7 @@ pub(super) struct Agreement {
 
 impl Agreement {
     /// Measures the agreement of a rebuilt list with a recorded one.
-    pub(super) fn new(recorded: &RecordedList, rebuilt: &[Rebuilt]) -> Self {
+    pub(super) fn new(recorded: &RecordedList, rebuilt: &[RebuiltMessage]) -> Self {
         for (at, (own, other)) in recorded.items.iter().zip(rebuilt).enumerate() {
             let weight = compare(own, &other.message, String::new()).weight;
             if weight > 0 {

@@ -157,7 +157,7 @@ impl Matcher {
     }
 }
 
-/// Whether a member is the masked `value` beside the name of a secret (trajectory 7.1).
+/// Whether a member is the masked `value` next to the name of a secret (trajectory 7.1).
 fn is_masked_pair(object: &Object, key: &str, value: &Value) -> bool {
     let names = ["name", "key"].into_iter().filter_map(|key| object.get(key).and_then(Value::as_str));
     let mut names = names.map(JsString::to_string_lossy);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_mark_matches_what_it_can_replace_and_nothing_else() {
+    fn a_truncation_mark_matches_only_values_it_can_replace() {
         let mark = |rest: &str| format!(r#"{{"a":{{"truncated":true,"reason":"trajectory-{rest}}}}}"#);
         let text = mark(r#"field-size-limit","originalChars":3"#);
         assert_eq!(compared(&text, r#"{"a":"abc"}"#), (paths(&["/a"]), vec![], vec![]));

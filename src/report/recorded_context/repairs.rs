@@ -10,7 +10,7 @@ use super::provider_repairs::{
     add_session_start, drop_older_thinking, drop_thinking, drop_unusable_calls, empty_stale_usage,
     merge_users, pair_calls, rewrite_ids, strip_signatures,
 };
-use super::rebuilt::{Agreement, Rebuilt};
+use super::rebuilt::{Agreement, RebuiltMessage};
 use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Object, Value};
@@ -41,15 +41,15 @@ struct Repair {
 #[derive(Clone, Copy)]
 enum RepairFn {
     /// Keeps every message in its place.
-    InPlace(fn(&mut [Rebuilt], &RecordedList) -> usize),
+    InPlace(fn(&mut [RebuiltMessage], &RecordedList) -> usize),
     /// Adds or removes messages.
-    Resizing(fn(&mut Vec<Rebuilt>, &RecordedList) -> usize),
+    Resizing(fn(&mut Vec<RebuiltMessage>, &RecordedList) -> usize),
     /// Pairs calls and results as the release does.
-    Pairing(fn(&mut Vec<Rebuilt>, &RecordedList, RepairRules) -> usize),
+    Pairing(fn(&mut Vec<RebuiltMessage>, &RecordedList, RepairRules) -> usize),
 }
 
 impl RepairFn {
-    fn run(self, list: &mut Vec<Rebuilt>, recorded: &RecordedList, rules: RepairRules) -> usize {
+    fn run(self, list: &mut Vec<RebuiltMessage>, recorded: &RecordedList, rules: RepairRules) -> usize {
         match self {
             Self::InPlace(change) => change(list, recorded),
             Self::Resizing(change) => change(list, recorded),
@@ -155,13 +155,13 @@ const REPAIRS: [Repair; 16] = [
     ),
 ];
 
-/// Repairs a list as the gateway of a release does, as far as the recorded list shows; an unknown release may apply any
+/// Repairs a list as the gateway of a release does, if the recorded list shows it; an unknown release may apply any
 /// repair.
 pub(super) fn apply_repairs(
-    list: &[Rebuilt],
+    list: &[RebuiltMessage],
     recorded: &RecordedList,
     release: Option<Release>,
-) -> (Vec<Rebuilt>, Vec<AppliedRepair>) {
+) -> (Vec<RebuiltMessage>, Vec<AppliedRepair>) {
     let mut list = list.to_vec();
     let mut counts = [0; REPAIRS.len()];
     let rules = repair_rules(recorded, release);
@@ -193,12 +193,12 @@ fn repair_rules(recorded: &RecordedList, release: Option<Release>) -> RepairRule
 
 /// Returns the unapplied repair that improves the agreement most, with the repaired list; `None` if none improves it.
 fn best_next_repair(
-    list: &[Rebuilt],
+    list: &[RebuiltMessage],
     recorded: &RecordedList,
     rules: RepairRules,
     counts: &[usize],
     is_open: &dyn Fn(&Repair) -> bool,
-) -> Option<(usize, Vec<Rebuilt>, usize)> {
+) -> Option<(usize, Vec<RebuiltMessage>, usize)> {
     let mut fit = Agreement::new(recorded, list);
     let mut best = None;
     for (at, repair) in REPAIRS.iter().enumerate().filter(|(at, own)| counts[*at] == 0 && is_open(own)) {
@@ -215,13 +215,13 @@ fn best_next_repair(
     best
 }
 
-fn drop_mirrors(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
+fn drop_mirrors(list: &mut Vec<RebuiltMessage>, _: &RecordedList) -> usize {
     let before = list.len();
     list.retain(|item| !(item.has_role("assistant") && is_synthetic(&*item.message)));
     before - list.len()
 }
 
-fn drop_blank_texts(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+fn drop_blank_texts(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let is_blank = |block: &Value| {
         let text = block.get("text").and_then(Value::as_str);
         block.get("type").is_some_and(|kind| kind.str_is("text")) && text.is_some_and(JsString::is_blank)
@@ -231,7 +231,7 @@ fn drop_blank_texts(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     answers.map(|item| item.retain_blocks(|block| !is_blank(block))).sum()
 }
 
-fn wrap_text_in_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+fn wrap_text_in_blocks(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let mut count = 0;
     for item in list.iter_mut().filter(|item| item.has_role("assistant")) {
         if let Some(text) = item.message.get("content").and_then(Value::as_str).cloned() {
@@ -243,13 +243,13 @@ fn wrap_text_in_blocks(list: &mut [Rebuilt], _: &RecordedList) -> usize {
     count
 }
 
-fn drop_details(list: &mut [Rebuilt], _: &RecordedList) -> usize {
+fn drop_details(list: &mut [RebuiltMessage], _: &RecordedList) -> usize {
     let results = list.iter_mut().filter(|item| item.has_role("toolResult"));
     results.map(|item| usize::from(item.remove("details"))).sum()
 }
 
-fn drop_failed_answers(list: &mut Vec<Rebuilt>, _: &RecordedList) -> usize {
-    let failed = |item: &&Rebuilt| {
+fn drop_failed_answers(list: &mut Vec<RebuiltMessage>, _: &RecordedList) -> usize {
+    let failed = |item: &&RebuiltMessage| {
         let is_error = item.message.get("stopReason").is_some_and(|stop| stop.str_is("error"));
         let is_empty = item.message.get("content").is_none_or(|content| match content {
             Value::Array(blocks) => match blocks.as_slice() {

@@ -1,10 +1,11 @@
 //! Handwritten lists for repairs that the recorded fixture lacks.
 
-use super::rebuilt::Rebuilt;
+use super::rebuilt::RebuiltMessage;
 use super::*;
 use crate::ids::EntryIx;
 use crate::js::{Value, parse};
 use crate::store::trajectory::RecordedList;
+use crate::units::Chars;
 
 /// Builds a list of messages; a message without a time takes its position.
 fn messages(list: &[&str]) -> Vec<Value> {
@@ -23,7 +24,8 @@ fn compared(recorded: &[&str], rebuilt: &[&str], release: Option<[u32; 3]>) -> R
     let items = messages(recorded);
     let recorded = RecordedList { total: items.len() as u64, items };
     let rebuilt = messages(rebuilt).into_iter().enumerate();
-    let rebuilt: Vec<_> = rebuilt.map(|(at, own)| Rebuilt::new(Some(EntryIx(at as u32)), own)).collect();
+    let rebuilt: Vec<_> =
+        rebuilt.map(|(at, own)| RebuiltMessage::new(Some(EntryIx(at as u32)), own)).collect();
     RecordingComparison::new(&recorded, &rebuilt, release)
 }
 
@@ -98,7 +100,7 @@ fn a_history_limit_and_heartbeats_explain_messages_that_were_left_out() {
 }
 
 #[test]
-fn usage_before_a_compaction_is_emptied_and_failed_answers_at_the_end_go() {
+fn usage_before_a_compaction_is_zeroed_and_trailing_failed_answers_are_dropped() {
     let summary = r#"{"role":"compactionSummary","summary":"s","tokensBefore":9,"timestamp":50}"#;
     let answer = |usage: &str| {
         format!(
@@ -130,14 +132,14 @@ fn a_release_before_the_sanitiser_keeps_delivery_copies() {
 }
 
 #[test]
-fn a_list_sent_without_its_repairs_is_equal_and_says_so() {
+fn a_list_sent_without_repairs_is_equal_with_a_note() {
     let result = r#"{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":1}"#;
     let comparison = compared(&[ASK, result], &[ASK, result], Some([2026, 6, 11]));
     assert_eq!((comparison.verdict().as_str(), comparison.unrepaired), ("equal", true));
 }
 
 #[test]
-fn the_first_difference_names_both_sides_and_what_only_one_has() {
+fn the_first_difference_names_both_sides_and_unmatched_messages() {
     let answer = r#"{"role":"assistant","content":[{"type":"text","text":"yes"}]}"#;
     let other = r#"{"role":"assistant","content":[{"type":"text","text":"no, never"}]}"#;
     let late = r#"{"role":"user","content":"late","timestamp":70}"#;
@@ -148,7 +150,7 @@ fn the_first_difference_names_both_sides_and_what_only_one_has() {
     assert_eq!(difference.paths, ["/content/0/text"]);
     let (recorded, rebuilt) = (difference.recorded.clone().unwrap(), difference.rebuilt.clone().unwrap());
     assert_eq!((recorded.entry, rebuilt.entry), (None, Some(EntryIx(1))));
-    assert!(recorded.role == "assistant" && recorded.chars + 6 == rebuilt.chars);
+    assert!(recorded.role == "assistant" && recorded.chars + Chars(6.0) == rebuilt.chars);
     assert_eq!(
         (difference.only_recorded.clone(), difference.only_rebuilt.clone()),
         (vec![2], vec![EntryIx(2)])

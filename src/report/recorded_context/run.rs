@@ -1,7 +1,7 @@
 //! Reads a run of a session's recording and rebuilds the context with which it began.
 
 use super::comparison::RecordingComparison;
-use super::rebuilt::Rebuilt;
+use super::rebuilt::RebuiltMessage;
 use super::{DifferenceCause, RecordedContext, RunOutcome};
 use crate::context::{bodies, build_context};
 use crate::gateway::ruleset::Version;
@@ -37,7 +37,7 @@ pub struct RecordedRun {
     pub merged_orphan: Option<EntryIx>,
 }
 
-/// Why a recorded run cannot be shown.
+/// The reason that a recorded run cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The recording has fewer runs.
@@ -127,13 +127,13 @@ fn compare_run(
 }
 
 /// Rebuilds the context at a leaf, message by message.
-fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<Rebuilt>, RunError> {
+fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<RebuiltMessage>, RunError> {
     let LoadedSession { index, tree, source, .. } = session;
     let name = || if let Leaf::Id(id) = leaf { id.clone() } else { String::new() };
     let context = build_context(index, tree, leaf).map_err(|_| RunError::Throws(name()))?;
     let messages = bodies::read_messages(source, index, &context)?;
     let entries = context.messages.iter().map(|message| Some(message.entry));
-    Ok(entries.zip(messages).map(|(entry, message)| Rebuilt::new(entry, message)).collect())
+    Ok(entries.zip(messages).map(|(entry, message)| RebuiltMessage::new(entry, message)).collect())
 }
 
 /// Returns the user message below the leaf that the run's prompt repeats, if a later message is the run's own.
@@ -149,7 +149,7 @@ fn merged_orphan(
     let older = users.split_last().map(|(_, older)| older).unwrap_or_default();
     for ix in older {
         let entry = crate::store::body::read_entry(source, index, *ix)?;
-        let message = Rebuilt::new(None, entry.get("message").cloned().unwrap_or(Value::Null));
+        let message = RebuiltMessage::new(None, entry.get("message").cloned().unwrap_or(Value::Null));
         let text = message.first_text().map(JsString::to_string_lossy).unwrap_or_default();
         if !text.trim().is_empty() && prompt.contains(text.trim()) {
             return Ok(Some(*ix));

@@ -10,7 +10,7 @@ use crate::session::testing::transcript;
 use crate::store::discovery::discover;
 use crate::store::sqlite::testing::TestStore;
 use crate::store::trajectory::RecordingLocation;
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
 
@@ -123,7 +123,7 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
         assert_eq!((&rows.details, &rows.outcome), (&file.details, &file.outcome), "run {number}");
         assert!(matches!(rows.location, RecordingLocation::DatabaseRows(..)), "{}", rows.location);
     }
-    assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > 0));
+    assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > Chars(0.0)));
 }
 
 fn write(path: &Path, text: &str) {
@@ -153,7 +153,7 @@ fn outcome(data: &str) -> RecordedRun {
 }
 
 #[test]
-fn a_list_that_was_dropped_a_leaf_that_is_gone_and_a_run_without_a_list_say_so() {
+fn runs_without_a_list_or_with_an_unknown_leaf_are_reported() {
     assert_eq!(outcome(r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#).outcome, RunOutcome::NoMessageList);
     let gone = outcome(r#"{"messages":[],"transcriptLeafId":"nowhere"}"#).outcome;
     assert_eq!(gone, RunOutcome::NoLeaf("nowhere".to_owned()));

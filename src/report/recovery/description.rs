@@ -5,13 +5,12 @@ use std::fmt::Write as _;
 use crate::context::tokens_before::recorded_tokens_before;
 use crate::format::{format_number, minute, quantity};
 use crate::gateway::compaction::CompactionMode;
-use crate::policy::compact::max_summary_tokens;
 use crate::policy::recovery::{
     CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, MAX_ATTEMPTS, RecoveryStep,
 };
 use crate::report::recovery::{RecoveryEvent, RefusedCall};
 use crate::session::LoadedSession;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Returns a short label and the explanation of a step.
 pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (String, String) {
@@ -44,14 +43,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
         ),
         RecoveryStep::Answered { .. } => (
             "the prompt fits".into(),
-            format!(
-                "An estimate that assumes a summary of at most {}. The run continues.",
-                quantity(
-                    max_summary_tokens(session.configured_settings.compaction.reserve_tokens)
-                        .max(Tokens::ZERO),
-                    "token"
-                )
-            ),
+            format!("An estimate; {}. The run continues.", session.assumed_summary().description()),
         ),
     }
 }
@@ -106,8 +98,12 @@ fn describe_compaction(
             format!("compacted {who}: nothing to summarise"),
             describe_nothing_summarized(session, kept_tokens),
         ),
-        CompactionOutcome::Done { summarised, kept_tokens, lost, request_kept, .. } => {
-            (format!("compacted {who}: {} summarised", format_number(summarised as f64)), describe_compacted(session, kept_tokens, lost, request_kept))
+        CompactionOutcome::Done { merges_summary, kept_tokens, lost, request_kept, .. } => {
+            let summarised = format_number(outcome.summarised_messages() as f64);
+            (
+                format!("compacted {who}: {summarised} summarised"),
+                describe_compacted(session, kept_tokens, lost, (request_kept, merges_summary)),
+            )
         }
     };
     (words, why)
@@ -126,14 +122,15 @@ fn describe_compacted(
     session: &LoadedSession,
     kept_tokens: Tokens,
     lost: usize,
-    request_kept: bool,
+    (request_kept, merges_summary): (bool, bool),
 ) -> String {
     let how = match session.limits.compaction_mode {
         CompactionMode::Safeguard => "in chunks, by the safeguard",
         CompactionMode::Default => "in one call, by the runtime",
     };
     let mut why = format!(
-        "Summarised {how}. The newest ~{} stay; keepRecentTokens is {}.",
+        "Summarised {how}{}. The newest ~{} stay; keepRecentTokens is {}.",
+        if merges_summary { ", the earlier summary included" } else { "" },
         quantity(kept_tokens, "token"),
         format_number(session.configured_settings.compaction.keep_recent_tokens)
     );
@@ -151,7 +148,7 @@ fn describe_compacted(
     why
 }
 
-fn describe_truncation(limit: f64, cut: usize, loses_kept: bool) -> (String, String) {
+fn describe_truncation(limit: Chars, cut: usize, loses_kept: bool) -> (String, String) {
     let mut why = format!(
         "Each result over {} is cut to about that size, and the branch is rewritten from before the first one. This happens only once.",
         quantity(limit, "char")

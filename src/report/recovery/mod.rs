@@ -1,5 +1,5 @@
 //! The recovery of a session: the steps that the gateway would take after its last overflow, or if the next call
-//! overflowed, beside the events in the transcript (compaction 8.8–8.20).
+//! overflowed, next to the events in the transcript (compaction 8.8–8.20).
 
 mod description;
 mod events;
@@ -10,8 +10,12 @@ pub use events::RecoveryEvent;
 pub use refused_call::RefusedCall;
 pub use rows::{RecoveryRow, RowKind, RowMark};
 
-use crate::context::entries_since_reset;
+use std::collections::HashMap;
+
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::{ContextMessage, entries_since_reset};
 use crate::gateway::ruleset::{Compaction, PiChange, Ruleset};
+use crate::ids::EntryIx;
 use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
 use crate::policy::truncate::max_result_chars_under;
@@ -96,14 +100,16 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
         .zip(kept)
         .and_then(|(at, kept)| path[..at].iter().position(|ix| index.entry(*ix).id == Some(kept)));
     let compacted_at = compaction.map(|at| index.entry(path[at]).time_ms);
+    let (fixed_tokens, weights) = refused_prompt_weights(session, &refusal);
     let limits = &session.limits;
     let rules = session.ruleset.id.rules();
     let expected = recovery::predict_recovery(&RecoveryInput {
         error: &refusal.text,
         detection: refusal.detection,
         source: refusal.source,
-        branch: Branch { entries, first_kept: kept_from },
-        fixed_tokens: Tokens(session.fixed_tokens() as f64),
+        branch: Branch { entries, first_kept: kept_from, weights, summary_tokens: None },
+        fixed_tokens,
+        summary_tokens: session.assumed_summary().tokens,
         refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
         runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
         settings: session.configured_settings.compaction,
@@ -119,6 +125,19 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     let recorded = if is_recorded { events::read_events(session, &refusal)? } else { Vec::new() };
     let rows = rows::build_rows(session, &refusal, &expected, &recorded);
     Ok(RecoveryView { refusal, expected, events: recorded, earlier_overflows: earlier, rows })
+}
+
+/// Returns the tokens before the messages of the refused prompt, and the tokens per estimated token of each message,
+/// as the header counts that prompt.
+fn refused_prompt_weights(session: &LoadedSession, refusal: &RefusedCall) -> (Tokens, HashMap<EntryIx, f64>) {
+    let then = refusal.entry.and_then(|entry| session.at_entry(entry));
+    let then = then.as_ref().unwrap_or(session);
+    let weight = |(at, message): (usize, &ContextMessage)| {
+        let estimate = estimate_or_zero(&message.size);
+        (estimate > 0).then(|| (message.entry, then.next_prompt.tokens_of(at) as f64 / estimate as f64))
+    };
+    let weights = then.context.messages.iter().enumerate().filter_map(weight).collect();
+    (Tokens(then.next_prompt.fixed_tokens as f64), weights)
 }
 
 impl RecoveryView {

@@ -36,7 +36,7 @@ fn recorded(view: &RecoveryView) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
+fn the_last_overflow_is_shown_with_its_retries() {
     let view = view(&[
         user("one"),
         error(TOO_LONG),
@@ -54,7 +54,7 @@ fn the_last_overflow_is_looked_at_with_the_errors_that_belong_to_it() {
 }
 
 #[test]
-fn what_the_transcript_shows_is_beside_the_step_it_belongs_to() {
+fn recorded_events_are_next_to_their_expected_steps() {
     let words = "x".repeat(90_000);
     let view = view(&[
         user(&words),
@@ -80,7 +80,7 @@ fn what_the_transcript_shows_is_beside_the_step_it_belongs_to() {
 }
 
 #[test]
-fn without_an_overflow_the_next_call_is_thought_of() {
+fn without_an_overflow_the_next_call_is_predicted() {
     let view = view(&[user("one"), answer("fine"), user("two")]);
     assert!(!view.is_recorded() && view.events.is_empty());
     assert_eq!(view.refusal.text, "prompt is too long");
@@ -88,7 +88,7 @@ fn without_an_overflow_the_next_call_is_thought_of() {
 }
 
 #[test]
-fn an_error_of_another_kind_is_no_overflow() {
+fn another_error_is_not_recorded_as_an_overflow() {
     assert!(!view(&[user("one"), error("overloaded_error")]).is_recorded());
 }
 
@@ -101,7 +101,7 @@ fn a_prompt_that_threw_is_in_an_entry_of_the_gateway() {
 }
 
 #[test]
-fn an_answer_that_took_in_more_than_the_window_overflowed_silently() {
+fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
     let silent = message(
         r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
     );

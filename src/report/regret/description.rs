@@ -8,7 +8,7 @@ use crate::format::{
 use crate::units::Tokens;
 
 impl RegretTotals {
-    /// Describes what the prompts lacked, and what of it was needed again.
+    /// Describes the losses of the prompts, and those that were needed again.
     pub fn describe(&self) -> String {
         if self.lost == 0 {
             return "nothing was cleared, cut or summarised, so nothing was needed again".to_owned();
@@ -53,7 +53,7 @@ impl RegretTotals {
 }
 
 impl Need {
-    /// Describes when and at what price: `fetched again 14 calls later, ~8.2k tokens, ~$0.04`.
+    /// Describes time and price of a need: `fetched again 14 calls later, ~8.2k tokens, ~$0.04`.
     pub fn describe(&self) -> String {
         let words = format!("{} {}", self.kind.label(), self.describe_distance());
         if self.kind != NeedKind::FetchedAgain {

@@ -11,7 +11,7 @@ use crate::units::Tokens;
 #[serde(rename_all = "camelCase")]
 pub struct RegretTotalsJson {
     lost: usize,
-    /// Estimated tokens that were gone.
+    /// Estimated lost tokens.
     lost_tokens: Option<Tokens>,
     /// Lost messages that were needed again.
     needed: usize,

@@ -33,7 +33,7 @@ use crate::units::Tokens;
 use needs::{CallLookup, Losses, Weights, find_needs};
 use path_message::PathMessage;
 
-/// A lost message and what came of it.
+/// A lost message and its later needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LostMessage {
     pub loss: ContextLoss,
@@ -55,7 +55,7 @@ pub struct Regret {
 pub struct RegretTotals {
     /// Messages that a prompt lacked in whole or in part.
     pub lost: usize,
-    /// Their tokens that were gone at most.
+    /// The largest number of their tokens that were lost.
     pub lost_tokens: Tokens,
     /// Messages that were needed again.
     pub needed: usize,

@@ -3,7 +3,7 @@
 use crate::ids::EntryIx;
 use crate::units::Tokens;
 
-/// How a lost message was needed again.
+/// The sign that a lost message was needed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NeedKind {
     /// The same call, with nothing written to its path since.

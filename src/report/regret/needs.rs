@@ -1,4 +1,4 @@
-//! Finds the later needs of lost messages, from identifiers and tool calls alone.
+//! Finds the later needs of lost messages, from identifiers and tool calls only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -96,13 +96,13 @@ pub(super) fn find_needs(
         answers.filter_map(|(at, message)| Some((message.answers.as_deref()?, at))).collect();
     results.sort_unstable();
     let mut needs = Vec::new();
-    let mut known = Known { gone: vec![0; sources.len()], ..Known::default() };
+    let mut known = EarlierMessages { gone: vec![0; sources.len()], ..EarlierMessages::default() };
     for (at, message) in path.iter().enumerate() {
         if let Some(call) = calls.call_at(message.position, message.role).filter(|_| is_speaker(message.role))
         {
-            let asks = Asking { path, sources, losses, results: &results, at, call };
+            let asks = NeedSearch { path, sources, losses, results: &results, at, call };
             let fetched = asks.fetched_again(&known, weights);
-            // A repeated call names its own path; that is no second need.
+            // A repeated call names its own path; that is not a second need.
             let quoted = asks.quoted(&mut known.gone, &fetched);
             needs.extend(fetched);
             needs.extend(quoted);
@@ -114,8 +114,8 @@ pub(super) fn find_needs(
 
 /// The messages before the current one.
 #[derive(Default)]
-struct Known<'a> {
-    /// Of the messages with each identifier, how many no later prompt has, from the first on.
+struct EarlierMessages<'a> {
+    /// The number of messages of each identifier that no later prompt has, from the first on.
     gone: Vec<u32>,
     /// The last call with a tool and arguments, and the message that made it.
     used: HashMap<(&'a str, &'a str), (usize, &'a ToolUse)>,
@@ -124,7 +124,7 @@ struct Known<'a> {
     last_write: Option<usize>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> EarlierMessages<'a> {
     fn add(&mut self, at: usize, message: &'a PathMessage) {
         for own in &message.uses {
             self.used.insert((&own.tool, &own.arguments), (at, own));
@@ -144,7 +144,7 @@ impl<'a> Known<'a> {
 }
 
 /// One answer or question, and the call to which it belongs.
-struct Asking<'a> {
+struct NeedSearch<'a> {
     path: &'a [Arc<PathMessage>],
     sources: &'a IdentifierSources,
     losses: &'a Losses<'a>,
@@ -154,7 +154,7 @@ struct Asking<'a> {
     call: usize,
 }
 
-impl Asking<'_> {
+impl NeedSearch<'_> {
     fn message(&self) -> &PathMessage {
         &self.path[self.at]
     }
@@ -166,7 +166,7 @@ impl Asking<'_> {
     }
 
     /// Returns the repeated calls of an answer whose earlier results the prompt lacks.
-    fn fetched_again(&self, known: &Known<'_>, weights: &Weights<'_>) -> Vec<(usize, Need)> {
+    fn fetched_again(&self, known: &EarlierMessages<'_>, weights: &Weights<'_>) -> Vec<(usize, Need)> {
         let uses = self.message().uses.iter();
         uses.filter_map(|again| {
             let (caller, earlier) = *known.used.get(&(&*again.tool, &*again.arguments))?;
@@ -185,7 +185,7 @@ impl Asking<'_> {
         .collect()
     }
 
-    /// Returns the position of the first result of a call behind its caller.
+    /// Returns the position of the first result of a call after its caller.
     fn result_of(&self, caller: usize, id: &str) -> Option<usize> {
         let next = self.results.partition_point(|result| *result <= (id, caller));
         self.results.get(next).filter(|(call, _)| *call == id).map(|(_, at)| *at)

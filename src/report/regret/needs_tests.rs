@@ -1,4 +1,4 @@
-//! The search of needs beside a naive one that looks through the whole path for every question.
+//! Compares the search of needs with a naive one that reads the whole path for every question.
 
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ fn naive(
 }
 
 #[test]
-fn the_search_finds_what_a_naive_one_finds() {
+fn the_search_finds_the_same_needs_as_a_naive_one() {
     let mut found = 0;
     for seed in 0..400 {
         let (path, losses, answers) = story(seed);

@@ -61,7 +61,7 @@ impl ToolUse {
     }
 }
 
-/// Whether messages of a role use what others say.
+/// Whether messages of a role use texts of others.
 pub(super) fn is_speaker(role: Role) -> bool {
     matches!(role, Role::Assistant | Role::User)
 }

@@ -12,9 +12,9 @@ const UNSHARED: u32 = u32::MAX;
 /// For each message of a path, the positions of its identifiers among those that speakers use.
 #[derive(Debug, Default)]
 pub(super) struct UsedIdentifiers {
-    /// Of all messages, one behind the other.
+    /// The positions of all messages, one after another.
     positions: Vec<u32>,
-    /// Where the positions of each message end.
+    /// The end of each message's positions.
     ends: Vec<usize>,
 }
 
@@ -35,7 +35,7 @@ impl UsedIdentifiers {
 pub(super) struct IdentifierSources {
     /// Sorted.
     identifiers: Vec<TextHash>,
-    /// Where the messages of each begin in `messages`, and the end of the last.
+    /// The start of each identifier's messages in `messages`, and the end of the last.
     starts: Vec<u32>,
     /// Indexes of messages, ascending for each identifier.
     messages: Vec<u32>,

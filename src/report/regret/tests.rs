@@ -57,7 +57,7 @@ fn needs(regret: &Regret) -> Vec<(NeedKind, u32, usize, u32)> {
 }
 
 #[test]
-fn clearing_that_nobody_notices_costs_nothing() {
+fn clearing_an_unused_result_has_no_regret() {
     let regret = regret(&[user("thanks"), answer("You are welcome.")]);
     let lost: Vec<_> = regret.lost.iter().map(|lost| (lost.loss.entry.0, lost.loss.cause)).collect();
     assert_eq!(lost, [(2, LossCause::Pruned)]);
@@ -88,7 +88,7 @@ fn the_same_call_fetches_a_cleared_result_again_and_is_priced() {
 }
 
 #[test]
-fn another_call_and_a_file_written_since_are_no_repetition() {
+fn other_calls_and_rewritten_files_are_not_repetitions() {
     let read = |path: &str| call("c2", "read", path);
     let other =
         regret(&[user("go on"), read(r#"{"path":"notes/other.txt"}"#), result("c2", "read", "x", "")]);
@@ -125,7 +125,7 @@ fn a_result_that_is_still_in_the_prompt_is_fetched_again_for_another_reason() {
 }
 
 #[test]
-fn an_id_counts_as_needed_only_if_nothing_in_the_prompt_has_it() {
+fn an_id_counts_as_needed_only_if_the_prompt_lacks_it() {
     let quoted = regret(&[user("which build?"), answer("It is 4fa91c2d.")]);
     assert_eq!(needs(&quoted), [(NeedKind::Quoted, 5, 0, 2)]);
     assert_eq!(quoted.lost[0].needs[0].evidence, "4fa91c2d");
@@ -137,7 +137,7 @@ fn an_id_counts_as_needed_only_if_nothing_in_the_prompt_has_it() {
 }
 
 #[test]
-fn a_summary_that_keeps_an_id_loses_nothing_and_one_that_drops_it_does() {
+fn only_a_summary_that_drops_an_id_has_regret() {
     let compacted = |summary: &str| {
         let compaction = format!(
             r#"{{"type":"compaction","summary":"{summary}","firstKeptEntryId":"e4","tokensBefore":5000}}"#

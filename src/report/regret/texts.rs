@@ -18,7 +18,7 @@ use crate::session::LoadedSession;
 use crate::session::message_texts::join_texts;
 use crate::store::body::{BodyError, LineBuffer, outline_message, read_entry};
 use crate::store::entry::{MessageSize, Role};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Results whose identifiers are in memory together before the unused ones are dropped.
 const PART_LEN: usize = 4096;
@@ -51,7 +51,7 @@ impl RegretTexts {
         Ok(Self { path: path.to_vec(), sources: IdentifierSources::of_messages(&messages), messages })
     }
 
-    /// Reads the messages of a path that nobody will extend: identifiers are kept only where the model or the person uses
+    /// Reads the messages of a path that will not grow: identifiers are kept only where the model or the person uses
     /// them and another message has them too. A long transcript has millions of others.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ fn tool_uses<'a>(message: impl Json<'a>) -> Box<[ToolUse]> {
                 id: text_of(block.get("id")).unwrap_or_default(),
                 path: path.map(|path| file_name(&path).into()),
                 runs_command: arguments.get("command").is_some(),
-                tokens: Tokens(estimate_chars((tool.len() + normal.len()) as u64) as f64),
+                tokens: Tokens(estimate_chars(Chars::from_len(tool.len() + normal.len())) as f64),
                 tool,
                 arguments: normal.into(),
             }

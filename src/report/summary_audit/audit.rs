@@ -29,12 +29,12 @@ pub struct AuditedFact {
     pub used_later: Option<EntryIx>,
 }
 
-/// What became of a fact.
+/// The fate of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FactState {
     /// The summary has it, a sentence perhaps in other words.
     Kept,
-    /// A message behind the cut has it, so the prompt does too.
+    /// A message after the cut has it, so the prompt does too.
     InKeptMessages,
     /// The summary has an older value of the same name.
     Stale { summary: String },

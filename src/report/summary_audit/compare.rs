@@ -80,7 +80,7 @@ impl SummaryFacts {
     }
 }
 
-/// Returns what became of a fact.
+/// Returns the fate of a fact.
 pub(super) fn state(fact: &SourceFact, summary: &SummaryFacts, kept: &SummaryFacts) -> FactState {
     if let Some(older) = summary.older_value(fact) {
         return FactState::Stale { summary: older };

@@ -1,4 +1,4 @@
-//! Finds the first use of a lost fact behind the compaction.
+//! Finds the first use of a lost fact after the compaction.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::sources::{Message, SourceFact, all_facts};
 use crate::report::facts::{AwaitedSentences, FactKind, sentence_words};
 use crate::store::entry::Role;
 
-/// Finds the first use of each lost or stale fact in the messages behind the compaction. A message that shows the fact
+/// Finds the first use of each lost or stale fact in the messages after the compaction. A message that shows the fact
 /// again, such as a file that is read once more, ends the search: later uses do not need the summary.
 pub(super) struct UseFinder<'a> {
     open: HashMap<(FactKind, String), usize>,

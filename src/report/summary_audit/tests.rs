@@ -97,7 +97,7 @@ fn an_older_value_in_the_summary_is_stale_and_the_current_one_is_not() {
 }
 
 #[test]
-fn what_a_kept_message_has_or_is_read_again_is_no_later_use() {
+fn facts_in_kept_messages_or_read_again_are_not_later_uses() {
     let kept = audit_of(&[
         user("see notes/plan.txt"),
         answer("ok"),
@@ -118,7 +118,7 @@ fn what_a_kept_message_has_or_is_read_again_is_no_later_use() {
 }
 
 #[test]
-fn a_second_summary_is_audited_against_the_first_and_what_it_kept() {
+fn a_second_summary_is_audited_against_the_first_and_its_kept_messages() {
     let audits = audit_of(&[
         user("see notes/plan.txt"),
         answer("ok"),

@@ -1,4 +1,4 @@
-//! What a person reads off a finished sweep: the trade-offs worth a look, which cells fit, and the warning.
+//! Conclusions from a finished sweep: the trade-offs worth showing, the cells that fit, and the warning.
 
 use super::*;
 use crate::replay::cost::Cost;
@@ -35,7 +35,7 @@ fn sweep_of(cells: Vec<Cell>) -> Sweep {
 }
 
 #[test]
-fn cells_that_overflow_are_no_trade_off_where_others_do_not() {
+fn overflowing_cells_are_no_trade_off_if_others_fit() {
     let sweep = sweep_of(vec![cell(1, 0.5, 90.0), cell(0, 5.0, 40.0), cell(0, 3.0, 60.0)]);
     assert_eq!(sweep.trade_offs(), [2, 1], "the cheapest first");
     let none_fits = sweep_of(vec![cell(1, 4.0, 90.0), cell(2, 3.0, 95.0)]);
@@ -51,7 +51,7 @@ fn of_cells_with_equal_totals_the_smallest_change_is_shown() {
 }
 
 #[test]
-fn a_cell_fits_to_the_token_and_without_headroom_whatever_its_prompts_are() {
+fn a_cell_fits_to_the_token_and_any_prompt_fits_without_headroom() {
     let fits = |cell: &Cell, window: f64, headroom: f64| cell_fits(cell, Tokens(window), Tokens(headroom));
     let peak = |peak: f64| cell(0, 1.0, peak);
     assert!(fits(&peak(900.0), 1_000.0, 100.0) && !fits(&peak(901.0), 1_000.0, 100.0));
@@ -63,7 +63,7 @@ fn a_cell_fits_to_the_token_and_without_headroom_whatever_its_prompts_are() {
 }
 
 #[test]
-fn a_warning_says_that_the_recorded_overflows_are_gone_without_any_change() {
+fn the_caveat_names_recorded_overflows_that_vanish_without_a_change() {
     let recorded = TraceTotals { overflows: 2, ..TraceTotals::default() };
     let fits_now = Sweep { recorded, smallest_fitting: Some(0), ..sweep_of(vec![cell(0, 1.0, 10.0); 2]) };
     let words = fits_now.caveat().expect("a warning");

@@ -21,7 +21,7 @@ const OPTION: &str = "--vary";
 /// The maximum number of values of one axis.
 pub const MAX_VALUES: usize = 200;
 
-/// Why an axis is invalid: the key, the input and the expected form.
+/// The reason that an axis is invalid: the key, the input and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AxisError(pub String);
@@ -61,7 +61,7 @@ pub struct AxisContext<'a> {
     pub session: &'a LoadedSession,
     /// Changes that hold in every cell.
     pub base: &'a [SettingChange],
-    /// Policies that are on whatever the axes vary.
+    /// Policies that are on for any value of the axes.
     pub policies: PolicySet,
 }
 
@@ -104,7 +104,7 @@ impl Axis {
     /// Builds an axis from values as the command line gives them.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// Like [`Self::parse`].
     pub fn from_texts(
         axis_context: &AxisContext<'_>,
         id: SettingId,
@@ -241,7 +241,7 @@ fn current_point(axis_context: &AxisContext<'_>, id: SettingId, row: Option<&Pol
     if row.policy == Policy::Prune && !now.prune_on {
         (point.value, point.text) = (None, "as is".to_owned());
     }
-    // A client clears only if somebody asks for it, so without the axis nothing is cleared.
+    // A client clears only on request, so without the axis nothing is cleared.
     if matches!(row.owner, SettingOwner::Client) && !axis_context.policies.has(row.policy) {
         (point.value, point.text) = (None, "off".to_owned());
     }

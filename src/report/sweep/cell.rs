@@ -14,7 +14,7 @@ pub struct Cell {
     /// Sum of the distances from the current settings, where 1 is a whole axis.
     pub distance: f64,
     pub totals: TraceTotals,
-    /// What its prompts lacked and needed again; only known for cells that a person would choose.
+    /// Messages that its prompts lacked and later needed; only known for cells that a person would choose.
     pub regret: Option<RegretTotals>,
 }
 

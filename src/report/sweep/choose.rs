@@ -1,5 +1,5 @@
 //! Chooses the settings to vary if the user names none: of those that the version supports, the two with the largest
-//! effect on this session. It tries each alone, then each together with the best of the first round.
+//! effect on this session. It tries each separately, then each together with the best of the first round.
 
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
@@ -83,7 +83,7 @@ pub fn default_axes(
         let best =
             (0..left.len()).reduce(|best, at| if gains[at].is_better_than(&gains[best]) { at } else { best });
         let Some(best) = best else { break };
-        // A second axis without any effect beside the first is useless.
+        // A second axis without any effect besides the first is useless.
         if gains[best].is_zero() && !chosen.is_empty() {
             break;
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn of_axes_that_save_nothing_the_one_that_changes_more_is_better() {
+    fn among_axes_without_gain_the_one_with_more_effect_is_better() {
         let peak = gain(&[totals(0, 10.0, 1.0), totals(0, 20.0, 1.0)]);
         let cost = gain(&[totals(0, 10.0, 1.0), totals(0, 10.0, 4.0)]);
         let neither = gain(&[totals(0, 10.0, 1.0); 2]);

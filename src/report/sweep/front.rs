@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_front_is_whoever_nobody_beats(values in prop::collection::vec(prop::array::uniform3(0..5_u8), 0..40)) {
+        fn the_front_is_every_cell_that_no_other_beats(values in prop::collection::vec(prop::array::uniform3(0..5_u8), 0..40)) {
             let values: Vec<[f64; 3]> = values.into_iter().map(|three| three.map(f64::from)).collect();
             let beaten = |at: &usize| values.iter().any(|other| {
                 let mine = values[*at];
@@ -81,7 +81,7 @@ mod tests {
         }
 
         #[test]
-        fn the_smallest_change_is_that_of_looking_at_all(cells in prop::collection::vec(weighed(), 0..40)) {
+        fn the_smallest_change_equals_that_of_an_exhaustive_search(cells in prop::collection::vec(weighed(), 0..40)) {
             let rank = |cell: &CellScore| (cell.changed_keys, cell.distance as u8, cell.cost as u8, cell.peak as u8);
             let mut all: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].fits).collect();
             all.sort_by_key(|at| (rank(&cells[*at]), *at));

@@ -66,7 +66,8 @@ struct CellJson {
     cleared: Option<Tokens>,
     left_out_per_call: Option<Tokens>,
     summaries: usize,
-    /// What the prompts lacked and needed again. Null except for trade-offs, the current cell and the smallest change.
+    /// Messages that the prompts lacked and later needed. Null except for trade-offs, the current cell and the smallest
+    /// change.
     regret: Option<RegretTotalsJson>,
     /// Number of settings that differ from the current ones.
     changes: usize,
@@ -95,7 +96,7 @@ struct RecordedJson {
     /// Tokens that were not sent, counted once for each call.
     cleared: Option<Tokens>,
     summaries: usize,
-    /// What the prompts lacked and needed again.
+    /// Messages that the prompts lacked and later needed.
     regret: Option<RegretTotalsJson>,
 }
 

@@ -72,7 +72,7 @@ pub struct Sweep {
     pub headroom: Tokens,
     /// Totals of the recorded session.
     pub recorded: TraceTotals,
-    /// What the recorded prompts lacked and needed again; `None` if a text cannot be read again.
+    /// Messages that the recorded prompts lacked and later needed; `None` if a text cannot be read again.
     pub recorded_regret: Option<RegretTotals>,
     pub cells: Vec<Cell>,
     /// The cell without changes.

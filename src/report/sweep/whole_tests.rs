@@ -107,7 +107,7 @@ fn axes_are_shown_field_by_field() {
     insta::assert_snapshot!(described.join("\n\n"));
 }
 
-/// The whole result as JSON, with what the JSON leaves out.
+/// The whole result as JSON, plus the parts that the JSON omits.
 fn described(recording: &RecordedSession, spec: SweepSpec) -> String {
     let seen = Mutex::new(Vec::new());
     let describe = |at: usize, cell: &Cell| seen.lock().expect("no panic").push((at, cell.totals.calls));
@@ -149,7 +149,7 @@ fn whole_sweeps_are_shown_field_by_field() {
 }
 
 #[test]
-fn the_axes_of_a_sweep_that_names_none_are_those_with_the_largest_effect() {
+fn the_default_axes_are_the_settings_with_the_largest_effect() {
     let all = [Policy::Prune, Policy::Compact, Policy::History];
     let described: Vec<String> = ["", PRUNING]
         .iter()

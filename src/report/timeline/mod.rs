@@ -124,7 +124,7 @@ impl RecordedSession {
     }
 }
 
-/// A recorded session and, if other settings are given, its simulation beside it.
+/// A recorded session and, if other settings are given, its simulation.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     pub recorded: Arc<RecordedSession>,
@@ -309,7 +309,7 @@ impl Timeline {
         peaks.fold(Tokens::ZERO, Tokens::max)
     }
 
-    /// Returns what the cache did for a recorded call.
+    /// Returns the cache's effect on a recorded call.
     pub fn cached(&self, call: usize) -> Option<&CachedCall> {
         self.recorded.cache.get(&self.calls().get(call)?.entry)
     }

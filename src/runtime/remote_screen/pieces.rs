@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_arrives_whole() {
+    fn a_long_text_arrives_completely() {
         let text = "aé漢🦀".repeat(50_000);
         let split = split(&text);
         assert!(split.len() > 5 && split.iter().all(|piece| piece.len() <= MAX_PIECE_BYTES));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_wait_for_a_viewer_that_is_behind() {
+    fn frames_wait_for_a_slow_viewer() {
         let (port, _) = port();
         for _ in 0..MAX_FRAMES_IN_FLIGHT {
             assert!(port.is_ready());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_belongs_to_the_person_goes_to_the_viewer() {
+    fn only_effects_for_the_person_go_to_the_viewer() {
         let (port, sent) = port();
         assert!(port.forward(Effect::Quit).is_some());
         assert!(port.forward(Effect::Copy { text: "a\u{1b}b".into(), label: "id" }).is_none());

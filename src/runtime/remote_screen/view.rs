@@ -48,7 +48,7 @@ pub struct ScreenLink {
     pub messages: Receiver<ScreenMessage>,
 }
 
-/// Who ended a screen.
+/// The side that ended a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewEnd {
     /// The other side, when the person quit, or the link.
@@ -91,7 +91,7 @@ impl PreparedView {
     /// Shows the screen until its program or the link ends.
     ///
     /// # Errors
-    /// The terminal is gone, or the other machine breaks the protocol.
+    /// The terminal is closed, or the other machine breaks the protocol.
     pub fn show(self, options: ViewOptions, link: ScreenLink) -> anyhow::Result<ViewEnd> {
         let runtime = start_threads()?;
         let result = runtime.block_on(async {
@@ -201,7 +201,7 @@ impl Viewer {
                 if self.last_alert.is_none_or(|last| last.elapsed() >= ALERT_INTERVAL) {
                     self.last_alert = Some(Instant::now());
                     let alert = alert.into();
-                    // If the terminal is gone, the next frame reports it.
+                    // If the terminal is closed, the next frame reports it.
                     drop(self.screen.print_codes(&terminal_codes(&self.options.alerts, &alert)));
                     drop(start_program(&self.options.alerts, &alert));
                 }
@@ -218,7 +218,7 @@ impl Viewer {
     fn copy(&mut self, text: &str, label: &str) {
         let text = shell::pasteable(text);
         if text.len() <= MAX_TERMINAL_BYTES {
-            // If the terminal is gone, the next frame reports it.
+            // If the terminal is closed, the next frame reports it.
             drop(self.screen.copy_to_clipboard(&text));
         }
         let copied = clipboard::copy(&text, &visible(label), &self.options.env, &self.copy_folder);

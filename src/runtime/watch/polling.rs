@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_come_grow_are_replaced_and_go_are_reported_once() {
+    fn new_grown_replaced_and_removed_files_are_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let [kept, grown, replaced, gone] =
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_of_late_is_requested_each_time_and_what_was_put_aside_never() {
+    fn polling_checks_recent_files_every_time_and_archives_never() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let archive = file(dir, "a.jsonl.reset.2026-02-21T05-16-55.686Z", "x");

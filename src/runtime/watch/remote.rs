@@ -1,4 +1,4 @@
-//! Detects network file systems: a local watcher does not see what other machines write there.
+//! Detects network file systems: a local watcher does not see writes of other machines.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_folder_of_this_machine_is_not_remote_and_those_of_others_are_named() {
+    fn local_folders_are_not_remote_and_network_file_systems_are_named() {
         assert_eq!(remote_kind(Path::new("/proc")), None);
         assert_eq!(
             [0x6969, 0x6573_5546, 0xFF53_4D42].map(kind_from_magic),

@@ -18,7 +18,7 @@ fn changes(reported: WatchEvent) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// Returns a thread whose events go nowhere.
+/// Returns a thread whose events are discarded.
 fn silent(ways: WatchMode) -> WatchThread<impl Fn(WatchEvent) -> bool> {
     WatchThread::new(ways, channel().0, |_| true)
 }
@@ -83,7 +83,7 @@ fn a_burst_is_reported_once_and_temporary_files_never() {
 }
 
 #[test]
-fn reading_is_no_change_and_lost_changes_may_be_anything() {
+fn read_events_are_ignored_and_lost_events_cause_a_rescan() {
     use notify::event::{AccessKind, Flag};
     let at = |kind| notify::Event::new(kind).add_path("/x/a.jsonl".into());
     assert!(command_for(Ok(at(EventKind::Access(AccessKind::Any)))).is_none());
@@ -94,7 +94,7 @@ fn reading_is_no_change_and_lost_changes_may_be_anything() {
 }
 
 #[test]
-fn what_was_lost_is_every_file_of_every_folder() {
+fn a_rescan_reports_every_relevant_file_of_every_folder() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     for name in ["a.jsonl", "b.jsonl.lock", "c.txt"] {
@@ -109,7 +109,7 @@ fn what_was_lost_is_every_file_of_every_folder() {
 }
 
 #[test]
-fn folders_without_a_watcher_are_looked_at() {
+fn folders_without_a_watcher_are_polled() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let mut thread = silent(WatchMode::Poll);
@@ -123,7 +123,7 @@ fn folders_without_a_watcher_are_looked_at() {
 }
 
 #[test]
-fn what_changed_between_reading_and_watching_is_reported() {
+fn changes_between_reading_and_watching_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let file = |name: &str, ms: u64| {
@@ -147,7 +147,7 @@ fn what_changed_between_reading_and_watching_is_reported() {
 }
 
 #[test]
-fn the_folders_of_the_demo_are_those_its_files_lie_in() {
+fn the_watched_folders_of_the_demo_contain_its_files() {
     use crate::session::store_location::{StoreLocation, StoreRequest};
     let place = StoreLocation::new(&StoreRequest::Demo, crate::gateway::env::Environment::default()).unwrap();
     let store = place.survey();
@@ -159,7 +159,7 @@ fn the_folders_of_the_demo_are_those_its_files_lie_in() {
 }
 
 #[test]
-fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_reported() {
+fn a_recreated_folder_is_watched_again_and_its_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().canonicalize().unwrap();
     let sessions = state.join("sessions");
@@ -179,7 +179,7 @@ fn a_folder_made_anew_at_its_place_is_watched_again_and_all_in_it_is_reported() 
 }
 
 #[test]
-fn after_changes_were_lost_every_file_is_reported_though_nobody_heard_of_it() {
+fn after_lost_changes_every_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
@@ -197,7 +197,7 @@ fn after_changes_were_lost_every_file_is_reported_though_nobody_heard_of_it() {
 }
 
 #[test]
-fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too() {
+fn polled_folders_are_reported_with_the_reason_and_their_changes() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let (teller, heard) = channel();
@@ -217,7 +217,7 @@ fn folders_that_are_looked_at_are_reported_with_the_reason_and_their_changes_too
 }
 
 #[test]
-fn a_watcher_that_refuses_is_looked_past_and_its_words_are_kept() {
+fn a_failed_watcher_is_replaced_by_polling_and_its_error_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let real = dir.path().canonicalize().unwrap();
     let mut thread = silent(WatchMode::Auto);

@@ -36,9 +36,9 @@ pub(super) struct WatchThread<F> {
     /// By path without links.
     pub(super) folders: BTreeMap<PathBuf, WatchedFolder>,
     pub(super) changed: BTreeSet<PathBuf>,
-    /// When to report the collected changes.
+    /// The time to report the collected changes.
     pub(super) notify_at: Option<Instant>,
-    /// When to poll again.
+    /// The time of the next poll.
     pub(super) next_poll: Option<Instant>,
     /// The polled folders that were reported last.
     reported_polled: Vec<PolledFolder>,
@@ -101,7 +101,7 @@ impl<F: Fn(WatchEvent) -> bool> WatchThread<F> {
         }
     }
 
-    /// Reports polled folders and changes that are due; returns `false` when the receiver is gone.
+    /// Reports polled folders and changes that are due; returns `false` when the receiver is dropped.
     fn notify_due(&mut self, now: Instant) -> bool {
         let polled = self.polled_folders();
         if polled != self.reported_polled {

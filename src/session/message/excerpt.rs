@@ -19,14 +19,14 @@ const READ_CHARS: usize = EXCERPT_CHARS + 512;
 /// UTF-16 units that are read of a user message, whose envelope precedes the words.
 const ENVELOPE_UNITS: usize = 1 << 18;
 
-/// The text of a row with its secrets masked, not yet escaped for the screen. The unmasked text is kept beside it.
+/// The text of a row with its secrets masked, not yet escaped for the screen. The unmasked text is kept too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
     /// Mark made of a user message's envelope, to show before the words.
     pub envelope: Option<String>,
     /// The tool, for results and for assistant messages that only call tools.
     pub tool: Option<String>,
-    /// The text said, the arguments of the call, the summary or the name.
+    /// The text of the message, the arguments of the call, the summary or the name.
     pub text: String,
     /// An error that the provider or the runtime reports.
     pub error: Option<String>,

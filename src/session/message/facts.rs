@@ -133,7 +133,7 @@ fn push_sizes(entry: &Entry, facts: &mut Vec<Fact>) {
     let chars = if size.role == Role::ToolResult && size.text_blocks > 0 {
         size.joined_chars
     } else {
-        f64::from(size.text_chars) + f64::from(size.thinking_chars) + f64::from(size.tool_call_chars)
+        (size.text_chars + size.thinking_chars + size.tool_call_chars).get()
     };
     facts.push(("chars", format_number(chars)));
     if size.images > 0 {

@@ -8,7 +8,7 @@ use crate::session::LoadedSession;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, result, transcript, user,
 };
-use crate::units::{Millis, Tokens};
+use crate::units::{Chars, Millis, Tokens};
 
 fn session(window: Tokens) -> LoadedSession {
     let long = "x".repeat(5_000);
@@ -44,11 +44,11 @@ fn check(settings: &PruneSettings, entry: usize, expected: &[&str]) {
 }
 
 fn settings() -> PruneSettings {
-    PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() }
+    PruneSettings { min_prunable_tool_chars: Chars(0.0), ..PruneSettings::default() }
 }
 
 #[test]
-fn shields_name_what_they_protect_by() {
+fn protected_results_name_the_rule_that_protects_them() {
     check(&settings(), 0, &["Before the first user message: protected by position.", "pruning 5.3"]);
     check(&settings(), 1, &["Only tool results are ever pruned.", "pruning 5.12"]);
     check(&settings(), 4, &["It contains 1 image: results with images are never pruned.", "pruning 5.6"]);
@@ -73,7 +73,7 @@ fn a_trimmed_result_names_limit_position_and_ratio() {
     ];
     check(&settings(), 2, &lines);
     let mut uneven = settings();
-    uneven.soft_trim.head_chars = 1_000.0;
+    uneven.soft_trim.head_chars = Chars(1_000.0);
     uneven.keep_last_assistants = 1.0;
     let first = "Over 4,000 chars, before the last assistant. Keeps the first 1,000 and last 1,500 chars.";
     check(&uneven, 2, &[first, lines[1], lines[2]]);
@@ -91,7 +91,7 @@ fn a_cleared_result_names_the_ratio_after_trimming() {
 }
 
 #[test]
-fn what_spared_a_candidate_is_reported_with_its_numbers() {
+fn a_spared_candidate_names_the_reason_with_numbers() {
     let short = "It has 5 chars, within softTrim.maxChars 4,000.";
     check(&settings(), 3, &[short, "Ratio 0.36 is below hardClearRatio 0.50.", "pruning 5.7"]);
     let mut off = PruneSettings { hard_clear_ratio: 0.3, ..settings() };
@@ -111,15 +111,15 @@ fn what_spared_a_candidate_is_reported_with_its_numbers() {
     let sentence = "Clearing older results was enough: ratio 0.28 is below hardClearRatio 0.30.";
     check(&enough, 3, &[short, sentence, "pruning 5.10"]);
     let mut covered = settings();
-    covered.soft_trim.head_chars = 3_000.0;
-    covered.soft_trim.tail_chars = 2_000.0;
+    covered.soft_trim.head_chars = Chars(3_000.0);
+    covered.soft_trim.tail_chars = Chars(2_000.0);
     let sentence =
         "It has 5,000 chars, more than 4,000, but the first 3,000 and last 2,000 chars cover them all.";
     check(&covered, 2, &[sentence, "pruning 5.7"]);
 }
 
 #[test]
-fn what_stops_the_whole_policy_is_reported_at_every_result() {
+fn every_result_names_the_reason_that_stops_the_whole_policy() {
     let roomy = session(Tokens(200_000.0));
     let lines = says(&roomy, &prune_plan(&roomy, &settings()), 2);
     assert_eq!(lines, ["Ratio 0.02 is below softTrimRatio 0.30.", "pruning 5.5"]);
@@ -131,7 +131,7 @@ fn what_stops_the_whole_policy_is_reported_at_every_result() {
 }
 
 #[test]
-fn a_shut_gate_is_reported_with_its_times() {
+fn a_closed_gate_is_explained_with_its_times() {
     let session = session(Tokens(10_000.0));
     let gates = [
         (Gate::Off, "Pruning is off: contextPruning.mode is not cache-ttl.", "pruning 3.3"),

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_on_lines_of_their_own_and_digits_stay() {
+    fn indenting_puts_members_on_separate_lines_and_keeps_digits() {
         let text = r#" {"a":1.50,"b":[12345678901234567890,-0],"c":{},"d":[],"e":"x,{\"}\\" }"#;
         let expected = "{\n  \"a\": 1.50,\n  \"b\": [\n    12345678901234567890,\n    -0\n  ],\n  \"c\": {},\n  \"d\": [],\n  \"e\": \"x,{\\\"}\\\\\"\n}";
         assert_eq!(indent_line(text), expected);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_as_it_is_and_depth_does_not_blow_up() {
+    fn invalid_json_is_unchanged_and_deep_nesting_has_limited_indentation() {
         assert_eq!(indent_line("{\"a\" 1}"), "{\"a\" 1}");
         let deep = "[".repeat(4_000) + "1" + &"]".repeat(4_000);
         assert!(indent_line(&deep).len() < 8_000 * (2 * MAX_DEPTH + 2));

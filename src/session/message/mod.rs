@@ -61,7 +61,7 @@ impl MessageText {
 /// Reads any entry back from its file, with its fate and planned text if it is a message of the context.
 ///
 /// # Errors
-/// When the file is gone or has changed.
+/// When the file is missing or has changed.
 pub fn read_message(
     session: &LoadedSession,
     entry: EntryIx,

@@ -4,6 +4,7 @@ use crate::js::{self, JsString, Value};
 use crate::session::message::indent;
 use crate::session::message::text_part::{PartKind, TextPart};
 use crate::store::entry::{EntryKind, Role};
+use crate::units::Chars;
 
 /// Keys that identify a call best, in order of preference.
 const MAIN_ARGUMENTS: [&str; 9] =
@@ -68,7 +69,10 @@ fn block_part(block: &Value) -> TextPart {
         "text" => text("text").map_or_else(|| json_part(block), |text| text_part(PartKind::Text, text)),
         "thinking" => text_part(PartKind::Thinking, thinking_text(block)),
         "image" => {
-            let chars = block.get("data").and_then(Value::as_str).map_or(0, JsString::len);
+            let chars = block
+                .get("data")
+                .and_then(Value::as_str)
+                .map_or(Chars::ZERO, |data| Chars::from_len(data.len()));
             text_part(PartKind::Image { mime: text("mimeType").unwrap_or_default(), chars }, String::new())
         }
         "toolCall" | "toolUse" | "tool_use" | "functionCall" => {

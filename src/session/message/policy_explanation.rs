@@ -6,6 +6,7 @@ use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::truncate::sized_result_chars;
 use crate::policy::{Fate, Reason};
 use crate::session::message::fate_explanation::FateExplainer;
+use crate::units::Chars;
 
 impl FateExplainer<'_> {
     /// Returns `None` for a reason that none of these policies gives.
@@ -63,11 +64,11 @@ impl FateExplainer<'_> {
     }
 
     /// Compares with the budget of all results (pruning 8.3).
-    fn explain_aggregate(&self, budget: f64) -> Vec<String> {
+    fn explain_aggregate(&self, budget: Chars) -> Vec<String> {
         let stays = match self.fate.fate {
             Fate::Cleared => "A note replaces it, if it fits.".to_owned(),
             _ => {
-                format!("Keeps {}, including a note.", quantity(self.fate.after.whole_chars() as f64, "char"))
+                format!("Keeps {}, including a note.", quantity(self.fate.after.whole_chars(), "char"))
             }
         };
         let budget = quantity(budget, "char");
@@ -95,7 +96,7 @@ impl FateExplainer<'_> {
                  details."
                     .into(),
             ],
-            Reason::WithinGuard if numbers.limits.budget.is_infinite() => {
+            Reason::WithinGuard if numbers.limits.budget == Chars::INFINITY => {
                 vec![format!("It counts as at most {single}.")]
             }
             Reason::GuardCut => vec![

@@ -37,7 +37,7 @@ fn check(policy: Policy, settings: PolicySettings, entry: usize, expected: &[&st
 }
 
 #[test]
-fn a_truncated_result_names_its_limit_and_what_stays() {
+fn a_truncated_result_names_its_limit_and_the_kept_chars() {
     let default = PolicySettings::default;
     let lines = [
         "Its 20,000 chars are over the 12,000 that one result may have.",
@@ -73,13 +73,13 @@ fn the_guard_names_limit_and_budget() {
 }
 
 #[test]
-fn repair_says_what_was_wrong() {
+fn repair_names_the_fault() {
     let orphan = ["No earlier call has its id, so a provider would refuse it.", "compaction 6.2"];
     check(Policy::Repair, PolicySettings::default(), 3, &orphan);
 }
 
 #[test]
-fn clearing_names_trigger_and_what_is_kept() {
+fn clearing_names_the_trigger_and_the_kept_uses() {
     let clear = |trigger, keep| PolicySettings {
         clear: ClearSettings { trigger, keep, ..ClearSettings::default() },
         ..PolicySettings::default()

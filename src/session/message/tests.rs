@@ -6,6 +6,7 @@ use crate::policy::Fate;
 use crate::session::testing::{
     call, entry_ix, loaded_session, message, prune_plan, quoted, result, transcript, user,
 };
+use crate::units::Chars;
 
 fn read_one(entries: &[String], number: usize) -> MessageText {
     let session = loaded_session(&transcript(entries), 200_000.0);
@@ -30,7 +31,7 @@ fn a_user_message_is_its_text_whether_a_string_or_blocks() {
         (Some("e0"), Some("11"), Some("~3 est"))
     );
     let blocks = read_one(&[message(image)], 0);
-    let image = PartKind::Image { mime: "image/png".into(), chars: 4 };
+    let image = PartKind::Image { mime: "image/png".into(), chars: Chars(4.0) };
     assert_eq!(kinds(&blocks), [(PartKind::Text, "see"), (image, "")]);
     assert_eq!(blocks.fact("images"), Some("1"));
 }
@@ -56,7 +57,7 @@ fn an_assistant_shows_thinking_text_calls_and_its_error() {
 }
 
 #[test]
-fn what_the_provider_counted_is_reported_with_its_cost() {
+fn measured_usage_is_shown_with_its_cost() {
     let text = r#"{"role":"assistant","stopReason":"stop","usage":{"input":10,"output":812,"cacheRead":190000,"cacheWrite":2,"totalTokens":190824,"cost":{"total":0.41}},"content":[]}"#;
     let read = read_one(&[message(text)], 0);
     assert_eq!(read.fact("prompt"), Some("190,012 measured"));
@@ -65,7 +66,7 @@ fn what_the_provider_counted_is_reported_with_its_cost() {
 }
 
 #[test]
-fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
+fn a_result_is_titled_by_its_call_and_shows_its_outcome() {
     let details = r#","isError":true,"details":{"status":"failed","exitCode":1,"durationMs":38412}"#;
     let entries = [
         user("go"),
@@ -81,13 +82,13 @@ fn a_result_is_titled_by_its_call_and_shows_how_it_went() {
 }
 
 #[test]
-fn a_result_without_its_call_says_so() {
+fn a_result_without_its_call_has_a_note() {
     let read = read_one(&[user("go"), result("gone", "exec", "x", "")], 1);
     assert_eq!((read.title.1.as_str(), read.fact("call")), ("", Some("— no call with its id")));
 }
 
 #[test]
-fn the_call_of_a_result_is_the_one_on_its_own_branch() {
+fn the_call_of_a_result_is_on_the_same_branch() {
     let fork = |parent: &str, entry: &str| entry.replacen('{', &format!("{{\"parentId\":\"{parent}\","), 1);
     let lines = [
         user("go"),
@@ -158,7 +159,7 @@ fn every_other_type_of_entry_has_its_text_and_facts() {
 }
 
 #[test]
-fn an_entry_of_an_unknown_type_is_shown_as_it_is() {
+fn an_entry_of_an_unknown_type_is_shown_as_json() {
     let read = read_one(&[r#"{"type":"usage","n":12345678901234567890}"#.to_owned()], 0);
     assert_eq!((read.fact("type"), read.parts[0].kind.clone()), (Some("usage"), PartKind::Other));
     assert!(read.indented_json().contains("\"n\": 12345678901234567890"), "{}", read.indented_json());
@@ -206,7 +207,7 @@ fn prunable() -> Vec<String> {
 }
 
 #[test]
-fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
+fn a_trimmed_result_includes_its_text_after_the_plan() {
     let session = loaded_session(&transcript(&prunable()), 1_000.0);
     let plan = prune_plan(&session, &PruneSettings::default());
     let read = |number| read_message(&session, entry_ix(number), Some(&plan)).unwrap();
@@ -221,7 +222,7 @@ fn a_trimmed_result_comes_with_what_the_plan_makes_of_it() {
 #[test]
 fn a_cleared_result_becomes_the_placeholder() {
     let session = loaded_session(&transcript(&prunable()), 1_000.0);
-    let settings = PruneSettings { min_prunable_tool_chars: 0.0, ..PruneSettings::default() };
+    let settings = PruneSettings { min_prunable_tool_chars: Chars(0.0), ..PruneSettings::default() };
     let plan = prune_plan(&session, &settings);
     let read = read_message(&session, entry_ix(2), Some(&plan)).unwrap();
     assert_eq!(read.planned_text.as_deref(), Some("[Old tool result content cleared]"));

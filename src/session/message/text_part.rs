@@ -1,6 +1,8 @@
 //! One part of a message as text.
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+use crate::units::Chars;
+
+#[derive(Debug, Clone, PartialEq)]
 pub enum PartKind {
     /// Text of any role.
     Text,
@@ -15,7 +17,7 @@ pub enum PartKind {
         /// Media type, as `image/png`.
         mime: String,
         /// Chars of its base64 data.
-        chars: usize,
+        chars: Chars,
     },
     /// An error that the provider or the runtime reports.
     Error,
@@ -23,7 +25,7 @@ pub enum PartKind {
     Other,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TextPart {
     pub kind: PartKind,
     /// The text, not yet escaped for the screen.

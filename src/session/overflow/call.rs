@@ -59,8 +59,8 @@ pub struct Overflow {
     pub time_ms: Moment,
     /// Provider and model that were called.
     pub model: Option<(ValueIx, ValueIx)>,
-    /// Tokens of the request. In a refusal they include the reserved reply; in the other kinds they are the prompt
-    /// alone.
+    /// Tokens of the request. In a refusal they include the reserved reply; in the other kinds they are only the
+    /// prompt.
     pub requested: Option<u64>,
     /// Tokens that the refusal allows; the model's window for a silent overflow; the sum of prompt and reply for a cut
     /// one.
@@ -102,12 +102,12 @@ impl Overflow {
         masked(&self.text)
     }
 
-    /// Returns the tokens of the prompt alone, if known.
+    /// Returns the tokens of only the prompt, if known.
     pub fn prompt_tokens(&self) -> Option<u64> {
         Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
-    /// Returns the tokens that a prompt may have beside the reserved reply.
+    /// Returns the tokens that a prompt may have next to the reserved reply.
     pub fn prompt_limit(&self) -> Option<u64> {
         Some(self.limit?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }

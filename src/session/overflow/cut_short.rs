@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_cut_at_its_own_limit_is_none() {
+    fn a_reply_cut_at_its_output_limit_shows_no_window() {
         for (prompt, output) in [(40_000.0, 8_192.0), (61_000.0, 1_024.0), (10.0, 2_000.0)] {
             assert_eq!(cut_by_window(&[cut(1, Tokens(prompt), output)]), []);
         }

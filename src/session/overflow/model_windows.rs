@@ -45,7 +45,7 @@ impl<'a> WindowCache<'a> {
         Self { scope, windows: RefCell::default() }
     }
 
-    /// Returns the runtime's window for the model of a call, or `None` if nobody named that window.
+    /// Returns the runtime's window for the model of a call, or `None` if no setting names that window.
     pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<Tokens> {
         let model = model?;
         let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {

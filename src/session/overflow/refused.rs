@@ -3,7 +3,7 @@
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::overflow::{
-    Judgement, Runtime, StopDetails, Verdict, gateway, is_recognised, is_recognised_in_run, judge,
+    Classification, Runtime, StopDetails, Verdict, gateway, is_recognised, is_recognised_in_run, judge,
 };
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
@@ -19,7 +19,7 @@ const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 /// Returns the refusals of a file. Two records of one refusal count once: a rewritten branch copies its errors, and a
-/// gateway notes a prompt's error beside the failed answer.
+/// gateway notes a prompt's error next to the failed answer.
 pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
     let version =
         scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
@@ -97,7 +97,7 @@ pub(crate) fn is_summary_call_error(text: &str) -> bool {
     failed.iter().any(|words| text.contains(words)) && gateway::is_compaction_failure(&text)
 }
 
-fn overflow_kind(judgement: &Judgement, own: bool) -> Option<OverflowKind> {
+fn overflow_kind(judgement: &Classification, own: bool) -> Option<OverflowKind> {
     match judgement.verdict {
         Verdict::NoOverflow => None,
         Verdict::Bytes => Some(OverflowKind::Bytes),
@@ -107,7 +107,7 @@ fn overflow_kind(judgement: &Judgement, own: bool) -> Option<OverflowKind> {
 }
 
 /// Whether that release recognised it, by its test after the run or by its runtime's within the run.
-fn was_recognised(details: &StopDetails, judgement: &Judgement, runtime: Runtime<'_>) -> Option<bool> {
+fn was_recognised(details: &StopDetails, judgement: &Classification, runtime: Runtime<'_>) -> Option<bool> {
     let after = is_recognised(details, judgement, runtime)?;
     let within = match runtime {
         Runtime::OpenClaw(version) => is_recognised_in_run(details, version).unwrap_or(false),

@@ -1,7 +1,7 @@
 //! Finds overflows without an error: the usage of an answer shows that its prompt did not fit (overflow-texts 6).
 //!
-//! An answer above the window proves either an overflow or a wrong window. It counts as an overflow only if someone
-//! named the window, and if the model never answered a prompt above it with tool calls: such a prompt did fit.
+//! An answer above the window proves either an overflow or a wrong window. It counts as an overflow only if a setting
+//! names the window, and if the model never answered a prompt above it with tool calls: such a prompt did fit.
 
 use std::collections::HashMap;
 

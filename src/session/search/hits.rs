@@ -10,7 +10,7 @@ use crate::redact::{SecretDisplay, masked};
 use crate::session::search::query::SearchQuery;
 use crate::units::Moment;
 
-/// Chars of a text before and behind its first match that are kept.
+/// Chars of a text before and after its first match that are kept.
 const BEFORE_CHARS: usize = 400;
 const BEHIND_CHARS: usize = 1_000;
 /// Chars around the kept ones that are read, so that a secret which the ends cut is still recognised.
@@ -25,11 +25,11 @@ const MASK_MARK: &str = "[redacted";
 /// Mark of a private key, which may be longer than the margin.
 const KEY_MARK: &str = "PRIVATE KEY";
 
-/// The text around a match. Masking its secrets takes longer than finding it, so that happens when someone looks.
+/// The text around a match. Masking its secrets takes longer than finding it, so that happens when the hit becomes visible.
 #[derive(Debug, Clone, Default)]
 pub struct HitText {
     text: Box<str>,
-    /// Text before and behind it, without which a cut secret would not be recognised.
+    /// Text before and after it, without which a cut secret would not be recognised.
     margins: [Box<str>; 2],
     /// Whether text was cut off at the start and at the end.
     is_cut: [bool; 2],
@@ -84,7 +84,7 @@ impl HitText {
     pub fn line(&self, query: &SearchQuery, secrets: SecretDisplay, chars: usize) -> String {
         let text = self.with_secrets(query, secrets);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A match in a secret is behind its mask.
+        // A match in a secret is hidden by its mask.
         let mask = || text.find(MASK_MARK).map(|at| at..at);
         let found = query.first_range(&text).or_else(mask).unwrap_or(0..0);
         let room = chars.saturating_sub(text[found.clone()].chars().count());
@@ -127,7 +127,7 @@ fn lines_around(text: &str, own: &Range<usize>, limit: usize) -> (Range<usize>, 
     (start.unwrap_or(first).min(near.start)..end.unwrap_or(last).max(near.end), is_whole)
 }
 
-/// Returns the range that a number of chars before and behind another range.
+/// Returns the range of a number of chars before and after another range.
 fn around(text: &str, found: &Range<usize>, before: usize, behind: usize) -> Range<usize> {
     let start =
         text[..found.start].char_indices().rev().take(before).last().map_or(found.start, |(at, _)| at);

@@ -13,7 +13,7 @@ use crate::store::source::Source;
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Returns the entries from `from` on that hold every word of the query, in file order. A word with a capital letter is
-/// case-sensitive. `go_on` is called before each block; when it returns false, the result is what was found so far.
+/// case-sensitive. `go_on` is called before each block; when it returns false, the result has the hits so far.
 pub fn search(
     source: &Source,
     index: &Index,
@@ -28,13 +28,13 @@ pub fn search(
     }
     let mut part = FileBlock::default();
     for (ix, entry) in index.iter().skip(from.0 as usize) {
-        if !part.contains_line(entry.offset, entry.bytes as usize) {
+        if !part.contains_line(entry.offset, entry.bytes().to_len()) {
             if !go_on() {
                 break;
             }
             part.read(source, index, ix)?;
         }
-        let line = part.line(entry.offset, entry.bytes as usize);
+        let line = part.line(entry.offset, entry.bytes().to_len());
         if line_matches(line, &query) || index.display_id(ix) == query.text().trim() {
             found.push(ix);
         }
@@ -58,7 +58,7 @@ impl FileBlock {
     fn read(&mut self, source: &Source, index: &Index, ix: EntryIx) -> Result<(), BodyError> {
         let entry = index.entry(ix);
         let rest = index.end.saturating_sub(entry.offset) as usize;
-        let wanted = rest.min(BLOCK_BYTES).max(entry.bytes as usize);
+        let wanted = rest.min(BLOCK_BYTES).max(entry.bytes().to_len());
         let read = self.bytes.read_exact(source, entry.offset, wanted);
         read.map_err(|error| BodyError::Read {
             path: source.path().display().to_string(),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_must_be_there_in_any_case_unless_it_has_a_capital() {
+    fn every_word_must_match_ignoring_case_unless_it_has_a_capital() {
         assert_eq!(found("build"), [0, 2]);
         assert_eq!(found("fix build"), [0]);
         assert_eq!(found("Build"), [0]);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_kinds_and_image_data_are_no_text_but_arguments_are_and_a_whole_id() {
+    fn a_search_covers_arguments_and_ids_but_not_block_types_or_image_data() {
         assert_eq!(found("tooluse"), [0; 0]);
         assert_eq!(found("ninja"), [1]);
         assert_eq!(found("ninja \"all\""), [1]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn text_behind_escapes_and_of_any_script_is_found() {
+    fn escaped_text_of_any_script_is_found() {
         assert_eq!(found("stopped straße"), [2]);
         assert_eq!(found("构建失败"), [3]);
     }

@@ -8,6 +8,7 @@ use memchr::{memchr, memrchr};
 use crate::session::search::query::SearchQuery;
 use crate::store::aligned_buffer::AlignedBuffer;
 use crate::store::source::Source;
+use crate::units::Bytes;
 
 /// Bytes per read: few enough to stay in the cache of a core.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -20,7 +21,7 @@ pub(super) fn for_each_candidate(
     buffer: &mut AlignedBuffer,
     go_on: &dyn Fn() -> bool,
     take: &mut dyn FnMut(u64, &[u8]),
-) -> io::Result<u64> {
+) -> io::Result<Bytes> {
     let total = source.len()?;
     let mut at = 0;
     while at < total && go_on() {
@@ -32,7 +33,7 @@ pub(super) fn for_each_candidate(
         scan(&buffer[..end], at, query, take);
         at += end as u64;
     }
-    Ok(at)
+    Ok(Bytes(at))
 }
 
 /// Returns the length of the complete lines in the buffer, which at the end of the file are all bytes. Reads on when one

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_must_be_there_and_case_counts_for_words_with_a_capital() {
+    fn every_word_must_match_and_case_counts_for_words_with_a_capital() {
         matches("build fix", "Fix the BUILD", true);
         matches("build nothing", "Fix the BUILD", false);
         matches("Build", "Fix the build", false);

@@ -1,11 +1,11 @@
-//! The text of an entry that a search looks at: what the message pane shows of it, without ids, image data, settings of
+//! The text of an entry that a search reads: that of the message pane, without ids, image data, settings of
 //! the provider and JSON of unknown kinds.
 
 use crate::js::Value;
 use crate::session::message::{PartKind, TextPart, parts_of_entry};
 use crate::store::entry::{EntryKind, Role};
 
-/// The kind of an entry and its role, from its line alone.
+/// The kind of an entry and its role, only from its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntryLabel {
     pub(super) kind: EntryKind,
@@ -13,7 +13,7 @@ pub(super) struct EntryLabel {
 }
 
 impl EntryLabel {
-    /// Returns `None` for the header of a file and for lines that are no entries.
+    /// Returns `None` for the header of a file and for lines that are not entries.
     pub(super) fn of(entry: &Value) -> Option<Self> {
         let kind = entry.get("type")?.as_str()?.to_string_lossy();
         if kind == "session" {

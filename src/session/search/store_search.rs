@@ -22,10 +22,10 @@ use crate::store::load::{LoadError, Trim, load, parse_line};
 use crate::store::session::{Flag, Session};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
 /// Sessions, from the most recent one, that keep [`MANY_HITS`]; the others keep [`FEW_HITS`]. A common word is in every
-/// session, and nobody reads that many hits.
+/// session, and no one reads that many hits.
 const FULL_SESSIONS: usize = 200;
 const MANY_HITS: usize = 100;
 const FEW_HITS: usize = 10;
@@ -35,7 +35,7 @@ const FEW_HITS: usize = 10;
 pub struct SearchTotals {
     /// Transcripts that were read.
     pub sessions: usize,
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Transcripts that could not be read, by key.
     pub unread: Vec<UnreadTranscript>,
 }
@@ -76,7 +76,7 @@ pub fn search_store(
             let search = SessionSearch { store, session, query, kept, is_wanted };
             match search.run(&mut buffer) {
                 Ok((hits, read)) => {
-                    bytes.fetch_add(read, Ordering::Relaxed);
+                    bytes.fetch_add(read.get(), Ordering::Relaxed);
                     hits.into_iter().for_each(found);
                 }
                 Err(error) if error.is_stopped() => {}
@@ -97,7 +97,7 @@ pub fn search_store(
     unread.sort_by(|one, other| one.key.cmp(&other.key));
     is_wanted().then(|| SearchTotals {
         sessions: sessions.len() - unread.len(),
-        bytes: bytes.into_inner(),
+        bytes: Bytes(bytes.into_inner()),
         unread,
     })
 }
@@ -119,7 +119,7 @@ struct SessionSearch<'a> {
 
 impl SessionSearch<'_> {
     /// Returns the hits, if there are any, and the bytes read.
-    fn run(&self, buffer: &mut AlignedBuffer) -> Result<(Option<SessionHits>, u64), OpenError> {
+    fn run(&self, buffer: &mut AlignedBuffer) -> Result<(Option<SessionHits>, Bytes), OpenError> {
         let source = open_source(self.session, None)?;
         let (mut offsets, mut kept) = (Vec::new(), VecDeque::new());
         let read = for_each_candidate(&source, self.query, buffer, self.is_wanted, &mut |offset, line| {
@@ -139,7 +139,7 @@ impl SessionSearch<'_> {
         self.session.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are no entries are no hits.
+    /// Finds the entries of the lines, and which of them are on the active branch. Lines that are not entries are not hits.
     fn assign(
         &self,
         source: &Source,

@@ -1,4 +1,4 @@
-//! What a search over a store finds, and in which form texts are in their files.
+//! Results of a search over a store, and the forms that texts take in files.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -68,7 +68,7 @@ fn text_thinking_calls_results_and_summaries_are_hits() {
 }
 
 #[test]
-fn ids_images_and_settings_of_the_provider_are_no_hits() {
+fn ids_images_and_provider_fields_are_not_searched() {
     let text = transcript(&[
         r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","data":"needle","mimeType":"image/needle"}]}"#,
         r#"{"role":"assistant","content":[{"type":"text","text":"b","textSignature":"needle"}],"api":"needle","model":"needle","responseId":"needle","usage":{"needle":5}}"#,
@@ -78,7 +78,7 @@ fn ids_images_and_settings_of_the_provider_are_no_hits() {
 }
 
 #[test]
-fn text_is_found_behind_escapes_and_in_any_script() {
+fn escaped_text_in_any_script_is_found() {
     let text = transcript(&[
         r#"{"role":"user","content":"line\nneedle says \"hi\" in c:\\temp\/x"}"#,
         r#"{"role":"user","content":"caf\u00e9 b\u0075ild 构建失败了 \ud83d\ude80"}"#,
@@ -150,7 +150,7 @@ fn a_transcript_that_cannot_be_read_is_named_and_the_rest_is_searched() {
 }
 
 #[test]
-fn damaged_lines_and_an_empty_store_are_no_hits() {
+fn damaged_lines_and_an_empty_store_have_no_hits() {
     assert_eq!(
         lines("{\"type\":\"session\",\"id\":\"s\"}\nword {broken word\n[1, \"word\"]\n\"word\"\n", "word"),
         [0; 0]
@@ -162,7 +162,7 @@ fn damaged_lines_and_an_empty_store_are_no_hits() {
 }
 
 #[test]
-fn a_search_stops_when_nobody_wants_it_any_more() {
+fn a_search_can_be_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     for at in 0..20 {
         write(dir.path(), &format!("s{at}.jsonl"), &transcript(&[r#"{"role":"user","content":"word"}"#]));

@@ -14,7 +14,7 @@ fn the_archive_unpacks_to_files_below_the_state_dir() {
 }
 
 #[test]
-fn what_is_written_is_what_files_says() {
+fn the_demo_on_disk_equals_its_file_list() {
     let folder = tempfile::tempdir().unwrap();
     write_to(folder.path()).unwrap();
     for (path, bytes) in files() {

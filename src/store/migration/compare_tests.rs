@@ -39,7 +39,7 @@ fn reported(found: &ImportComparison) -> Vec<(&str, u64, &'static str)> {
 }
 
 #[test]
-fn a_clean_import_has_no_fault_also_after_the_gateway_went_on() {
+fn a_clean_import_has_no_fault_even_after_the_gateway_continued() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.push(message("e7", "\"e6\"", "later"));
     let found = compared(&lines, &rows);
@@ -67,7 +67,7 @@ fn a_changed_entry_is_named_with_the_place_and_without_its_text() {
 }
 
 #[test]
-fn a_doubled_entry_is_named_under_its_own_id_and_under_another() {
+fn a_duplicate_entry_is_found_under_the_same_and_another_id() {
     let (lines, mut rows) = (transcript(), transcript());
     rows.push(rows[2].clone());
     rows.push(rows[4].replace("\"id\":\"e4\"", "\"id\":\"zz\""));
@@ -87,7 +87,7 @@ fn a_re_parented_entry_is_named_with_both_parents() {
 }
 
 #[test]
-fn the_fewest_entries_are_reported_of_an_order_that_changed() {
+fn a_changed_order_is_reported_with_the_fewest_entries() {
     let (lines, mut rows) = (transcript(), transcript());
     let moved = rows.remove(2);
     rows.push(moved);
@@ -108,7 +108,7 @@ fn all_planted_losses_are_found_at_once() {
 }
 
 #[test]
-fn what_a_file_in_use_has_at_its_end_came_after_the_import() {
+fn new_lines_at_the_end_of_a_file_in_use_are_added_not_lost() {
     let (lines, rows) = (transcript(), transcript());
     let found = compare("s1", &source(&lines), &source(&rows[..5]), true).unwrap();
     assert_eq!(reported(&found), [("e5", 6, "added"), ("e6", 7, "added")]);
@@ -129,7 +129,7 @@ fn a_line_that_repeats_another_is_left_out_and_one_that_only_has_its_id_is_lost(
 }
 
 #[test]
-fn an_import_that_stopped_at_a_broken_line_lost_what_follows_it() {
+fn lines_after_a_broken_line_are_lost_by_the_import() {
     let (mut lines, rows) = (transcript(), transcript());
     lines[5] = "{broken".to_owned();
     let found = compared(&lines, &rows[..5]);
@@ -137,7 +137,7 @@ fn an_import_that_stopped_at_a_broken_line_lost_what_follows_it() {
 }
 
 #[test]
-fn ids_that_version_1_got_on_import_are_known_and_a_second_import_doubles_it() {
+fn ids_given_on_import_are_recognised_and_a_second_import_duplicates_entries() {
     let lines: Vec<String> = [
         r#"{"type":"session","id":"s1","timestamp":"t","cwd":"/w"}"#,
         r#"{"type":"message","timestamp":"t1","message":{"role":"user","content":"a"}}"#,

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_keys_is_no_difference_and_long_lists_are_cut() {
+    fn key_order_is_not_a_difference_and_long_lists_are_cut() {
         assert_eq!(of(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#), EntryDifferences::default());
         let list = |item: &str| format!("[{}]", vec![item; 30].join(","));
         let found = of(&list("1"), &list("2"));

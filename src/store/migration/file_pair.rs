@@ -23,7 +23,7 @@ pub struct FilePair {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedFile {
     pub agent: String,
-    /// Session id, from the rows beside the file or from the file.
+    /// Session id, from the rows in the same folder or from the file.
     pub session_id: String,
     pub file: PathBuf,
     pub reason: UnmatchedReason,
@@ -56,7 +56,7 @@ impl UnmatchedReason {
         }
     }
 
-    /// Whether the session is lost, judged by the database.
+    /// Whether the session is lost, according to the database.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::DatabaseGone | Self::Lost)
     }

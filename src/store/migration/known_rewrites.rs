@@ -34,7 +34,7 @@ static LABELS: LazyLock<Vec<(Regex, String)>> = LazyLock::new(|| {
 static TIMESTAMP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\[[A-Za-z]{3} \d{4}-\d{2}-\d{2} \d{2}:\d{2}[^\]]*\] *").ok());
 
-/// Directives in the text of an assistant, which became fields beside it.
+/// Directives in the text of an assistant, which became separate fields.
 static DIRECTIVES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = r"audio_as_voice|reply_to_current|reply_to\s*:[^\]\n]+|react(?:_to_current)?\s*:[^\]\n]+?";
     Regex::new(&format!(r"(?i)\[\[\s*(?:{words})\s*\]\]")).ok()
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_may_go_but_no_word_beside_them() {
+    fn an_import_may_remove_directives_but_no_other_word() {
         assert!(rewritten(
             "assistant",
             "[[reply_to_current]] hi there [[audio_as_voice]]\n\n\n\nx",

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_json_is_numbered_and_one_that_is_being_written_is_left_out() {
+    fn invalid_lines_are_numbered_and_an_unterminated_one_is_ignored() {
         let read = records("{\"id\":\"a\"}\n{oops\n{\"id\":\"b\"}\n{\"id\":");
         assert_eq!((read.lines.len(), read.unreadable_lines), (2, vec![2]));
     }

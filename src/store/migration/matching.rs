@@ -1,4 +1,4 @@
-//! Matches the lines of a transcript with the rows of its import, by ids and digests alone.
+//! Matches the lines of a transcript with the rows of its import, only by ids and digests.
 //!
 //! For example, a row with the id of a line but another digest is a changed entry; a second row with the same body
 //! under another id is a duplicate.
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_has_its_row_and_later_rows_are_no_fault() {
+    fn every_line_matches_its_row_and_later_rows_are_additions() {
         let (lines, rows) = (records(&[("a", 1), ("b", 2)]), records(&[("a", 1), ("b", 2), ("c", 3)]));
         let matching = Matching::new(&lines, &rows);
         assert_eq!(matching, Matching { pairs: vec![(0, 0), (1, 1)], added_rows: 1, ..Matching::default() });
@@ -173,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_ids_are_matched_by_what_they_say() {
+    fn lines_without_ids_are_matched_by_content() {
         let lines = records(&[("", 1), ("", 1), ("", 2)]);
         let matching = Matching::new(&lines, &records(&[("", 1), ("", 2)]));
         assert_eq!((matching.pairs, matching.lost), (vec![(0, 0), (2, 1)], vec![1]));
     }
 
     #[test]
-    fn the_tail_begins_behind_the_last_line_with_a_row() {
+    fn the_tail_begins_after_the_last_matched_line() {
         let lines = records(&[("a", 1), ("b", 2), ("c", 3)]);
         let tail = |rows: &[(&str, u8)]| Matching::new(&lines, &records(rows)).unmatched_tail(3);
         assert_eq!([tail(&[("a", 1)]), tail(&[("a", 1), ("c", 3)]), tail(&[])], [Some(1), None, None]);

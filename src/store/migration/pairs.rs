@@ -1,7 +1,7 @@
 //! Pairs each file with its session in a database, and lists the files and sessions without a partner.
 //!
-//! A file may be named after its session, after the key and the session, or after neither. So the rows beside it decide
-//! first, then its name, then its header.
+//! A file may be named after its session, after the key and the session, or after neither. So the rows in the same
+//! folder decide first, then its name, then its header.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn stored_sessions(store: &Store) -> HashMap<&str, Vec<&Session>> {
 struct PairFinder<'a> {
     store: &'a Store,
     stored: HashMap<&'a str, Vec<&'a Session>>,
-    /// File names and session ids from the rows beside a file, by folder.
+    /// File names and session ids from the rows in the same folder as a file, by folder.
     names_by_folder: HashMap<PathBuf, Vec<(String, String)>>,
     file_pairs: FilePairs<'a>,
 }

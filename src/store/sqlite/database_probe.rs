@@ -129,7 +129,7 @@ mod tests {
     use crate::store::sqlite::testing::TestStore;
 
     #[test]
-    fn each_commit_is_reported_once_and_reading_is_none() {
+    fn each_commit_is_reported_once_and_reads_are_not() {
         let store = TestStore::new();
         let mut pulse = DatabaseProbe::new(store.database());
         assert_eq!([pulse.probe(), pulse.probe()], [ProbeResult::Changed, ProbeResult::Unchanged]);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_is_not_there_or_another_one_is_reported_too() {
+    fn a_missing_or_replaced_database_is_reported() {
         let store = TestStore::new();
         let mut pulse = DatabaseProbe::new(store.database());
         assert_eq!(pulse.probe(), ProbeResult::Changed);

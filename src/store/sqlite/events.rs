@@ -13,6 +13,7 @@ use super::open::Database;
 use super::paths::item_path;
 use super::unpack;
 use crate::store::index::FileIdentity;
+use crate::units::Bytes;
 
 /// Line for an event that cannot be unpacked and has no recorded length.
 const UNREADABLE_NOTE: &str = "(cannot unpack this event)";
@@ -24,7 +25,7 @@ struct RowSpan {
     offset: u64,
 }
 
-/// Minimum bytes per query: the next read mostly continues behind this one.
+/// Minimum bytes per query: the next read mostly continues after this one.
 const MIN_READ_BYTES: usize = 64 << 10;
 /// Number of cached blocks: several readers use a transcript at once.
 const MAX_CACHED_BLOCKS: usize = 8;
@@ -239,7 +240,7 @@ fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
     if let ValueRef::Text(text) | ValueRef::Blob(text) = plain {
         bytes.extend(text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
     } else if let (Some(length), Ok(packed)) = (row.get::<_, Option<u64>>(3)?, row.get_ref(2)?.as_blob()) {
-        let unpacked = unpack::unpack_event(packed, length).and_then(|text| {
+        let unpacked = unpack::unpack_event(packed, Bytes(length)).and_then(|text| {
             String::from_utf8(text)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
         });

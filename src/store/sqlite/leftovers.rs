@@ -1,4 +1,4 @@
-//! Files beside a database, from before the gateway moved transcripts into it: decides for each whether the database
+//! Files next to a database, from before the gateway moved transcripts into it: decides for each whether the database
 //! holds its entries (sqlite A6, A7).
 
 use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom};
@@ -34,7 +34,7 @@ pub(in crate::store) fn mark_leftovers(
     });
     for session in left {
         let Some(path) = session.path.clone() else { continue };
-        // The database decides about these files, not the records beside them.
+        // The database decides about these files, not the records next to them.
         session.flags.retain(|flag| ![Flag::Orphan, Flag::Imported].contains(flag));
         match find_missing(database, &path) {
             Ok(None) => session.add_flag(Flag::Imported),
@@ -66,7 +66,7 @@ fn find_missing(database: &Database, path: &Path) -> io::Result<Option<String>> 
         database.with_transaction(|at| transcript_state(at, database, session)).map_err(io::Error::other)
     };
     let (mut session, mut place) = (header.id.clone(), place_of(&header.id)?);
-    // An import uses the id in the row, after which the file is named, whatever its header contains.
+    // An import uses the id in the row, after which the file is named, with any id in its header.
     if let (TranscriptState::Nowhere, Some(named)) = (&place, session_id_from_name(path)) {
         (place, session) = (place_of(&named)?, named);
     }

@@ -16,9 +16,9 @@ use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};
 use crate::store::session_records::SessionRecord;
-use crate::units::Moment;
+use crate::units::{Bytes, Moment};
 
-/// Row of `session_nodes`: the record as JSON, and the columns beside it.
+/// Row of `session_nodes`: the record as JSON, and the other columns.
 struct SessionNode {
     key: String,
     session_id: String,
@@ -48,13 +48,13 @@ struct ArchiveRow {
     reason: String,
     name: String,
     created_at: Option<i64>,
-    bytes: u64,
+    bytes: Bytes,
 }
 
 #[derive(Default)]
 struct TranscriptSize {
     /// Bytes as lines.
-    bytes: u64,
+    bytes: Bytes,
     cold: Option<ColdLocation>,
 }
 
@@ -250,7 +250,7 @@ impl SessionCollector<'_> {
         session.bytes = transcript.bytes;
         session.modified_ms = modified_ms;
         match &transcript.cold {
-            None if transcript.bytes == 0 => session.add_flag(Flag::Missing),
+            None if transcript.bytes == Bytes::ZERO => session.add_flag(Flag::Missing),
             None => {}
             Some(ColdLocation::InDatabase) => session.add_flag(Flag::Cold),
             Some(ColdLocation::File(name)) => {
@@ -351,7 +351,7 @@ fn read_archives(at: &Connection, database: &Database) -> rusqlite::Result<Vec<A
             reason: row.get(3)?,
             name: row.get(4)?,
             created_at: row.get(5)?,
-            bytes: row.get(6)?,
+            bytes: Bytes(row.get(6)?),
         })
     };
     at.prepare(ask)?.query_map([], archive)?.collect()
@@ -365,7 +365,7 @@ fn read_transcript_size(
     sizes: &SizeCache,
 ) -> rusqlite::Result<TranscriptSize> {
     let bytes = sizes.bytes(at, database, session)?;
-    if bytes > 0 || !database.has_column("session_transcript_cold_archives", "") {
+    if bytes > Bytes::ZERO || !database.has_column("session_transcript_cold_archives", "") {
         return Ok(TranscriptSize { bytes, cold: None });
     }
     let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
@@ -373,7 +373,7 @@ fn read_transcript_size(
     let cold = |row: &SqlRow<'_>| {
         let name: Option<String> = row.get(1)?;
         Ok(TranscriptSize {
-            bytes: row.get(0)?,
+            bytes: Bytes(row.get(0)?),
             cold: Some(name.map_or(ColdLocation::InDatabase, ColdLocation::File)),
         })
     };

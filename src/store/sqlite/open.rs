@@ -111,7 +111,7 @@ pub struct Database {
     connection: Mutex<Connection>,
     schema: Schema,
     identity: FileIdentity,
-    /// Whether it was opened as a file that nobody writes (sqlite H4).
+    /// Whether it was opened as a file without writers (sqlite H4).
     is_immutable: bool,
     /// `table.column` names.
     columns: Vec<String>,
@@ -161,7 +161,7 @@ impl Database {
         self.identity
     }
 
-    /// Whether the database was opened as a file that nobody writes, so that later writes do not show (sqlite H4).
+    /// Whether the database was opened as a file without writers, so that later writes do not show (sqlite H4).
     pub fn is_immutable(&self) -> bool {
         self.is_immutable
     }
@@ -215,7 +215,7 @@ pub(in crate::store) fn version_without_sessions(path: &Path) -> Option<i64> {
     }
 }
 
-/// Whether a file is a database with sessions, whatever its version (sqlite A7).
+/// Whether a file is a database with sessions, of any version (sqlite A7).
 ///
 /// # Errors
 /// Fails for a file that is not a database, is damaged or may not be read.
@@ -227,7 +227,7 @@ pub(in crate::store) fn has_sessions(path: &Path) -> rusqlite::Result<bool> {
 }
 
 /// Opens a read-only connection (sqlite H2); the flag says that the file is treated as immutable. That is the fallback
-/// when opening fails because nothing can be written beside the file, and only without a write-ahead log, whose content
+/// when opening fails because nothing can be written in the file's folder, and only without a write-ahead log, whose content
 /// would be ignored (sqlite H3, H4).
 pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     refuse_special_files(path)?;
@@ -243,7 +243,7 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<(Connection, bool)> {
     }
 }
 
-/// Fails if a FIFO, a device or a folder has the name of the database or of a file that SQLite opens beside it: SQLite
+/// Fails if a FIFO, a device or a folder has the name of the database or of a file that SQLite opens with it: SQLite
 /// would wait for ever.
 fn refuse_special_files(path: &Path) -> rusqlite::Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -270,7 +270,7 @@ fn is_not_writable(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Whether a write-ahead log with content lies beside the database.
+/// Whether the database has a write-ahead log with content.
 fn has_wal(path: &Path) -> bool {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

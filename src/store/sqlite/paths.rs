@@ -32,7 +32,7 @@ pub fn database_of(path: &Path) -> Option<PathBuf> {
     is_database.then(|| path.with_file_name(database))
 }
 
-/// Returns the folder for artifacts of a database: the `sessions` beside a folder `agent`, else the database's own
+/// Returns the folder for artifacts of a database: the sibling `sessions` of a folder `agent`, else the database's own
 /// folder (sqlite A5).
 pub(in crate::store) fn artifact_dir(database: &Path) -> PathBuf {
     let own = database.parent().unwrap_or(Path::new("/"));
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_a_database_has_a_path_beside_it() {
+    fn an_item_in_a_database_has_a_path_with_a_fragment() {
         let database = Path::new("/s/agents/main/agent/openclaw-agent.sqlite");
         let path = item_path(database, "11-22");
         assert_eq!(path, Path::new("/s/agents/main/agent/openclaw-agent.sqlite#11-22"));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn moved_out_archives_lie_beside_the_folder_of_the_agent() {
+    fn moved_out_archives_are_in_the_sessions_folder() {
         assert_eq!(artifact_dir(Path::new("/s/agents/a/agent/x.sqlite")), Path::new("/s/agents/a/sessions"));
         assert_eq!(artifact_dir(Path::new("/x/y.sqlite")), Path::new("/x"));
     }

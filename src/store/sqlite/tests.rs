@@ -57,7 +57,7 @@ fn error(path: &Path) -> String {
 }
 
 #[test]
-fn rows_read_as_lines_in_the_order_of_seq_and_a_line_end_within_means_nothing() {
+fn rows_read_as_lines_in_seq_order_despite_line_breaks_inside() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[]);
     made.add_event("s1", 1, &message("b", "null", "x").replace("\"type\"", "\n \"type\""));
@@ -90,7 +90,7 @@ fn a_packed_event_reads_as_any_other_and_a_broken_one_is_a_line_that_cannot_be_r
 }
 
 #[test]
-fn a_row_larger_than_what_is_read_at_once_is_read_in_parts() {
+fn a_row_larger_than_a_block_is_read_in_parts() {
     let made = TestStore::new();
     let long = message("a", "null", &"x".repeat(3 << 20));
     made.add_session("agent:main:main", "s1", &[HEADER, &long, &message("b", "\"a\"", "y")]);
@@ -102,7 +102,7 @@ fn a_row_larger_than_what_is_read_at_once_is_read_in_parts() {
 }
 
 #[test]
-fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
+fn rows_in_the_wal_are_read_and_growth_continues_at_the_old_end() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let store = listed(made.state());
@@ -123,7 +123,7 @@ fn what_is_not_checkpointed_yet_is_seen_and_growth_is_read_from_the_old_end() {
 }
 
 #[test]
-fn a_rewritten_history_is_read_anew_and_an_earlier_look_says_so() {
+fn a_rewritten_history_is_read_again_and_an_old_snapshot_detects_it() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let store = listed(made.state());
@@ -272,7 +272,7 @@ fn every_older_version_is_read_without_packed_events_and_cold_archives_and_label
 }
 
 #[test]
-fn rows_that_are_odd_are_listed_with_what_is_odd() {
+fn odd_rows_are_listed_with_a_diagnostic() {
     let made = TestStore::new();
     made.add_session("agent:main:bad", "s1", &[HEADER, &message("a", "null", "x")]);
     made.execute_batch("UPDATE session_nodes SET entry_json = '{oops', label = 'a label'");
@@ -291,7 +291,7 @@ fn rows_that_are_odd_are_listed_with_what_is_odd() {
 }
 
 #[test]
-fn the_record_shows_what_the_columns_do_not() {
+fn fields_missing_in_columns_are_read_from_the_record() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER]);
     let entry = r#"{"sessionId":"s1","updatedAt":5,"totalTokens":7,"totalTokensFresh":true,"status":"running",
@@ -318,7 +318,7 @@ fn the_record_shows_what_the_columns_do_not() {
 }
 
 #[test]
-fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
+fn files_next_to_a_database_are_imported_or_extra_history() {
     let made = TestStore::new();
     let first = message("a", "null", "x");
     made.add_session("agent:main:main", "s1", &[HEADER, &first]);
@@ -357,7 +357,7 @@ fn files_beside_a_database_are_taken_in_already_or_history_that_is_not_in_it() {
 }
 
 #[test]
-fn a_store_that_may_not_be_written_is_read_as_it_is_there() {
+fn a_read_only_store_is_read() {
     let made = TestStore::new();
     made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
     let closed = made.close();

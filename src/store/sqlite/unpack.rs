@@ -10,30 +10,31 @@ use sha2::{Digest as _, Sha256};
 
 use crate::files;
 use crate::format::format_size;
+use crate::units::Bytes;
 
 /// Maximum bytes of a packed event (sqlite E2).
-const MAX_EVENT_BYTES: u64 = 4 << 20;
+const MAX_EVENT_BYTES: Bytes = Bytes(4 << 20);
 
 fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
 /// Unpacks one event of exactly `bytes` bytes.
-pub(super) fn unpack_event(packed: &[u8], bytes: u64) -> io::Result<Vec<u8>> {
+pub(super) fn unpack_event(packed: &[u8], bytes: Bytes) -> io::Result<Vec<u8>> {
     if bytes > MAX_EVENT_BYTES {
         return Err(corrupt_error(format!("{bytes} bytes exceed the size limit of a packed event")));
     }
-    let mut text = Vec::with_capacity(bytes as usize);
+    let mut text = Vec::with_capacity(bytes.to_len());
     unpack_into(packed, &mut text, bytes)?;
-    if text.len() as u64 != bytes {
+    if Bytes::from_len(text.len()) != bytes {
         return Err(corrupt_error(format!("expected {bytes} bytes, found {}", text.len())));
     }
     Ok(text)
 }
 
 /// Unpacks a stream of frames. Output beyond `limit` bytes and a wrong checksum are errors.
-pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit: u64) -> io::Result<()> {
-    let mut left = limit;
+pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit: Bytes) -> io::Result<()> {
+    let mut left = limit.get();
     loop {
         let mut first = [0; 1];
         if packed.read(&mut first)? == 0 {
@@ -55,19 +56,19 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
 
 /// Returns the output limit for packed bytes: 100 times their number, far above the ratio of real transcripts, at least
 /// 64 MiB and at most 2 GiB, because the output takes space on the disk.
-fn limit_for_size(packed: u64) -> u64 {
-    packed.saturating_mul(100).clamp(64 << 20, 2 << 30)
+fn limit_for_size(packed: Bytes) -> Bytes {
+    Bytes(packed.get().saturating_mul(100).clamp(64 << 20, 2 << 30))
 }
 
 /// Unpacks a transcript into an anonymous temporary file.
 pub(in crate::store) fn unpack_file(path: &Path) -> io::Result<File> {
     let packed = files::open(path)?;
-    let limit = limit_for_size(packed.metadata()?.len());
+    let limit = limit_for_size(Bytes(packed.metadata()?.len()));
     unpack_stream(io::BufReader::new(packed), limit)
 }
 
 /// Unpacks a stream in the same way; `limit` is in bytes.
-pub(super) fn unpack_stream(packed: impl Read, limit: u64) -> io::Result<File> {
+pub(super) fn unpack_stream(packed: impl Read, limit: Bytes) -> io::Result<File> {
     let mut out = io::BufWriter::new(tempfile::tempfile()?);
     unpack_into(packed, &mut out, limit)?;
     out.flush()?;
@@ -85,8 +86,8 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Returns the same limit for bytes in memory.
-pub(super) fn limit_for_bytes(packed: &[u8]) -> u64 {
-    limit_for_size(packed.len() as u64)
+pub(super) fn limit_for_bytes(packed: &[u8]) -> Bytes {
+    limit_for_size(Bytes::from_len(packed.len()))
 }
 
 #[cfg(test)]
@@ -103,32 +104,35 @@ mod tests {
     fn an_event_has_exactly_the_bytes_it_says() {
         let text = b"abc".repeat(1000);
         let frame = packed(&text);
-        assert_eq!(unpack_event(&frame, 3000).unwrap(), text);
+        assert_eq!(unpack_event(&frame, Bytes(3000)).unwrap(), text);
         for wrong in [2999, 3001] {
-            assert!(unpack_event(&frame, wrong).is_err(), "{wrong}");
+            assert!(unpack_event(&frame, Bytes(wrong)).is_err(), "{wrong}");
         }
         assert!(
-            unpack_event(&frame, (4 << 20) + 1).unwrap_err().to_string().contains("exceed the size limit")
+            unpack_event(&frame, Bytes((4 << 20) + 1))
+                .unwrap_err()
+                .to_string()
+                .contains("exceed the size limit")
         );
-        assert!(unpack_event(b"no frame", 8).is_err());
-        assert!(unpack_event(&frame[..frame.len() / 2], 3000).is_err());
+        assert!(unpack_event(b"no frame", Bytes(8)).is_err());
+        assert!(unpack_event(&frame[..frame.len() / 2], Bytes(3000)).is_err());
     }
 
     #[test]
-    fn a_changed_byte_is_known_by_the_checksum() {
+    fn the_checksum_detects_a_changed_byte() {
         let mut frame = packed(&b"some words that do not repeat 0123456789".repeat(3));
         let last = frame.len() - 1;
         frame[last] ^= 1;
-        assert!(unpack_event(&frame, 120).unwrap_err().to_string().contains("checksum"));
+        assert!(unpack_event(&frame, Bytes(120)).unwrap_err().to_string().contains("checksum"));
     }
 
     #[test]
     fn frames_follow_each_other_and_a_limit_holds_for_all() {
         let two = [packed(b"one\n"), packed(b"two\n")].concat();
         let mut out = Vec::new();
-        unpack_into(two.as_slice(), &mut out, 8).unwrap();
+        unpack_into(two.as_slice(), &mut out, Bytes(8)).unwrap();
         assert_eq!(out, b"one\ntwo\n");
-        assert!(unpack_into(two.as_slice(), &mut Vec::new(), 7).is_err());
+        assert!(unpack_into(two.as_slice(), &mut Vec::new(), Bytes(7)).is_err());
     }
 
     #[test]

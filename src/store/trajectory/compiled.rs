@@ -3,6 +3,7 @@
 
 use super::{ARRAY_CUT, cut_reason, owned_text, whole_number};
 use crate::js::{self, Value};
+use crate::units::{Bytes, Chars};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompiledContext {
@@ -23,7 +24,7 @@ pub struct ContextSnapshot {
     /// The user's text after the list.
     pub prompt: Option<String>,
     /// Length of the system prompt in UTF-16 units.
-    pub system_chars: Option<u64>,
+    pub system_chars: Option<Chars>,
     /// `None` when the recorder cut it.
     pub system_prompt: Option<String>,
     pub tools: Vec<RecordedTool>,
@@ -41,7 +42,7 @@ pub struct RecordedList {
 pub struct RecordedTool {
     pub name: String,
     /// UTF-8 bytes of its schema as recorded; fewer than were sent when it was cut.
-    pub schema_chars: usize,
+    pub schema_bytes: Bytes,
     /// Whether the recorder left out parts of the schema.
     pub is_cut: bool,
 }
@@ -51,9 +52,9 @@ pub struct RecordedTool {
 pub struct CutContext {
     pub reason: String,
     /// Original bytes of the line.
-    pub bytes: Option<u64>,
+    pub bytes: Option<Bytes>,
     /// Maximum bytes of a line.
-    pub limit: Option<u64>,
+    pub limit: Option<Bytes>,
     /// Messages of `prompt.submitted`, which are the same.
     pub recovered_messages: Option<RecordedList>,
 }
@@ -67,8 +68,8 @@ impl CompiledContext {
         if let Some(reason) = cut_reason(data) {
             return Self::Cut(CutContext {
                 reason,
-                bytes: whole_number(data.get("originalBytes")),
-                limit: whole_number(data.get("limitBytes")),
+                bytes: whole_number(data.get("originalBytes")).map(Bytes),
+                limit: whole_number(data.get("limitBytes")).map(Bytes),
                 recovered_messages: submitted,
             });
         }
@@ -80,8 +81,8 @@ impl CompiledContext {
             messages: RecordedList::from_value(data.get("messages")).or(submitted),
             prompt: owned_text(data.get("prompt")),
             system_chars: own
-                .map(|text| text.len() as u64)
-                .or_else(|| whole_number(system?.get("originalChars"))),
+                .map(|text| Chars::from_len(text.len()))
+                .or_else(|| whole_number(system?.get("originalChars")).map(|chars| Chars(chars as f64))),
             system_prompt: owned_text(system),
             tools: tools.items.iter().filter_map(RecordedTool::from_value).collect(),
         })
@@ -105,8 +106,8 @@ impl RecordedList {
 impl RecordedTool {
     fn from_value(value: &Value) -> Option<Self> {
         let schema = value.get("parameters").unwrap_or(&Value::Null);
-        let schema_chars = js::stringify(schema).len();
-        Some(Self { name: owned_text(value.get("name"))?, schema_chars, is_cut: has_cut_mark(schema) })
+        let schema_bytes = Bytes::from_len(js::stringify(schema).len());
+        Some(Self { name: owned_text(value.get("name"))?, schema_bytes, is_cut: has_cut_mark(schema) })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds the recording of a transcript's runs (trajectory 2).
 //!
-//! Recordings may lie beside the transcript, in a folder that the environment names, at a place that a pointer file
-//! names, or in the agent's database. A file that is not beside the transcript under its name counts only when its
+//! Recordings may be in the transcript's folder, in a folder that the environment names, at a place that a pointer file
+//! names, or in the agent's database. A file that is not in the transcript's folder under its name counts only when its
 //! first line names the session.
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -50,8 +50,8 @@ pub fn find_recording(source: &Source, session: &str, dir: Option<&Path>) -> Rec
     find_file(&before, events.session_id(), dir)
 }
 
-/// Finds the recording of a transcript's session: beside it, else in the folder that the environment names, else at the
-/// pointer's target, else under the target's file name beside the transcript (trajectory 2.1 to 2.3).
+/// Finds the recording of a transcript's session: in the same folder, else in the folder that the environment names,
+/// else at the pointer's target, else under the target's file name in the transcript's folder (trajectory 2.1 to 2.3).
 pub(super) fn find_file(transcript: &Path, session: &str, dir: Option<&Path>) -> RecordingLookup {
     let name = transcript.file_name().unwrap_or_default().to_string_lossy();
     // The recording of an archived transcript keeps the name of the live one.

@@ -1,4 +1,4 @@
-//! The gateway's recordings of its runs (trajectory): finds them beside a transcript or in its database, indexes them
+//! The gateway's recordings of its runs (trajectory): finds them next to a transcript or in its database, indexes them
 //! by line, reads them by attempt. The recorder may replace any value with a mark, so every value here is optional.
 
 mod attempt;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::units::Chars;
 use std::path::PathBuf;
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
@@ -27,7 +28,10 @@ fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
             assert_eq!(expected["messages_recorded"], list.items.len());
             assert_eq!(expected["messages_at_start"], list.total);
             assert_eq!(expected["system_prompt"]["captured"], recorded.system_prompt.is_some());
-            assert_eq!(expected["system_prompt"]["chars"], serde_json::json!(recorded.system_chars));
+            assert_eq!(
+                expected["system_prompt"]["chars"],
+                serde_json::json!(recorded.system_chars.map(Chars::whole))
+            );
             let names: Vec<&str> = recorded.tools.iter().map(|tool| tool.name.as_str()).collect();
             assert_eq!(expected["tools"], serde_json::json!(names));
             let cut = recorded.tools.iter().filter(|tool| tool.is_cut).map(|tool| &tool.name);
@@ -46,7 +50,7 @@ fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
 }
 
 #[test]
-fn every_attempt_of_the_fixture_says_what_an_independent_reader_found() {
+fn every_attempt_of_the_fixture_reads_as_by_an_independent_reader() {
     let mut attempts = 0;
     for session in expected()["sessions"].as_array().unwrap() {
         let id = session["sessionId"].as_str().unwrap();
@@ -97,7 +101,7 @@ fn the_recorded_configuration_and_the_report_of_the_prompt_are_read() {
         last_prompt_report(&Source::open(&path).unwrap(), "a1f00000-1111-4222-8333-444455556666", None)
             .unwrap();
     assert_eq!(report.source, ReportSource::Recorded);
-    assert!(report.system_chars > 0 && report.tool_schema_chars > 0, "{report:?}");
+    assert!(report.system_chars > Chars(0.0) && report.tool_schema_chars > Chars(0.0), "{report:?}");
     let RecordingLookup::Found(file) = find::find_file(&path, "a1f00000-1111-4222-8333-444455556666", None)
     else {
         panic!()

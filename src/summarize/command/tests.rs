@@ -40,7 +40,7 @@ fn passing(result: Result<Answer, CallError>) -> String {
 }
 
 #[test]
-fn the_prompt_goes_in_and_the_summary_comes_out() {
+fn the_program_reads_the_prompt_and_prints_the_summary() {
     let echoed = program(&["cat"], Duration::from_secs(20))
         .summarise(&request(&users(1, 4)), &CancelToken::new())
         .unwrap();
@@ -62,7 +62,7 @@ fn a_large_prompt_does_not_block_a_program_that_writes_while_it_reads() {
 }
 
 #[test]
-fn a_program_that_does_not_listen_is_heard_all_the_same() {
+fn output_of_a_program_that_ignores_its_input_is_read() {
     let messages = users(300, 2000);
     let deaf = program(&["sh", "-c", "exec <&-; echo heard"], Duration::from_secs(20));
     assert_eq!(deaf.summarise(&request(&messages), &CancelToken::new()).unwrap().text, "heard");
@@ -81,7 +81,7 @@ fn a_failing_program_is_reported_with_its_last_words() {
 }
 
 #[test]
-fn silence_noise_and_bytes_are_no_summary() {
+fn empty_oversized_and_binary_output_is_refused() {
     assert!(passing(shell("echo '  '")).contains("the output is empty"));
     let Err(CallError::Refused(what)) = shell("yes | head -c 5000000") else { panic!("too much") };
     assert!(what.contains("exceeds 1048576 bytes"), "{what}");
@@ -89,7 +89,7 @@ fn silence_noise_and_bytes_are_no_summary() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_hopeless() {
+fn a_missing_program_fails_permanently() {
     let missing = program(&["no-such-program-anywhere"], Duration::from_secs(1));
     let result = missing.summarise(&request(&users(1, 4)), &CancelToken::new());
     assert!(matches!(result, Err(CallError::Permanent(what)) if what.contains("no-such-program-anywhere")));
@@ -157,7 +157,7 @@ fn a_cancelled_program_is_stopped_with_all_it_started() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_on_its_output_is_stopped() {
+fn background_processes_of_a_program_are_stopped() {
     let begun = Instant::now();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ids");
@@ -171,7 +171,7 @@ fn what_a_program_leaves_behind_on_its_output_is_stopped() {
 }
 
 #[test]
-fn a_whole_summary_goes_through_a_program_call_by_call() {
+fn a_program_writes_a_whole_summary_call_by_call() {
     let counting = program(&["sh", "-c", "wc -c"], Duration::from_secs(20));
     let summary = run(&job(users(80, 4000)), &counting, &CancelToken::new(), &mut |_| {}).unwrap();
     assert_eq!(summary.calls.len(), 3);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::js::{self, Value};
 use crate::summarize::extractive::words::{one_line, shortened};
+use crate::units::Chars;
 
 /// Arguments that identify the subject of a call, best first.
 const SUBJECT_ARGUMENTS: [&str; 15] = [
@@ -24,7 +25,7 @@ const SUBJECT_ARGUMENTS: [&str; 15] = [
     "action",
 ];
 /// Limit for a subject.
-const SUBJECT_CHARS: usize = 90;
+const SUBJECT_CHARS: Chars = Chars(90.0);
 /// Limit for the listed subjects of a tool.
 const MAX_SUBJECTS: usize = 6;
 /// Limit for the listed failures and pending calls.

@@ -1,16 +1,17 @@
-//! Extracts the lines of an earlier summary, whoever wrote it, within limits. Lines that were already marked as earlier
+//! Extracts the lines of an earlier summary by any writer, within limits. Lines that were already marked as earlier
 //! are dropped, so that they do not accumulate.
 
 use crate::summarize::extractive::draft::SummaryPart;
 use crate::summarize::extractive::words::{one_line, shortened};
+use crate::units::Chars;
 
 /// Start of the last line; a later summary recognizes it and does not carry that line.
 pub(super) const SIGNATURE: &str = "Extractive summary:";
 
 /// Limit for a carried line.
-const LINE_CHARS: usize = 240;
+const LINE_CHARS: Chars = Chars(240.0);
 
-/// Blocks that each summary makes anew, by their tags; their lines are not carried.
+/// Blocks that each summary rebuilds, by their tags; their lines are not carried.
 const BLOCKS: [(&str, &str); 3] = [
     ("<read-files>", "</read-files>"),
     ("<modified-files>", "</modified-files>"),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_to_their_places_without_their_marks() {
+    fn carried_lines_keep_their_section_and_lose_their_markers() {
         let text = "## Goal\nShip it\n\n## Progress\n### Done\n- [x] a\n### In Progress\n- [ ] b\n## Next Steps\n1. c\n\
             ## Critical Context\n- (none)\n- Extractive summary: quoted\n\n<read-files>\nx.rs\n</read-files>";
         let line = |part, text: &str| (part, text.to_owned());

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::summarize::extractive::words::{shortened, units};
+use crate::units::Chars;
 
 /// Smallest limit for a line when all lines are shortened.
-const MIN_LINE_CHARS: usize = 60;
+const MIN_LINE_CHARS: Chars = Chars(60.0);
 
 /// A heading of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,16 +111,16 @@ impl SummaryDraft {
 
     /// Returns the text in at most `chars` chars: drops the lightest items first, then shortens the lines, then cuts
     /// the text.
-    pub(super) fn into_text(mut self, chars: usize) -> String {
+    pub(super) fn into_text(mut self, chars: Chars) -> String {
         let mut text = self.render();
         while units(&text) > chars && self.drop_one() {
             text = self.render();
         }
-        let mut line = 240;
+        let mut line = Chars(240.0);
         while units(&text) > chars && line >= MIN_LINE_CHARS {
             self.items.iter_mut().for_each(|item| item.text = shortened(&item.text, line));
             text = self.render();
-            line = line * 2 / 3;
+            line = (line * 2.0 / 3.0).floor();
         }
         if units(&text) > chars { shortened(&text, chars) } else { text }
     }
@@ -177,31 +178,31 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_in_order_and_empty_ones_say_so() {
+    fn headings_are_in_order_and_empty_ones_have_a_placeholder() {
         let mut draft = SummaryDraft::checkpoint();
         draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
         draft.add(SummaryPart::Next, Weight::Main, "b".to_owned());
         draft.add(SummaryPart::Next, Weight::Main, "a".to_owned());
-        let text = draft.into_text(10_000);
+        let text = draft.into_text(Chars(10_000.0));
         let expected = "## Goal\n- (none)\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n\
             ### In Progress\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. a\n2. b\n\n## Critical Context\n- (none)";
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn the_oldest_of_the_lightest_goes_first_and_is_counted() {
-        let text = draft().into_text(700);
-        assert!(units(&text) <= 700);
+    fn the_oldest_line_of_the_lowest_weight_is_dropped_first_and_counted() {
+        let text = draft().into_text(Chars(700.0));
+        assert!(units(&text) <= Chars(700.0));
         assert!(text.contains("goal") && text.contains("decision") && text.contains("step 19"), "{text}");
         assert!(!text.contains("step 0 ") && text.contains("(no room for "), "{text}");
     }
 
     #[test]
-    fn what_cannot_go_is_shortened() {
+    fn lines_that_cannot_be_dropped_are_shortened() {
         let mut draft = draft();
         draft.add(SummaryPart::Next, Weight::Key, "y".repeat(2000));
-        let text = draft.into_text(450);
-        assert!(units(&text) <= 450 && text.contains("goal") && text.contains("yyy"), "{text}");
-        assert!(units(&self::draft().into_text(100)) <= 100);
+        let text = draft.into_text(Chars(450.0));
+        assert!(units(&text) <= Chars(450.0) && text.contains("goal") && text.contains("yyy"), "{text}");
+        assert!(units(&self::draft().into_text(Chars(100.0))) <= Chars(100.0));
     }
 }

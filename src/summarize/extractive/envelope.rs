@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_goes_and_the_sender_stays() {
+    fn stripping_an_envelope_removes_metadata_and_keeps_the_sender() {
         let text = "Conversation info (untrusted metadata):\n```json\n{\"message_id\": \"1\"}\n```\n\n\
             Sender (untrusted metadata):\n```json\n{\n \"label\": \"T\",\n \"name\": \"Tomas\"\n}\n```\n\nlook at\n```\ncode\n```";
         let expected =
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_an_envelope_are_left_alone() {
+    fn text_without_an_envelope_is_unchanged() {
         for text in ["", "hello", "a\n```json\n{}\n```"] {
             assert_eq!(strip_envelope(text), UserText { sender: None, text: text.to_owned() });
         }

@@ -11,10 +11,10 @@ use crate::summarize::extractive::envelope::{UserText, strip_envelope};
 use crate::summarize::extractive::words::{
     is_decision, is_next, is_rule, names, one_line, prose_lines, sentences, shortened,
 };
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
 /// Limit for a quoted sentence.
-const QUOTE_CHARS: usize = 240;
+const QUOTE_CHARS: Chars = Chars(240.0);
 /// Limit for each list of rules, decisions and next steps.
 const MAX_QUOTES: usize = 10;
 /// Requests with equal first chars (without digits) count as one.
@@ -32,7 +32,7 @@ pub(super) struct UserRequest {
 
 impl UserRequest {
     /// Returns the request in at most `chars` chars, with its number of repetitions.
-    pub(super) fn text(&self, chars: usize) -> String {
+    pub(super) fn text(&self, chars: Chars) -> String {
         let words = shortened(&self.text, chars);
         if self.times > 1 { format!("{words} ({} times)", self.times) } else { words }
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsString, Value};
 use crate::policy::compact::SummaryPurpose;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_tokens: Tokens) -> String {
     let previous = previous.map(JsString::from);
@@ -40,7 +40,7 @@ const STORY: &str = r#"
 {"role":"user","content":"Good. And what about /srv/cache?","timestamp":1700000100000}"#;
 
 #[test]
-fn it_shows_what_was_requested_what_was_done_what_failed_and_what_is_open() {
+fn the_summary_lists_requests_actions_failures_and_open_work() {
     let text = summary(&messages(STORY), SummaryForm::Checkpoint, None, Tokens(16_000.0));
     let expected = "\
 ## Goal
@@ -97,7 +97,7 @@ fn an_earlier_summary_is_carried_on_and_does_not_grow_for_ever() {
 }
 
 #[test]
-fn a_turn_prefix_has_its_own_form() {
+fn a_turn_prefix_has_a_separate_form() {
     let text = summary(&messages(STORY), SummaryForm::TurnPrefix, None, Tokens(10_000.0));
     assert!(text.starts_with("## Original Request\n- The nightly build is red."), "{text}");
     assert!(
@@ -123,7 +123,7 @@ fn the_same_request_with_other_numbers_is_reported_once_and_a_question_is_open()
 }
 
 #[test]
-fn no_message_and_cancel_are_answers_of_their_own() {
+fn an_empty_history_and_a_cancel_are_handled() {
     let text = summary(&[], SummaryForm::Checkpoint, Some("## Goal\nShip it"), Tokens(16_000.0));
     assert!(text.starts_with("## Goal\n- Ship it"), "{text}");
     let cancel = CancelToken::new();
@@ -161,11 +161,11 @@ fn odd_messages() -> impl Strategy<Value = Vec<Value>> {
 
 proptest! {
     #[test]
-    fn whatever_is_in_the_messages_it_fits_its_limit_and_is_the_same_again(
+    fn a_summary_of_any_messages_fits_its_limit_and_is_deterministic(
         messages in odd_messages(), tokens in 0.0..3000.0_f64, previous in "[ -~\n]{0,400}",
     ) {
         let text = summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens));
-        prop_assert!(words::units(&text) as f64 <= tokens.max(MIN_TOKENS) * 4.0, "{}", text);
+        prop_assert!(words::units(&text) <= Chars(tokens.max(MIN_TOKENS) * 4.0), "{}", text);
         prop_assert!(text.starts_with("## Goal\n"));
         prop_assert_eq!(summary(&messages, SummaryForm::Checkpoint, Some(&previous), Tokens(tokens)), text);
     }

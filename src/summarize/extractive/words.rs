@@ -2,6 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::units::Chars;
+
 /// Phrases of a user that sets a rule.
 const RULES: [&str; 20] = [
     "always",
@@ -70,13 +72,13 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Cuts a text to `chars` chars (UTF-16 units) between grapheme clusters.
-pub(super) fn shortened(text: &str, chars: usize) -> String {
-    if units(text) <= chars {
+/// Cuts a text to `most` chars (UTF-16 units) between grapheme clusters.
+pub(super) fn shortened(text: &str, most: Chars) -> String {
+    if units(text) <= most {
         return text.to_owned();
     }
     let mut short = String::new();
-    let mut left = chars.saturating_sub(1);
+    let mut left = most - Chars(1.0);
     for piece in text.graphemes(true) {
         let units = units(piece);
         if units > left {
@@ -89,8 +91,8 @@ pub(super) fn shortened(text: &str, chars: usize) -> String {
 }
 
 /// Counts chars as the gateway does (UTF-16 units).
-pub(super) fn units(text: &str) -> usize {
-    text.encode_utf16().count()
+pub(super) fn units(text: &str) -> Chars {
+    Chars::from_len(text.encode_utf16().count())
 }
 
 /// Returns the sentences of a text outside code fences, each on one line.
@@ -177,14 +179,14 @@ mod tests {
 
     #[test]
     fn texts_are_cut_between_characters() {
-        assert_eq!(shortened("abc", 3), "abc");
-        assert_eq!(shortened("abcd", 3), "ab…");
-        assert_eq!(shortened("👩‍👩‍👧x", 4), "…");
+        assert_eq!(shortened("abc", Chars(3.0)), "abc");
+        assert_eq!(shortened("abcd", Chars(3.0)), "ab…");
+        assert_eq!(shortened("👩‍👩‍👧x", Chars(4.0)), "…");
         assert_eq!(one_line(" a\n\n b\t"), "a b");
     }
 
     #[test]
-    fn sentences_end_at_marks_and_lines_and_code_is_none() {
+    fn sentences_end_at_punctuation_and_lines_and_exclude_code() {
         let text = "One. Two v1.2 is here! 三。四\n```\nlet x = 1.\n```\nfive";
         assert_eq!(sentences(text), ["One.", "Two v1.2 is here!", "三。", "四", "five"]);
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_goes_over_https_or_to_this_machine() {
+    fn a_key_is_sent_only_over_https_or_to_this_machine() {
         for (text, with_key, fits) in [
             ("https://api.example.com/v1/", true, true),
             ("http://127.0.0.1:11434/v1", true, true),

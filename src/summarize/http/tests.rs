@@ -158,7 +158,7 @@ fn an_openai_call_has_its_key_model_and_prompt() {
 }
 
 #[test]
-fn an_anthropic_call_has_its_own_headers() {
+fn an_anthropic_call_has_anthropics_headers() {
     let server =
         Server::new(vec![ok(r#"{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}"#)]);
     assert_eq!(server.send(Api::Anthropic).unwrap().text, "a");
@@ -172,7 +172,7 @@ fn an_anthropic_call_has_its_own_headers() {
 }
 
 #[test]
-fn what_may_pass_is_distinguished_from_what_will_not() {
+fn transient_errors_are_distinguished_from_refusals() {
     let server = Server::new(vec![Reply::Send(
         "429 Too Many Requests",
         "retry-after: 2\r\n",
@@ -194,7 +194,7 @@ fn what_may_pass_is_distinguished_from_what_will_not() {
 }
 
 #[test]
-fn a_wrong_key_is_hopeless_names_its_variable_and_is_never_reported() {
+fn a_wrong_key_fails_permanently_and_only_its_variable_is_shown() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-test-s3cret"}}"#;
     let server = Server::new(vec![Reply::Send("401 Unauthorized", "", body)]);
     let Err(CallError::Permanent(what)) = server.send(Api::OpenAi) else { panic!("hopeless") };
@@ -215,7 +215,7 @@ fn a_key_does_not_follow_a_redirect() {
 }
 
 #[test]
-fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
+fn a_broken_connection_and_a_non_json_answer_are_transient() {
     passing(Server::new(vec![Reply::Cut]).send(Api::OpenAi));
     let (what, _) = passing(Server::new(vec![ok("<html>")]).send(Api::OpenAi));
     assert!(what.contains("not JSON"), "{what}");
@@ -234,7 +234,7 @@ fn a_cut_connection_and_an_answer_of_another_kind_may_pass() {
 }
 
 #[test]
-fn a_slow_server_is_given_up_after_the_time_for_a_call() {
+fn a_slow_server_times_out() {
     let server = Server::new(vec![Reply::Hang]);
     let begun = Instant::now();
     let (what, _) = passing(server.send_within(Api::OpenAi, Duration::from_millis(300)));
@@ -243,7 +243,7 @@ fn a_slow_server_is_given_up_after_the_time_for_a_call() {
 }
 
 #[test]
-fn a_cancelled_call_lets_go_of_its_connection() {
+fn a_cancelled_call_closes_its_connection() {
     let server = Server::new(vec![Reply::Hang]);
     let (client, cancel) = (server.client(Api::OpenAi, Duration::from_mins(1)), CancelToken::new());
     let other = cancel.clone();
@@ -259,7 +259,7 @@ fn a_cancelled_call_lets_go_of_its_connection() {
 }
 
 #[test]
-fn a_whole_summary_waits_as_requested_and_goes_on() {
+fn a_summary_waits_for_retry_after_and_continues() {
     let busy = Reply::Send("429 Too Many Requests", "retry-after: 0.7\r\n", "");
     let server = Server::new(vec![busy, ok(GOOD)]);
     let mut waits = Vec::new();

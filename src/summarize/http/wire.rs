@@ -111,7 +111,8 @@ fn error_message(value: &Value) -> Option<String> {
 pub(super) fn retry_after_ms(text: &str) -> Option<Millis> {
     let seconds: f64 =
         text.trim().parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)?;
-    Some(Millis((seconds * 1000.0).ceil()))
+    // Nobody waits for longer, and the number stays readable.
+    Some(Millis((seconds * 1000.0).ceil().min(u64::MAX as f64)))
 }
 
 #[cfg(test)]
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_reported() {
+    fn answers_without_a_summary_are_errors() {
         for (text, words) in [
             ("<html>", "not JSON"),
             ("{}", "no text"),
@@ -175,6 +176,7 @@ mod tests {
         assert_eq!(error_text(r#"{"error":"no"}"#), "no");
         assert_eq!(error_text("<b>\n502</b>"), "<b> 502</b>");
         assert_eq!(retry_after_ms(" 1.5 "), Some(Millis(1500.0)));
+        assert_eq!(retry_after_ms("1e300"), Some(Millis(u64::MAX as f64)));
         for odd in ["", "-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT"] {
             assert_eq!(retry_after_ms(odd), None, "{odd}");
         }

@@ -26,7 +26,7 @@ const FENCES: [(&str, &str, &str); 3] = [
     ("[OPENCLAW_INTERNAL_CONTEXT_BEGIN]", "[OPENCLAW_INTERNAL_CONTEXT_END]", "runtime context"),
 ];
 
-/// Tags around text that nobody said, as written by plugins and pi, with their mark: memories, skills, files.
+/// Tags around text that no person wrote, as written by plugins and pi, with their mark: memories, skills, files.
 const TAGS: [(&str, &str); 9] = [
     ("active_memory_plugin", ""),
     ("relevant-memories", ""),
@@ -57,7 +57,7 @@ pub(super) fn strip_metadata<'a>(text: &'a str, marks: &mut Marks) -> Option<&'a
         return None;
     }
     let rest = if after.trim_start().starts_with("```") {
-        // An unclosed fence is no block, because anything may follow it.
+        // An unclosed fence is not a block, because anything may follow it.
         let (block, rest) = split_fence(after.trim_start())?;
         if label.starts_with("Conversation info") {
             mark_conversation(block, marks);

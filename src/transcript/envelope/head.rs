@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use super::block::split_line;
 use super::marks::Marks;
-use super::notice::Reach;
+use super::notice::NoticeExtent;
 
 /// First words of an event line.
 const EVENT_PREFIXES: [&str; 2] = ["System:", "System (untrusted):"];
@@ -20,37 +20,37 @@ const METADATA: [&str; 3] =
 const MAX_PREVIEW_BYTES: usize = 4096;
 
 /// First words of a head in brackets, its mark, and its reach after the bracket.
-const HEADS: &[(&str, &str, Reach)] = &[
-    ("System Message", "system", Reach::Sentence),
-    ("sessionId:", "", Reach::Sentence),
-    ("message_id:", "", Reach::Sentence),
-    ("from:", "", Reach::Sentence),
-    ("media attached", "media", Reach::Sentence),
-    ("Image: source:", "image", Reach::Sentence),
-    ("User sent media without caption", "media", Reach::Sentence),
-    ("OpenClaw heartbeat poll", "heartbeat", Reach::Sentence),
-    ("OpenClaw session ", "new session", Reach::Sentence),
-    ("OpenClaw room event", "room event", Reach::Through("\nCurrent event:\n")),
-    ("Subagent Context", "subagent", Reach::Line),
-    ("Subagent Task", "subagent", Reach::Sentence),
-    ("Inter-session message", "inter-session", Reach::Line),
-    ("Internal task completion event", "task completed", Reach::Line),
-    ("Thread starter - for context", "thread", Reach::Paragraph),
-    ("Thread history - for context", "thread", Reach::Paragraph),
+const HEADS: &[(&str, &str, NoticeExtent)] = &[
+    ("System Message", "system", NoticeExtent::Sentence),
+    ("sessionId:", "", NoticeExtent::Sentence),
+    ("message_id:", "", NoticeExtent::Sentence),
+    ("from:", "", NoticeExtent::Sentence),
+    ("media attached", "media", NoticeExtent::Sentence),
+    ("Image: source:", "image", NoticeExtent::Sentence),
+    ("User sent media without caption", "media", NoticeExtent::Sentence),
+    ("OpenClaw heartbeat poll", "heartbeat", NoticeExtent::Sentence),
+    ("OpenClaw session ", "new session", NoticeExtent::Sentence),
+    ("OpenClaw room event", "room event", NoticeExtent::Through("\nCurrent event:\n")),
+    ("Subagent Context", "subagent", NoticeExtent::Line),
+    ("Subagent Task", "subagent", NoticeExtent::Sentence),
+    ("Inter-session message", "inter-session", NoticeExtent::Line),
+    ("Internal task completion event", "task completed", NoticeExtent::Line),
+    ("Thread starter - for context", "thread", NoticeExtent::Paragraph),
+    ("Thread history - for context", "thread", NoticeExtent::Paragraph),
     (
         "Chat messages since your last reply - for context",
         "",
-        Reach::Through("[Current message - respond to this]"),
+        NoticeExtent::Through("[Current message - respond to this]"),
     ),
-    ("Chat messages since your last reply", "", Reach::Through("[CURRENT MESSAGE")),
-    ("Merged earlier messages", "", Reach::Through("[CURRENT MESSAGE")),
-    ("Current message - respond to this", "", Reach::Sentence),
-    ("Queued messages", "queued", Reach::Sentence),
-    ("Queued announce", "queued", Reach::Sentence),
-    ("Queue overflow", "queued", Reach::Paragraph),
-    ("Forwarded from ", "forwarded", Reach::Sentence),
-    ("Replying to ", "reply", Reach::Through("[/Replying]")),
-    ("Quoting ", "reply", Reach::Through("[/Quoting]")),
+    ("Chat messages since your last reply", "", NoticeExtent::Through("[CURRENT MESSAGE")),
+    ("Merged earlier messages", "", NoticeExtent::Through("[CURRENT MESSAGE")),
+    ("Current message - respond to this", "", NoticeExtent::Sentence),
+    ("Queued messages", "queued", NoticeExtent::Sentence),
+    ("Queued announce", "queued", NoticeExtent::Sentence),
+    ("Queue overflow", "queued", NoticeExtent::Paragraph),
+    ("Forwarded from ", "forwarded", NoticeExtent::Sentence),
+    ("Replying to ", "reply", NoticeExtent::Through("[/Replying]")),
+    ("Quoting ", "reply", NoticeExtent::Through("[/Quoting]")),
 ];
 
 /// Channels with a name of two words; all others are named by the first word.
@@ -180,7 +180,7 @@ fn mark_cron(head: &str, marks: &mut Marks) -> bool {
     true
 }
 
-/// Marks `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or accepts a time alone.
+/// Marks `Telegram Alice id:123 +2m 2026-02-26 06:13 UTC`, or accepts a bare time.
 fn mark_channel(head: &str, marks: &mut Marks) -> bool {
     let is_head = has_date(head) || is_known_channel(head) && head.contains(" id:");
     if !is_head {

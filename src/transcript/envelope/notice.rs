@@ -8,21 +8,21 @@ use super::marks::Marks;
 
 /// The extent of the envelope after a sentence's first words.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Reach {
+pub(super) enum NoticeExtent {
     /// Only those words.
     Sentence,
     /// To the end of the line.
     Line,
     /// To the next blank line.
     Paragraph,
-    /// Through a text; if that is missing, the sentence is no envelope.
+    /// Through a text; if that is missing, the sentence is not an envelope.
     Through(&'static str),
     /// Through a text; if that is missing, everything.
     ThroughOrAll(&'static str),
     All,
 }
 
-impl Reach {
+impl NoticeExtent {
     /// Returns the rest of the text; its first `start` bytes are the sentence.
     pub(super) fn rest_of(self, text: &str, start: usize) -> Option<&str> {
         let behind = text.get(start..)?;
@@ -40,35 +40,35 @@ impl Reach {
 }
 
 /// First words of a sentence, its mark, and its reach. Releases differ in the words that follow.
-const SENTENCES: &[(&str, &str, Reach)] = &[
-    ("Read HEARTBEAT.md if it exists", "heartbeat", Reach::Line),
-    ("When reading HEARTBEAT.md, use workspace file", "heartbeat", Reach::Line),
+const SENTENCES: &[(&str, &str, NoticeExtent)] = &[
+    ("Read HEARTBEAT.md if it exists", "heartbeat", NoticeExtent::Line),
+    ("When reading HEARTBEAT.md, use workspace file", "heartbeat", NoticeExtent::Line),
     (
         "A new session was started via /new",
         "new session",
-        Reach::ThroughOrAll("(treat as ordinary user input, not startup instructions):"),
+        NoticeExtent::ThroughOrAll("(treat as ordinary user input, not startup instructions):"),
     ),
-    ("Pre-compaction memory flush", "memory flush", Reach::All),
-    ("A scheduled reminder has been triggered. The reminder content is:", "reminder", Reach::Sentence),
-    ("A scheduled reminder has been triggered.", "reminder", Reach::Line),
-    ("A scheduled cron event was triggered, but no event content was found", "cron", Reach::All),
-    ("An async command you ran earlier has completed.", "command completed", Reach::Line),
-    ("An async command completion event was triggered", "command completed", Reach::Line),
-    ("Continue the OpenClaw runtime event.", "runtime event", Reach::Line),
-    ("OpenClaw runtime event.", "runtime event", Reach::Line),
-    ("OpenClaw runtime context", "runtime context", Reach::Line),
-    ("This context is runtime-generated, not user-authored.", "", Reach::Line),
-    ("This content was routed by OpenClaw from another session or internal tool.", "", Reach::Line),
-    ("Agent-to-agent message context:", "agent", Reach::Paragraph),
-    ("SECURITY NOTICE: The following content is from an EXTERNAL", "external", Reach::Paragraph),
-    ("Skills store policy (operator configured):", "", Reach::Paragraph),
-    ("Delivery: to send a message, use the `message` tool.", "", Reach::Line),
-    ("Delivery: Final assistant text is not automatically delivered in this run.", "", Reach::Line),
-    ("Delivery: No visible reply is delivered automatically in this run", "", Reach::Line),
-    ("requester_profile is the verified linked requester.", "", Reach::Line),
-    ("To send an image back, prefer the message tool", "", Reach::Line),
-    ("To send an image back, use the message tool", "", Reach::Line),
-    ("<media:", "media", Reach::Through(">")),
+    ("Pre-compaction memory flush", "memory flush", NoticeExtent::All),
+    ("A scheduled reminder has been triggered. The reminder content is:", "reminder", NoticeExtent::Sentence),
+    ("A scheduled reminder has been triggered.", "reminder", NoticeExtent::Line),
+    ("A scheduled cron event was triggered, but no event content was found", "cron", NoticeExtent::All),
+    ("An async command you ran earlier has completed.", "command completed", NoticeExtent::Line),
+    ("An async command completion event was triggered", "command completed", NoticeExtent::Line),
+    ("Continue the OpenClaw runtime event.", "runtime event", NoticeExtent::Line),
+    ("OpenClaw runtime event.", "runtime event", NoticeExtent::Line),
+    ("OpenClaw runtime context", "runtime context", NoticeExtent::Line),
+    ("This context is runtime-generated, not user-authored.", "", NoticeExtent::Line),
+    ("This content was routed by OpenClaw from another session or internal tool.", "", NoticeExtent::Line),
+    ("Agent-to-agent message context:", "agent", NoticeExtent::Paragraph),
+    ("SECURITY NOTICE: The following content is from an EXTERNAL", "external", NoticeExtent::Paragraph),
+    ("Skills store policy (operator configured):", "", NoticeExtent::Paragraph),
+    ("Delivery: to send a message, use the `message` tool.", "", NoticeExtent::Line),
+    ("Delivery: Final assistant text is not automatically delivered in this run.", "", NoticeExtent::Line),
+    ("Delivery: No visible reply is delivered automatically in this run", "", NoticeExtent::Line),
+    ("requester_profile is the verified linked requester.", "", NoticeExtent::Line),
+    ("To send an image back, prefer the message tool", "", NoticeExtent::Line),
+    ("To send an image back, use the message tool", "", NoticeExtent::Line),
+    ("<media:", "media", NoticeExtent::Through(">")),
 ];
 
 /// Strips a sentence of the gateway.

@@ -18,7 +18,7 @@ const SENDER: &str =
 const GROUP: &str = "Conversation info (untrusted metadata):\n```json\n{\n  \"message_id\": \"om_1\",\n  \"is_group_chat\": true\n}\n```\n\n";
 
 #[test]
-fn words_without_an_envelope_come_back_as_they_are() {
+fn text_without_an_envelope_is_returned_unchanged() {
     for text in [
         "",
         "  ",
@@ -93,7 +93,7 @@ fn heads_in_brackets_become_the_channel_and_the_job() {
 }
 
 #[test]
-fn blocks_of_metadata_go_and_the_group_stays() {
+fn metadata_blocks_are_removed_and_the_group_is_kept() {
     assert_opens(&[
         (&format!("{SENDER}[Mon 2026-03-09 06:40 UTC] retry"), "", "retry"),
         (&format!("{GROUP}{SENDER}retry"), "⟨group⟩", "retry"),
@@ -156,7 +156,7 @@ fn blocks_of_metadata_go_and_the_group_stays() {
 }
 
 #[test]
-fn prompts_of_the_gateway_are_a_mark_alone() {
+fn gateway_prompts_become_a_mark() {
     assert_opens(&[
         (
             "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.\nCurrent time: Friday",
@@ -217,7 +217,7 @@ fn queued_messages_and_trailers_leave_the_words() {
 }
 
 #[test]
-fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
+fn a_truncated_envelope_is_kept() {
     let cut = "Sender (untrusted metadata):\n```json\n{\n  \"label\": \"Mei";
     assert_eq!(taken(cut), (String::new(), cut.to_owned()));
     assert_eq!(taken("[Telegram Mei id:7"), (String::new(), "[Telegram Mei id:7".to_owned()));
@@ -225,7 +225,7 @@ fn what_was_cut_off_in_the_middle_of_an_envelope_stays() {
 }
 
 #[test]
-fn few_short_marks_stay_of_a_text_that_is_all_envelope() {
+fn an_all_envelope_text_becomes_a_few_short_marks() {
     let names: Vec<String> = (0..5000).map(|at| format!("[cron:1 {at} {}] ", "long ".repeat(20))).collect();
     let heads = names.concat();
     let opened = unwrap_message(&heads);
@@ -276,20 +276,20 @@ fn part() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn words_come_out_of_any_nesting_of_envelopes(parts in prop::collection::vec(part(), 0..8), message in "[a-zé今][a-zé今 ]{0,20}[a-z今]") {
+    fn the_text_is_found_in_any_nesting_of_envelopes(parts in prop::collection::vec(part(), 0..8), message in "[a-zé今][a-zé今 ]{0,20}[a-z今]") {
         let text = format!("{}{message}", parts.concat());
         prop_assert_eq!(unwrap_message(&text).text, message);
     }
 
     #[test]
-    fn any_text_is_opened_into_a_part_of_itself(text in "(?s).{0,300}") {
+    fn unwrapping_any_text_gives_a_part_of_it(text in "(?s).{0,300}") {
         let opened = unwrap_message(&text);
         prop_assert!(text.contains(opened.text));
         prop_assert!(!opened.text.is_empty() || !opened.marks.is_empty() || text.is_empty());
     }
 
     #[test]
-    fn pieces_of_envelopes_in_any_order_end(pieces in prop::collection::vec(prop_oneof![
+    fn unwrapping_any_mix_of_envelopes_ends(pieces in prop::collection::vec(prop_oneof![
         Just("["), Just("]"), Just("\n"), Just("```"), Just("```json"), Just("System:"), Just("cron:"), Just("⟦openclaw:ctx⟧"),
         Just(" (untrusted metadata):"), Just("<<<EXTERNAL_UNTRUSTED_CONTENT"), Just("<file"), Just("</file>"), Just("Queued #"),
         Just("2026-02-26 06:13"), Just("Telegram "), Just("id:"), Just("今"), Just("Current time:"), Just("[/Replying]"), Just("[Replying to "),

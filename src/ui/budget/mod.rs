@@ -39,7 +39,7 @@ struct BudgetView<'a> {
     source: CountSource,
     /// The bars have no parts: they show the largest prompts, of which only totals are known.
     has_no_parts: bool,
-    /// The replay result is there, or not needed.
+    /// The replay result has arrived, or is not needed.
     replayed: bool,
     /// Tokens that the whole bar represents.
     full: u64,

@@ -23,7 +23,7 @@ pub(super) struct Scale<'a, F> {
     pub(super) full: u64,
     /// Labels the zero end of the bar.
     pub(super) zero: bool,
-    /// Whether a threshold shows its name.
+    /// Decides whether a threshold shows its name.
     pub(super) is_named: F,
 }
 

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::screens::breakdown::{BreakdownScreen, FOOTER_ROWS};
 use crate::app::wrap::wrap_rows;
 use crate::context::budget::BudgetPart;
-use crate::format::{format_percent, format_short, format_short_estimate};
+use crate::format::{format_percent, format_short, format_short_estimate, format_short_tokens};
 use crate::report::breakdown::{Figure, Line, Section, SectionKind};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -20,6 +20,8 @@ use crate::ui::{frame_box, glyphs};
 const NUMBER_WIDTH: u16 = 8;
 const SHARE_WIDTH: u16 = 5;
 const AFTER_WIDTH: u16 = 9;
+/// Width from which the title names the basis of the numbers.
+const BASIS_WIDTH: u16 = 90;
 
 #[derive(Clone, Copy)]
 struct Columns {
@@ -91,16 +93,18 @@ fn largest(screen: &BreakdownScreen) -> u64 {
 fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf: &mut Buffer) {
     let from = title(theme, buf, area, "What is in the window", true);
     let muted = theme.style(Role::Muted);
-    let mut spans = vec![Span::styled(
-        format_short_estimate(screen.contents.now.budget.total()),
-        theme.bold(Role::Bright),
-    )];
+    let total = screen.contents.total();
+    let mut spans =
+        vec![Span::styled(format_short_tokens(total.tokens, !total.is_estimate()), theme.bold(Role::Bright))];
     if let Some(after) = &screen.contents.after {
         spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
         spans.push(Span::styled(format_short_estimate(after.budget.total()), theme.bold(Role::Plan)));
     }
     if window > 0 {
         spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
+    }
+    if area.width >= BASIS_WIDTH {
+        spans.push(Span::styled(format!(" · {}", screen.contents.basis()), muted));
     }
     on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
 }

@@ -15,6 +15,7 @@ use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
+use crate::units::Bytes;
 
 /// End columns of an estimator's numbers: next prompt, last error, mean error, bias, worst.
 const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
@@ -53,10 +54,10 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, are
     }
 }
 
-fn draw_progress(theme: &Theme, (done, total): (u64, u64), area: Rect, buf: &mut Buffer) {
+fn draw_progress(theme: &Theme, (done, total): (Bytes, Bytes), area: Rect, buf: &mut Buffer) {
     let at = (area.x + 2, area.y + 2);
     let x = put(buf, at, area.right(), "Reading every message on the path…", theme.style(Role::Text));
-    if total > 0 {
+    if total > Bytes::ZERO {
         let far = format!("  {} of {}", format_size(done), format_size(total));
         put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
     }

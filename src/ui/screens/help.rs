@@ -44,7 +44,7 @@ pub(in crate::ui) fn draw(
     draw_search(theme, screen, &layout, row_at(body, foot), buf)
 }
 
-/// Draws the pages in the title line, as far as they fit.
+/// Draws the pages that fit into the title line.
 fn draw_tabs(theme: &Theme, screen: &HelpScreen, area: Rect, from: u16, buf: &mut Buffer) {
     let mut spans = vec![Span::styled(" tab ", theme.bold(Role::Text))];
     for page in HelpPage::ALL {

@@ -1,4 +1,5 @@
-//! The policies screen: one line per policy in the order in which a session meets them, then the total.
+//! The policies screen: one line per policy in the order in which a session meets them, then the total. Its tokens are
+//! those of the next prompt, as the header counts them.
 
 mod foot;
 
@@ -7,11 +8,12 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::screens::policies::{PoliciesLine, PoliciesScreen};
-use crate::format::{format_number, format_short, format_short_estimate};
+use crate::app::screens::policies::{MeasuredEffect, PoliciesLine, PoliciesScreen};
+use crate::format::{format_number, format_short, format_short_estimate, format_short_tokens};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
+use crate::session::TokenCount;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::tuning::words_of;
 use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
@@ -32,8 +34,6 @@ struct Columns {
     rule: bool,
 }
 
-/// Width from which the title names the scale of its numbers.
-const SCALE_WIDTH: u16 = 72;
 const SIGN: u16 = 2;
 const NAME: u16 = 4;
 
@@ -51,17 +51,16 @@ struct View<'a> {
     theme: &'a Theme,
     screen: &'a PoliciesScreen,
     columns: Columns,
-    /// Tokens of all messages before any policy: the scale of the bars.
-    tokens_before: u64,
+    /// The next prompt before any policy: the scale of the bars.
+    now: TokenCount,
 }
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut Buffer) {
     let area = app.policies_area();
     clear(theme, buf, area);
-    heading(app, theme, area, buf);
-    // Policies count chars, so this screen uses estimates too.
-    let all = app.preview.totals.estimated_messages.max(1);
-    let view = View { app, theme, screen, columns: columns(area.width), tokens_before: all };
+    let now = app.planned_session().map_or_else(TokenCount::default, |session| session.next_prompt.total);
+    let view = View { app, theme, screen, columns: columns(area.width), now };
+    view.heading(area, buf);
     let lines = screen.lines();
     for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
         let row = row_at(area, y);
@@ -76,27 +75,27 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf
     foot::draw(app, theme, screen.selected(), Rect { y: area.y + used, height, ..area }, buf);
 }
 
-fn heading(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    let from = title(theme, buf, area, "Policies", true);
-    let muted = theme.style(Role::Muted);
-    let now = app.displayed_session().map_or(0, |open| open.next_prompt.estimated_tokens);
-    let mut spans = vec![Span::styled(format_short_estimate(now), theme.bold(Role::Bright))];
-    if let Some(after) = app.preview.totals.estimate_after {
-        spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
-        spans.push(Span::styled(format_short_estimate(after), theme.bold(Role::Plan)));
-    }
-    let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
-    if window > 0 {
-        spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
-    }
-    // The other screens show the provider's scale.
-    if area.width >= SCALE_WIDTH {
-        spans.push(Span::styled(" by the gateway's estimate", muted));
-    }
-    on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
-}
-
 impl View<'_> {
+    fn heading(&self, area: Rect, buf: &mut Buffer) {
+        let (app, theme) = (self.app, self.theme);
+        let from = title(theme, buf, area, "Policies", true);
+        let muted = theme.style(Role::Muted);
+        let mut spans = vec![Span::styled(self.now_text(), theme.bold(Role::Bright))];
+        if let Some((_, after)) = self.screen.prompts.last() {
+            spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
+            spans.push(Span::styled(format_short_estimate(*after), theme.bold(Role::Plan)));
+        }
+        let window = app.planned_session().map_or(0, |session| session.window.tokens.whole());
+        if window > 0 {
+            spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
+        }
+        on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
+    }
+
+    fn now_text(&self) -> String {
+        format_short_tokens(self.now.tokens, !self.now.is_estimate())
+    }
+
     /// Draws the phase of the policies below it; the first heading also names the columns.
     fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
         let words = match moment {
@@ -106,7 +105,7 @@ impl View<'_> {
         };
         put(buf, (row.x + 1, row.y), row.right(), words, self.theme.bold(Role::Muted));
         if first {
-            let names = Span::styled("before → after", self.theme.style(Role::Muted));
+            let names = Span::styled("prompt before → after", self.theme.style(Role::Muted));
             put_right(buf, row.y, row.x + NAME, row.x + self.columns.tokens.1, &[names]);
             if self.columns.messages > 0 {
                 let names = Span::styled("messages", self.theme.style(Role::Muted));
@@ -151,7 +150,11 @@ impl View<'_> {
     fn active_policy(&self, effect: &PolicyEffect, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
-        self.tokens((effect.tokens_before, effect.tokens_after), theme.bold(Role::Plan), row, buf);
+        let prompt = self.screen.prompt_around(effect.policy, self.now.tokens);
+        if let Some(prompt) = prompt {
+            self.tokens(prompt, theme.bold(Role::Plan), row, buf);
+            self.bar(prompt, Role::PlanBar, row, buf);
+        }
         if self.columns.messages > 0 {
             let (before, after) = (effect.messages_before, effect.messages_after);
             let words = if before == after {
@@ -161,7 +164,6 @@ impl View<'_> {
             };
             put_right(buf, y, row.x + NAME, row.x + self.columns.messages, &[Span::styled(words, muted)]);
         }
-        self.bar(effect, Role::PlanBar, row, buf);
         let facts = self.effect_spans(effect, false);
         put_facts(buf, (row.x + self.columns.effect, y), end, &facts);
     }
@@ -171,7 +173,7 @@ impl View<'_> {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
         let at = (row.x + self.columns.effect, y);
-        let Some(effect) = self.screen.effect(policy) else {
+        let Some(MeasuredEffect { effect, prompt_tokens }) = self.screen.effect(policy) else {
             let looks = self.app.displayed_session().is_none_or(|open| {
                 policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
             });
@@ -187,12 +189,10 @@ impl View<'_> {
             put(buf, at, end, "alone: no change", muted);
             return;
         }
-        self.bar(effect, Role::Ghost, row, buf);
-        let words = match effect.tokens_before.checked_sub(effect.tokens_after) {
+        self.bar((self.now.tokens, *prompt_tokens), Role::Ghost, row, buf);
+        let words = match self.now.tokens.checked_sub(*prompt_tokens) {
             Some(freed) => format!("alone: frees {}", format_short_estimate(freed)),
-            None => {
-                format!("alone: adds {}", format_short_estimate(effect.tokens_after - effect.tokens_before))
-            }
+            None => format!("alone: adds {}", format_short_estimate(prompt_tokens - self.now.tokens)),
         };
         let mut facts = vec![vec![Span::styled(words, muted)]];
         facts.extend(self.effect_spans(effect, true));
@@ -225,13 +225,7 @@ impl View<'_> {
     fn tokens(&self, (before, after): (u64, u64), style: ratatui::style::Style, row: Rect, buf: &mut Buffer) {
         let (muted, faint) = (self.theme.style(Role::Muted), self.theme.style(Role::Faint));
         let (before_end, after_end) = (row.x + self.columns.tokens.0, row.x + self.columns.tokens.1);
-        put_right(
-            buf,
-            row.y,
-            row.x + NAME,
-            before_end,
-            &[Span::styled(format_short_estimate(before), muted)],
-        );
+        put_right(buf, row.y, row.x + NAME, before_end, &[Span::styled(self.before_text(before), muted)]);
         put(buf, (before_end + 1, row.y), after_end, glyphs::ARROW, faint);
         let style = if before == after { muted } else { style };
         put_right(
@@ -243,15 +237,20 @@ impl View<'_> {
         );
     }
 
-    fn bar(&self, effect: &PolicyEffect, role: Role, row: Rect, buf: &mut Buffer) {
+    /// Formats the prompt before a policy; only the prompt before all of them may be measured.
+    fn before_text(&self, tokens: u64) -> String {
+        if tokens == self.now.tokens { self.now_text() } else { format_short_estimate(tokens) }
+    }
+
+    fn bar(&self, (before, after): (u64, u64), role: Role, row: Rect, buf: &mut Buffer) {
         let (from, width) = self.columns.bar;
         if width == 0 {
             return;
         }
-        let share = |tokens: u64| tokens as f64 / self.tokens_before as f64;
+        let share = |tokens: u64| tokens as f64 / self.now.tokens.max(1) as f64;
         let bar = ThinBar {
-            share: share(effect.tokens_after),
-            tail: share(effect.tokens_before),
+            share: share(after),
+            tail: share(before),
             style: self.theme.style(role),
             tail_style: self.theme.style(Role::Ghost),
         };
@@ -268,7 +267,9 @@ impl View<'_> {
             return;
         };
         put(buf, (row.x + 1, row.y), row.right(), "together", theme.bold(Role::Muted));
-        self.tokens((plan.total_before(), plan.total_after()), theme.bold(Role::Plan), row, buf);
+        if let Some((_, after)) = self.screen.prompts.last() {
+            self.tokens((self.now.tokens, *after), theme.bold(Role::Plan), row, buf);
+        }
         let (before, after) = (plan.tokens_before.len(), plan.messages.len());
         if self.columns.messages > 0 {
             let words = if before == after {

@@ -24,7 +24,13 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
     let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
     on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
     if count == 0 {
-        put(buf, (area.x + 3, area.y + 2), area.right(), "No problems found.", theme.bold(Role::Bright));
+        put(
+            buf,
+            (area.x + 3, area.y + 2),
+            area.right(),
+            "No problems in the open session.",
+            theme.bold(Role::Bright),
+        );
         put(buf, (area.x + 3, area.y + 3), area.right(), &no_diagnostics_text(app), theme.style(Role::Text));
         return;
     }
@@ -45,12 +51,11 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
 /// Describes a session without diagnostics; unreadable lines are still mentioned.
 fn no_diagnostics_text(app: &App) -> String {
     let bad = app.displayed_session().map_or(0, |session| session.index.bad_lines);
-    let damaged =
-        app.store.listing.iter().flat_map(|listing| &listing.items).filter(|item| item.has(Mark::Damaged));
+    let damaged = app.sessions.items.iter().filter(|item| item.has(Mark::Damaged));
     match (bad, damaged.count() as u64) {
-        (0, 0) => "Every line that clawscope read is valid.".to_owned(),
+        (0, 0) => "`clawscope doctor` looks at every transcript.".to_owned(),
         (0, damaged) => format!(
-            "The open session is valid; the session list marks {} as damaged.",
+            "The list marks {} as damaged: `clawscope doctor` lists the problems of every transcript.",
             quantity(damaged, "session")
         ),
         (bad, _) => format!("{} of the open session cannot be read.", quantity(bad, "line")),

@@ -48,7 +48,7 @@ enum DialogLine<'a> {
     Text(Vec<Span<'a>>),
 }
 
-/// Returns the words beside the confirming key.
+/// Returns the words next to the confirming key.
 fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
@@ -289,7 +289,7 @@ impl<'a> Builder<'a> {
     }
 
     fn file(&self, preview: &WritePreview) -> DialogLine<'a> {
-        let added = format_size(preview.appended_bytes as u64);
+        let added = format_size(preview.appended_bytes);
         let size = self.muted(format!("   {} + {added}", format_size(preview.bytes)));
         let room = self.width.saturating_sub(LABEL_WIDTH + spans_width(std::slice::from_ref(&size)));
         let path = short_path(&preview.path, usize::from(room));

@@ -5,7 +5,7 @@ use super::colour::{READABLE, Rgb, distance, lab};
 use super::file::{ThemeFile, built_in};
 use super::{ColourDepth, HEAT_LEVELS, Theme, heats, parts};
 
-/// A kind of cone that some eyes lack.
+/// The missing cone type of a colour-blind eye.
 #[derive(Debug, Clone, Copy)]
 enum Cone {
     Red,
@@ -112,7 +112,7 @@ fn words_can_be_read_on_page_surface_and_selection() {
 }
 
 #[test]
-fn fates_can_be_distinguished_by_every_eye() {
+fn fates_can_be_distinguished_with_every_colour_vision() {
     for (name, least) in [("dark", 8.0), ("light", 6.5)] {
         let fates = fates(&file(name));
         for (at, (one, first)) in fates.iter().enumerate() {
@@ -127,7 +127,7 @@ fn fates_can_be_distinguished_by_every_eye() {
 }
 
 #[test]
-fn neighbours_in_the_budget_bar_do_not_melt() {
+fn neighbours_in_the_budget_bar_are_distinguishable() {
     for name in COLOURED {
         let file = file(name);
         for (share, least) in [(0.0, 10.0), (super::MIXED_SHARE, 5.0)] {
@@ -193,7 +193,7 @@ fn every_theme_loads_at_every_depth() {
 }
 
 #[test]
-fn an_own_theme_changes_single_meanings_and_says_what_is_wrong_with_it() {
+fn a_custom_theme_changes_single_roles_and_names_its_mistakes() {
     let text = "like = \"dark\"\n[role]\nplan = { rgb = \"ff00ff\" }\n";
     let theme = Theme::parse("mine", text, ColourDepth::True).expect("loads");
     assert_eq!(theme.style(super::Role::Plan).fg, Some(ratatui::style::Color::Rgb(255, 0, 255)));

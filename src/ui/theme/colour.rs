@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_of_the_cube_are_their_own_nearest() {
+    fn the_nearest_colour_of_a_cube_colour_is_itself() {
         for index in [16, 21, 196, 231] {
             assert_eq!(Rgb::from_index(index).nearest_index(), index);
         }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_color_goes_before_everything_but_only_when_it_says_something() {
+    fn a_non_empty_no_color_overrides_everything() {
         let both = |no_color| ColourDepth::detect(Some(no_color), Some("truecolor"), Some("xterm"));
         assert_eq!(both("1"), ColourDepth::None);
         assert_eq!(both(""), ColourDepth::True);

@@ -1,4 +1,4 @@
-//! Meanings to styles. Widgets ask for the style of a meaning; only this module knows its colour, and its replacement
+//! Meanings to styles. Widgets request the style of a meaning; only this module knows its colour, and its replacement
 //! on terminals with few or no colours.
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     };
     let muted = theme.style(Role::Muted);
     let mut facts: Vec<Vec<Span>> = Vec::new();
-    // Pruning first, because most people look for it.
+    // Pruning first, because it is the most wanted.
     let prune = app.preview.policy_savings.iter().filter(|(step, _)| *step == Policy::Prune);
     for (step, saves) in
         prune.chain(app.preview.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune))

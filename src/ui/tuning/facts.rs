@@ -50,7 +50,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     put_facts_right(buf, area.y, x + 2, end, &facts);
 }
 
-/// Returns the facts for the title: a short status, or all facts where they have no line of their own.
+/// Returns the facts for the title: a short status, or all facts where they have no separate line.
 pub(super) fn title_facts<'a>(app: &App, theme: &Theme, wide: bool) -> Fact<'a> {
     let muted = theme.style(Role::Muted);
     let Some(plan) = &app.preview.plan else {

@@ -128,7 +128,7 @@ fn prunable(app: &App) -> String {
         app.preview.plan.as_ref().map(|plan| plan.pruning.prunable_chars).filter(|chars| chars.is_finite());
     chars.map_or_else(
         || "minimum to clear".to_owned(),
-        |chars| format!("{} chars prunable", format_number(chars as i64)),
+        |chars| format!("{} chars prunable", format_number(chars.get() as i64)),
     )
 }
 

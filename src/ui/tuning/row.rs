@@ -17,7 +17,7 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
 use crate::units::Millis;
 
-/// Largest width of the words beside a track: meaning, `was`, origin.
+/// Largest width of the words next to a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
 
 /// The position of a setting's row.
@@ -238,7 +238,7 @@ impl SettingLine<'_> {
             let value = min + (max - min) * step as f64 / last as f64;
             let rounded = if max > 1.0 { value.round() } else { value };
             match tuning.unit(tuning.cursor) {
-                // A step of the track is no round duration.
+                // A step of the track is not a round duration.
                 Some(Unit::Milliseconds) => format_duration(Millis(rounded)),
                 unit => column_text(unit, &Value::Number(rounded)),
             }

@@ -80,7 +80,7 @@ pub fn put_facts_right(buf: &mut Buffer, y: u16, start: u16, end: u16, facts: &[
     at
 }
 
-/// Styles the part of an area that lies in the buffer.
+/// Styles the part of an area inside the buffer.
 pub fn apply_style(buf: &mut Buffer, area: Rect, style: Style) {
     buf.set_style(area.intersection(buf.area), style);
 }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_do_not_fit_go_whole() {
+    fn facts_that_do_not_fit_are_left_out_whole() {
         let facts = ["one", "two", "three"].map(|word| vec![Span::raw(word)]);
         let mut buf = Buffer::empty(Rect::new(0, 0, 12, 1));
         put_facts(&mut buf, (0, 0), 12, &facts);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_transcript_says_never_reaches_a_cell_as_it_is() {
+    fn transcript_text_never_reaches_a_cell_unescaped() {
         let mut buf = Buffer::empty(Rect::new(0, 0, 20, 1));
         put(&mut buf, (0, 0), 20, "\u{1b}[2J\u{202e}x", Style::new());
         assert!(symbols(&buf).starts_with("␛[2J⟨202E⟩x"), "{}", symbols(&buf));

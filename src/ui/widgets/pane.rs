@@ -9,7 +9,7 @@ use super::{put, put_spans, spans_width};
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 
-/// Returns the first column of a pane's content, beside its hairline if it has one.
+/// Returns the first column of a pane's content, after its hairline if it has one.
 pub fn content_left(area: Rect) -> u16 {
     if area.x > 0 { area.x + 1 } else { area.x }
 }

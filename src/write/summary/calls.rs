@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn one_call_summarises_what_precedes_the_cut() {
+    fn one_call_summarises_the_messages_before_the_cut() {
         // An answer has 1,000 tokens and its question one: the last turn is kept.
         let reported = reported(6, Tokens(1_001.0)).expect("calls");
         assert_eq!((reported.calls, reported.output_tokens), (1, 500));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_with_nothing_to_cut_says_why_there_is_no_call() {
+    fn a_session_too_short_to_compact_names_the_reason() {
         assert!(
             reported(0, Tokens(1_001.0)).expect_err("nothing").to_string().starts_with("Nothing to compact")
         );

@@ -131,7 +131,7 @@ impl SummaryJob {
         Ok(Self { compactable, writer, summarizer, assumed_tokens: Tokens(assumed_tokens), scope: cut })
     }
 
-    /// Prepares the summary of a commit by the person's settings. Refuses what the commit would refuse with any
+    /// Prepares the summary of a commit by the person's settings. Refuses commits that would be refused with any
     /// summary. `config` is the store's.
     pub fn for_commit(
         request: &WriteRequest<'_>,
@@ -197,7 +197,7 @@ impl SummaryJob {
     }
 }
 
-/// Refuses what the commit would refuse with any summary, so that none is made in vain. Writes nothing.
+/// Refuses commits that would be refused with any summary, so that none is made in vain. Writes nothing.
 pub fn check_writable(request: &WriteRequest<'_>) -> Result<(), WriteError> {
     let WriteAction::Commit { plan, .. } = &request.action else { return Ok(()) };
     let stand_in = CompactionSummary { text: ".".into(), details: None, from_hook: false };

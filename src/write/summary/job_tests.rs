@@ -44,7 +44,7 @@ fn made(session: &LoadedSession, plan: &Plan) -> SummaryResult {
 }
 
 #[test]
-fn the_plan_counts_the_summary_that_was_made_and_nothing_else_differs() {
+fn a_written_summary_changes_only_the_total_of_the_plan() {
     let session = opened(&history());
     let assumed = planned(&session, 2.0);
     let made = made(&session, &assumed);
@@ -71,7 +71,7 @@ fn a_summary_holds_until_the_cut_changes() {
 }
 
 #[test]
-fn what_there_is_nothing_of_to_summarise_is_reported() {
+fn a_plan_without_a_compaction_cannot_be_summarised() {
     let session = opened(&history());
     let settings =
         PolicySettings { enabled: PolicySet::of(&[Policy::Prune]), ..session.configured_settings.clone() };
@@ -80,7 +80,7 @@ fn what_there_is_nothing_of_to_summarise_is_reported() {
 }
 
 #[test]
-fn offline_costs_nothing_and_a_program_costs_what_nobody_knows() {
+fn an_offline_summary_is_free_and_the_cost_of_a_program_is_unknown() {
     let tokens = [CallTokens { input: 1_000_000, output: 0 }];
     let writer = |kind, name: &str| SummaryWriter { kind, name: Some(name.to_owned()) };
     assert_eq!(SummaryWriter::default().cost(tokens), Some(0.0));
@@ -96,7 +96,7 @@ fn offline_costs_nothing_and_a_program_costs_what_nobody_knows() {
 }
 
 #[test]
-fn what_the_safeguard_makes_is_stored_as_an_extensions() {
+fn a_safeguard_summary_is_stored_as_made_by_an_extension() {
     let session = opened(&history());
     let plan = planned(&session, 2.0);
     let mut making = making(&session, &plan).expect("something to summarise");
@@ -108,7 +108,7 @@ fn what_the_safeguard_makes_is_stored_as_an_extensions() {
 }
 
 #[test]
-fn a_cancelled_summary_is_none() {
+fn a_cancelled_summary_is_an_error() {
     let session = opened(&history());
     let cancel = CancelToken::new();
     cancel.cancel();

@@ -17,14 +17,14 @@ use crate::js::{JsString, Value};
 use crate::policy::compact::history_share::DEFAULT_HISTORY_SHARE;
 use crate::policy::compact::{
     BranchEntry, CompactionInput, Identifiers, NoSummary, PredictedCalls, Preparation, PreviousCompaction,
-    SummaryMode, SummarySpec, assumed_summary_tokens, branch_entries_for_runtime, predict_calls,
-    weighted_tokens,
+    SummaryMode, SummarySpec, branch_entries_for_runtime, predict_calls, weighted_tokens,
 };
 use crate::session::LoadedSession;
+use crate::session::assumed_summary::AssumedSummary;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::summarize::workspace_rules;
-use crate::units::{Moment, Tokens};
+use crate::units::{Chars, Moment, Tokens};
 
 /// A compaction that lacks only its summary.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct PreparedCompaction {
     pub assumed_tokens: Tokens,
 }
 
-/// Why there is nothing to summarise; the first two are what `/compact` answers (compaction 2.18).
+/// The reason that there is nothing to summarise; the first two are the answers of `/compact` (compaction 2.18).
 #[derive(Debug, thiserror::Error)]
 pub enum NotCompactable {
     #[error("Already compacted: the branch ends with a compaction")]
@@ -120,7 +120,8 @@ impl PreparedCompaction {
             rules_section: rules,
             now_ms,
         };
-        let assumed_tokens = assumed_summary(&branch, settings.reserve_tokens).tokens;
+        let assumed_tokens =
+            AssumedSummary::new(&earlier_summary_chars(&branch), settings.reserve_tokens).tokens;
         Ok(Self { preparation, job, assumed_tokens })
     }
 
@@ -148,34 +149,17 @@ fn prepare(
     compacting.prepare(rules, keep_tokens).map_err(|_| NotCompactable::PreparationThrows)
 }
 
-/// The length a summary is assumed to have until it is made (compaction 5.21).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AssumedSummary {
-    pub tokens: Tokens,
-    /// Whether it is the average of the branch's earlier summaries, not a fixed assumption.
-    pub is_average: bool,
-}
-
-/// Returns the length to assume for the next summary of a branch. `reserve_tokens` is the compaction's reserve.
-pub fn assumed_summary(branch: &[BranchEntry], reserve_tokens: Tokens) -> AssumedSummary {
-    let earlier = earlier_summary_chars(branch);
-    AssumedSummary {
-        tokens: assumed_summary_tokens(&earlier, reserve_tokens),
-        is_average: !earlier.is_empty(),
-    }
-}
-
 fn not_compactable_reason(branch: &[BranchEntry]) -> NotCompactable {
     let ended = branch.last().is_some_and(|entry| entry.kind == EntryKind::Compaction);
     if ended { NotCompactable::AlreadyCompacted } else { NotCompactable::NothingToSummarize }
 }
 
-fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<u64> {
+fn earlier_summary_chars(branch: &[BranchEntry]) -> Vec<Chars> {
     let summaries = branch.iter().filter(|entry| entry.kind == EntryKind::Compaction);
     summaries
         .filter_map(|entry| entry.message)
         .map(|size| size.pi_chars.whole_chars())
-        .filter(|chars| *chars > 0)
+        .filter(|chars| *chars > Chars::ZERO)
         .collect()
 }
 
@@ -191,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_safeguard_switches_the_safeguard_on() {
+    fn only_the_mode_safeguard_enables_the_safeguard() {
         assert_eq!(settings(r#"{"mode":"safeguard"}"#).mode, SummaryMode::Safeguard);
         for other in ["{}", r#"{"mode":"default"}"#, r#"{"mode":true}"#] {
             assert_eq!(settings(other).mode, SummaryMode::Default, "{other}");

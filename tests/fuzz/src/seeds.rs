@@ -1,4 +1,4 @@
-//! The first inputs of each target, made of the fixtures of the tests, so that no copy of them is kept.
+//! The first inputs of each target, made from the fixtures of the tests instead of copies of them.
 
 use std::fs;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn seeds_of(target: &str) -> Vec<Vec<u8>> {
     }
 }
 
-/// Writes the first inputs of a target to its corpus, where none is yet.
+/// Writes the first inputs of a target to its corpus, if it is empty.
 pub fn plant(target: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     fs::create_dir_all(&folder).unwrap();

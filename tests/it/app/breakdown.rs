@@ -11,6 +11,7 @@ use clawscope::context::budget::BudgetPart;
 use clawscope::ids::{EntryIx, Epoch};
 use clawscope::report::breakdown::{Section, SectionKind, WindowContents};
 use clawscope::store::body::BodyError;
+use clawscope::units::Chars;
 
 use super::tuned;
 use crate::support::driver::Driver;
@@ -23,7 +24,7 @@ fn breakdown(driver: &Driver) -> &BreakdownScreen {
 }
 
 #[test]
-fn the_sections_of_the_window_add_up_to_the_estimate() {
+fn the_sections_of_the_window_add_up_to_the_bar() {
     let mut driver = Driver::demo(130, 36);
     for key in
         ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
@@ -47,10 +48,13 @@ fn the_sections_of_the_window_add_up_to_the_estimate() {
             };
             parts.map(tokens).sum()
         };
-        let total = driver.app.displayed_session().expect("a session").next_prompt.estimated_tokens;
+        let total = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
         assert_eq!((parts(false), parts(true)), (total, total), "{key}");
         assert!(
-            breakdown(&driver).blocks.values().all(|block| block.as_ref().is_ok_and(|block| block.chars > 0))
+            breakdown(&driver)
+                .blocks
+                .values()
+                .all(|block| block.as_ref().is_ok_and(|block| block.chars > Chars(0.0)))
         );
         driver.press("B");
         assert!(driver.app.overlay().is_none());
@@ -70,7 +74,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
 }
 
 #[test]
-fn sections_fold_and_the_cursor_stays_with_them() {
+fn sections_fold_and_keep_the_cursor() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("telegram:direct:8812");
     driver.press("B -");
@@ -85,16 +89,18 @@ fn sections_fold_and_the_cursor_stays_with_them() {
     assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
     assert!(screen.scroll.top > 0);
     driver.press("g y b");
-    assert!(driver.copied[0].starts_with("System prompt  ~9,600 tokens"), "{:?}", driver.copied);
+    assert!(driver.copied[0].starts_with("System prompt  ~9,851 tokens"), "{:?}", driver.copied);
     assert!(driver.app.overlay().is_none());
 }
 
 #[test]
-fn under_a_preview_the_window_says_what_each_part_becomes() {
+fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     let mut driver = tuned();
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");
-    let after = session.budget_after(driver.app.preview.plan.as_ref().expect("a plan"));
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
+    let after = session.next_prompt.budget_after(&session.context, plan);
+    assert_eq!(driver.app.preview.totals.after, Some(after));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after.total());
@@ -120,10 +126,12 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
         "{{\"type\":\"message\",\"id\":\"huge\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
     ));
     let screen = breakdown(&driver);
-    assert_eq!(screen.contents.now.budget.total(), before + 100_000);
+    let now = driver.app.displayed_session().expect("a session").next_prompt.total;
+    assert_eq!(screen.contents.total(), now);
+    assert!(now.tokens > before + 90_000 && now.is_estimate(), "{now:?} {before}");
     assert_eq!(screen.scroll.cursor, 2);
     let heaviest = screen.contents.heaviest[0].entry;
-    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, 400_000);
+    assert_eq!(screen.blocks[&heaviest].as_ref().expect("read").chars, Chars(400_000.0));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn appended(driver: &Driver) -> String {
 }
 
 #[test]
-fn what_is_appended_appears_and_the_cursor_follows() {
+fn an_appended_line_appears_and_the_cursor_follows() {
     let mut driver = Driver::demo(130, 36);
     let before = rows(&driver);
     let line = appended(&driver);
@@ -44,7 +44,7 @@ fn half_a_line_is_waited_for() {
 }
 
 #[test]
-fn a_person_who_scrolled_up_stays_where_they_are() {
+fn appended_lines_do_not_move_a_cursor_that_scrolled_up() {
     let mut driver = Driver::demo(130, 36);
     driver.press("2 pgup");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
@@ -74,7 +74,7 @@ fn a_person_who_scrolled_up_stays_where_they_are() {
 }
 
 #[test]
-fn paused_changes_are_counted_and_come_with_resuming() {
+fn paused_changes_are_counted_and_appear_on_resume() {
     let mut driver = Driver::demo(130, 36);
     let before = rows(&driver);
     driver.press("F");
@@ -95,7 +95,7 @@ fn paused_changes_are_counted_and_come_with_resuming() {
 }
 
 #[test]
-fn a_jump_back_to_the_last_row_follows_what_is_written_and_one_to_another_row_does_not() {
+fn a_jump_back_to_the_last_row_resumes_following() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     let follows = |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").follow;
@@ -108,7 +108,7 @@ fn a_jump_back_to_the_last_row_follows_what_is_written_and_one_to_another_row_do
 }
 
 #[test]
-fn a_slider_that_the_mouse_moves_shows_what_it_changes() {
+fn a_slider_moved_by_mouse_highlights_its_changes() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("p 4 j");
@@ -128,7 +128,7 @@ fn a_slider_that_the_mouse_moves_shows_what_it_changes() {
 }
 
 #[test]
-fn a_rewritten_file_is_read_anew() {
+fn a_rewritten_file_is_read_again() {
     let mut driver = Driver::demo(130, 36);
     let path = driver.path();
     let text = std::fs::read_to_string(&path).expect("the transcript");

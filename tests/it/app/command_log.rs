@@ -82,7 +82,7 @@ fn a_command_answers_for_the_session_on_the_screen() {
 }
 
 #[test]
-fn moving_a_setting_is_one_line_and_its_command_frees_what_the_screen_shows() {
+fn a_moved_setting_is_logged_once_with_a_command_of_the_same_effect() {
     let mut driver = tuned();
     driver.press("4 j j l l l");
     let lines = commands(&mut driver);
@@ -135,7 +135,7 @@ fn store_with(key: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_session_key_that_looks_like_an_option_or_a_command_stays_a_key() {
+fn a_session_key_that_looks_like_an_option_or_a_command_is_still_a_key() {
     for key in ["--help", "-x", "--store=/", "a b; touch /tmp/x", "it's $(id)"] {
         let mut driver = Driver::on(store_with(key), 130, 36);
         driver.press("2");

@@ -6,7 +6,7 @@ use super::tuned;
 use crate::support::driver::{self, Driver};
 
 #[test]
-fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
+fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     let (before, after) = {
@@ -34,7 +34,7 @@ fn a_commit_is_requested_written_and_undone_without_touching_an_old_byte() {
 }
 
 #[test]
-fn n_leaves_the_dialog_and_nothing_is_written() {
+fn n_closes_the_dialog_without_writing() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     driver.press("2 c n");

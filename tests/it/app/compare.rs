@@ -55,12 +55,12 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     assert_eq!(value("contextPruning.ttl"), (Some(1_800_000.0), true));
     assert_eq!(value("contextPruning.keepLastAssistants"), (Some(1.0), true));
     assert!(!value("contextPruning.softTrimRatio").1);
-    // The timeline replays what was taken: the call that overflowed fits.
+    // The timeline replays the taken cell: the call that overflowed fits.
     driver.press("esc t");
     let timeline = driver.app.timeline().expect("a replay");
     assert_eq!(timeline.totals.map(|totals| totals.overflows), [1, 0]);
     assert_eq!(timeline.totals[1], sweep.cells[cell].totals);
-    // The map is what it was, its cursor where it was left.
+    // The map and its cursor are unchanged.
     driver.press("esc w");
     assert_eq!(
         driver.app.compare_screen.sweep_state.sweep.as_ref().map(|again| &again.cells),
@@ -70,7 +70,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
 }
 
 #[test]
-fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
+fn keys_change_the_axes_and_tuned_settings_hold_in_every_cell() {
     let mut driver = compared();
     let keys = |driver: &Driver| -> Vec<String> {
         driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key().to_owned()).collect()
@@ -105,7 +105,7 @@ fn what_is_compared_changes_with_keys_and_what_is_tuned_holds_in_every_cell() {
 }
 
 #[test]
-fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() {
+fn leaving_the_comparison_stops_the_sweep_and_drops_late_cells() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.pause_sweeps();
@@ -122,7 +122,7 @@ fn leaving_the_comparison_stops_what_is_on_its_way_and_late_cells_are_dropped() 
 }
 
 #[test]
-fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
+fn a_cell_with_settings_outside_the_tuning_pane_can_only_be_copied() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
@@ -134,7 +134,7 @@ fn a_cell_that_the_tuning_pane_cannot_hold_stays_on_the_map_with_its_patch() {
 }
 
 #[test]
-fn room_to_leave_makes_the_smallest_change_a_larger_one() {
+fn headroom_makes_the_smallest_change_larger() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w");
@@ -157,7 +157,7 @@ fn room_to_leave_makes_the_smallest_change_a_larger_one() {
 }
 
 #[test]
-fn what_the_map_saves_is_what_the_command_answers() {
+fn the_saved_map_equals_the_output_of_sweep() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("w s");

@@ -22,7 +22,7 @@ name = "Count the lines"
 command = "wc -l {file} --label={key}"
 "#;
 
-/// On an entry, "F" has another command than on a session.
+/// On an entry, "F" runs another command than on a session.
 fn with_commands(mut driver: Driver) -> Driver {
     #[derive(serde::Deserialize)]
     struct File {
@@ -86,7 +86,7 @@ fn help_palette_and_command_log_know_the_commands() {
 }
 
 #[test]
-fn a_hostile_key_of_a_store_is_no_argument() {
+fn a_hostile_session_key_never_becomes_an_argument() {
     let folder = tempfile::tempdir().expect("a folder");
     let sessions = folder.path().join("agents/main/sessions");
     std::fs::create_dir_all(&sessions).expect("folders");

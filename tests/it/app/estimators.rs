@@ -17,7 +17,7 @@ fn estimators() -> Driver {
 }
 
 #[test]
-fn the_estimators_are_at_the_last_call_and_enter_goes_to_its_answer() {
+fn estimators_open_at_the_last_call_and_enter_opens_its_answer() {
     let mut driver = estimators();
     let calls = driver.app.estimators().expect("open").calls().len();
     assert!(calls > 20, "{calls} calls");
@@ -42,7 +42,7 @@ fn a_page_of_the_estimators_is_a_page_of_their_table() {
 }
 
 #[test]
-fn a_call_is_copied_with_what_every_estimator_says_of_it() {
+fn a_copied_call_includes_every_estimate() {
     let mut driver = estimators();
     driver.press("y");
     let line = driver.copied.last().expect("a line");
@@ -69,7 +69,7 @@ fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
 }
 
 #[test]
-fn a_session_that_grows_is_estimated_anew_and_the_end_is_followed() {
+fn a_growing_session_is_estimated_again_and_the_cursor_follows() {
     let mut driver = estimators();
     let before = driver.app.estimators().expect("open").calls().len();
     let session = driver.app.displayed_session().expect("a session");

@@ -8,7 +8,7 @@ use clawscope::policy::Policy;
 
 use crate::support::driver::Driver;
 
-/// The explanation that is open.
+/// Returns the open explanation.
 fn explanation(driver: &Driver) -> &clawscope::app::screens::explain::ExplainScreen {
     match driver.app.overlay() {
         Some(Overlay::Explain(screen)) => screen,
@@ -28,7 +28,7 @@ fn go_to_row(driver: &mut Driver, wanted: ExplainRow) {
 }
 
 #[test]
-fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
+fn e_explains_the_session_and_enter_opens_the_evidence() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("g e");
@@ -43,7 +43,7 @@ fn e_explains_the_session_and_enter_goes_to_what_is_seen() {
 }
 
 #[test]
-fn the_course_ends_with_the_refused_call_and_knows_the_lines_it_ran_into() {
+fn the_call_history_ends_with_the_refused_call_and_has_its_limits() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("e");
@@ -98,7 +98,7 @@ fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_o
 }
 
 #[test]
-fn the_row_under_the_cursor_stays_in_sight_at_every_size() {
+fn the_row_under_the_cursor_is_visible_at_every_size() {
     for (width, height) in [(130, 36), (110, 30), (80, 24), (60, 20)] {
         let mut driver = Driver::demo(width, height);
         driver.go_to("slack:channel:c07infra");
@@ -149,7 +149,7 @@ fn a_change_that_would_have_helped_is_copied_as_a_patch() {
             other => panic!("{other:?}"),
         }
     }
-    // Elsewhere the key of the patch copies that of the best change.
+    // On other rows the patch key copies the best change.
     go_to_row(&mut driver, ExplainRow::Guard(0));
     match driver.key_effects("P").as_slice() {
         [Effect::Copy { text, .. }] => assert!(text.contains("\"ttl\""), "{text}"),
@@ -171,7 +171,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
         ("ttl", Some(Some(1_800_000.0)))
     );
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
-    // Another one takes its place, it is not added to it.
+    // Another change replaces it; it is not added.
     driver.press("2 e");
     go_to_row(&mut driver, ExplainRow::Advice(1));
     driver.press("enter");
@@ -182,7 +182,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
 }
 
 #[test]
-fn a_line_without_an_entry_stays_open_and_an_older_reading_is_dropped() {
+fn enter_on_a_row_without_an_entry_keeps_the_screen_open() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
     let requested = driver.key_effects("e");

@@ -1,4 +1,4 @@
-//! The help: keys of the place, search, signs and the guide.
+//! The help: keys of the current screen, search, signs and the guide.
 
 use clawscope::app::screens::help::{HelpLine, HelpPage, HelpScreen};
 use clawscope::app::state::Overlay;

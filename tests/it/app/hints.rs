@@ -1,4 +1,4 @@
-//! Hints of the status line: a click on one does what its key does.
+//! Hints of the status line: a click on one has the effect of its key.
 
 use clawscope::app::App;
 use clawscope::app::event::Event;
@@ -63,7 +63,7 @@ fn key(name: &str) -> Option<KeyEvent> {
     Some(KeyEvent::new(code, modifiers))
 }
 
-/// What an event leads to: the frame, and the requests.
+/// Returns the frame and the requests after an event.
 fn after(app: &App, event: Event, now_ms: Moment) -> (Buffer, String) {
     let mut app = app.clone();
     let effects = app.update(event, now_ms);
@@ -72,7 +72,7 @@ fn after(app: &App, event: Event, now_ms: Moment) -> (Buffer, String) {
 }
 
 #[test]
-fn a_click_on_a_hint_does_what_its_key_does() {
+fn a_click_on_a_hint_has_the_effect_of_its_key() {
     let mut clicked = 0;
     for state in ["2", "1", "3", "4", "p", "?", "t", "B", "s", "E", "!", "d", "/ text:ninja enter"] {
         for (width, height) in [(130, 36), (60, 20)] {
@@ -105,7 +105,7 @@ fn a_click_on_a_hint_does_what_its_key_does() {
 }
 
 #[test]
-fn a_click_between_two_hints_does_nothing() {
+fn a_click_between_two_hints_has_no_effect() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2");

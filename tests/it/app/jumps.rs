@@ -1,11 +1,11 @@
-//! Jumps: one key goes back to the place that a jump started from, and one forward again.
+//! Jumps: one key returns to the place that a jump started from, and one goes forward again.
 
 use clawscope::app::effect::Effect;
 use clawscope::app::screens::Overlay;
 
 use crate::support::driver::Driver;
 
-/// What a person sees of a place: the session, the entry, and the screens over it.
+/// A place as a person sees it: the session, the entry, and the screens over it.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     session: String,
@@ -38,7 +38,7 @@ fn demo() -> Driver {
 }
 
 #[test]
-fn one_key_goes_back_from_a_hit_to_the_hits_whatever_session_it_opened() {
+fn one_key_returns_from_a_hit_in_any_session_to_the_hits() {
     for steps in ["", "G"] {
         let mut driver = demo();
         driver.press("2 g");
@@ -57,7 +57,7 @@ fn one_key_goes_back_from_a_hit_to_the_hits_whatever_session_it_opened() {
 }
 
 #[test]
-fn other_words_searched_since_are_replaced_by_those_of_the_place() {
+fn a_jump_back_restores_the_query_of_its_place() {
     let mut driver = demo();
     driver.press("ctrl-f text:libatomic enter enter ctrl-f ctrl-f text:ninja enter");
     assert_eq!(driver.app.search_screen.query.text(), "ninja");
@@ -89,7 +89,7 @@ fn keys_pressed_faster_than_a_session_loads_walk_the_same_places() {
 }
 
 #[test]
-fn the_same_place_counts_once() {
+fn the_same_place_is_recorded_once() {
     let mut driver = demo();
     driver.press("2 g");
     let start = seen(&driver);
@@ -119,9 +119,9 @@ fn a_place_is_found_again_after_the_file_grew() {
     assert_eq!(back.screens.len(), evidence.screens.len());
 }
 
-/// Random jumps of every kind, then all the way back and forward: every place is passed again in order.
+/// Makes random jumps of every kind, then goes all the way back and forward: every place is passed again in order.
 #[test]
-fn a_walk_goes_back_and_forward_over_the_same_places() {
+fn a_walk_passes_the_same_places_back_and_forward() {
     let jumps = [
         "e g j j j j j enter",
         "t h h enter",

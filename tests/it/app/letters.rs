@@ -1,4 +1,4 @@
-//! Two keys for one thing: the copy menu and the marks.
+//! Menus of two keys: the copy menu and the marks.
 
 use clawscope::app::state::Overlay;
 
@@ -14,7 +14,7 @@ fn cursor(driver: &Driver) -> usize {
 }
 
 #[test]
-fn the_copy_menu_offers_what_the_row_has() {
+fn the_copy_menu_offers_the_parts_of_the_row() {
     let mut driver = tuned();
     driver.press("2 : text:copy-menu enter");
     let Some(Overlay::Letters(window)) = driver.app.overlay() else { panic!("no menu") };

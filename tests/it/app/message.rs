@@ -2,7 +2,7 @@
 
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::support::driver::Driver;
@@ -42,7 +42,7 @@ fn a_message_that_arrives_late_is_not_shown_in_another_session() {
 }
 
 #[test]
-fn the_last_message_goes_while_the_next_one_is_read() {
+fn the_last_message_disappears_while_the_next_one_loads() {
     let mut driver = demo();
     driver.press("2 g");
     assert!(driver.app.message_screen().is_some());
@@ -66,7 +66,7 @@ fn a_session_that_opens_slowly_or_not_at_all_hides_the_last_message() {
     driver.effects(Event::Paste(key.clone()));
     let key = clawscope::ids::SessionKey(key);
     driver.now_ms += Millis(500.0);
-    driver.effects(Event::OpenProgress { key: key.clone(), done: 1, total: 2 });
+    driver.effects(Event::OpenProgress { key: key.clone(), done: Bytes(1), total: Bytes(2) });
     assert!(driver.app.message_screen().is_none());
     driver.effects(Event::OpenFailed { key, error: "gone".into() });
     assert!(driver.app.message.text.is_none() && driver.app.message_screen().is_none());
@@ -97,7 +97,7 @@ fn long_lines_scroll_to_the_side_and_back_to_the_transcript() {
 }
 
 #[test]
-fn a_number_repeats_a_movement_and_the_keys_of_panes_stay() {
+fn a_number_repeats_a_movement_and_pane_keys_still_work() {
     let mut driver = demo();
     driver.press("2 g 5 j");
     assert_eq!(cursor(&driver), 5);

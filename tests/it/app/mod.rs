@@ -1,4 +1,4 @@
-//! What a person does, key by key, without a terminal.
+//! A person's actions, key by key, without a terminal.
 
 mod breakdown;
 mod changes;
@@ -30,7 +30,7 @@ fn rows(driver: &Driver) -> usize {
     driver.app.transcript.as_ref().expect("a session").rows.len()
 }
 
-/// The overflowed build session under a plan with the gates taken as open.
+/// Opens the overflowed build session under a plan with open gates.
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");

@@ -27,7 +27,7 @@ fn listed(driver: &Driver) -> Vec<Action> {
 }
 
 #[test]
-fn what_the_session_suggests_and_what_was_run_come_first() {
+fn suggested_and_recent_actions_come_first() {
     let mut driver = demo();
     driver.press(":");
     assert_eq!(listed(&driver)[0], Action::Show(ScreenKind::Explain), "it overflowed");
@@ -49,14 +49,14 @@ fn the_palette_edits_like_a_shell_line() {
 }
 
 #[test]
-fn a_number_in_the_palette_goes_to_the_row() {
+fn a_number_in_the_palette_selects_the_row() {
     let mut driver = demo();
     driver.press("2 g : text:12 enter");
     assert_eq!(driver.app.transcript.as_ref().expect("a session").scroll.cursor, 11);
 }
 
 #[test]
-fn every_typed_line_edits_alike() {
+fn every_text_input_has_the_same_editing_keys() {
     let mut driver = demo();
     driver.press("1 / text:tele space text:gram ctrl-w ctrl-a ctrl-e");
     assert_eq!(driver.app.sessions.filter, "tele ");

@@ -22,7 +22,7 @@ const DRAG: MouseEventKind = MouseEventKind::Drag(MouseButton::Left);
 const UP: MouseEventKind = MouseEventKind::Up(MouseButton::Left);
 
 #[test]
-fn a_dragged_border_follows_the_pointer_and_stays() {
+fn a_dragged_border_follows_the_pointer_and_is_kept() {
     let mut driver = demo();
     let x = driver.app.layout().transcript.x;
     let row = driver.app.layout().transcript.y + 5;
@@ -74,7 +74,7 @@ fn a_click_on_a_hint_runs_it() {
     let hints = driver.app.left_hints();
     assert_eq!((hints[1].keys.as_str(), hints[1].words), ("e", "why"));
     let line = driver.app.layout().status.y;
-    // "j/k move" and three blanks stand before it.
+    // "j/k move" and three blanks are before it.
     mouse(&mut driver, DOWN, 12, line);
     assert!(matches!(driver.app.overlay(), Some(Overlay::Explain(_))));
     driver.press("esc G");

@@ -5,7 +5,7 @@ use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
 
-/// The rows of the recovery that is open.
+/// Returns the rows of the open recovery.
 fn recovery_rows(driver: &Driver) -> usize {
     match driver.app.overlay() {
         Some(Overlay::Recovery(screen)) => screen.rows().len(),
@@ -14,7 +14,7 @@ fn recovery_rows(driver: &Driver) -> usize {
 }
 
 #[test]
-fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
+fn v_shows_the_recovery_and_enter_opens_the_entry_of_a_row() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("g v");
@@ -28,7 +28,7 @@ fn v_shows_the_recovery_and_enter_goes_to_the_entry_of_a_row() {
 }
 
 #[test]
-fn the_key_of_a_screen_leads_to_it_from_any_other_and_its_own_closes_it() {
+fn a_screens_key_opens_it_from_any_other_and_closes_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     let name = |driver: &Driver| match driver.app.overlay() {
@@ -59,7 +59,7 @@ fn the_key_of_a_screen_leads_to_it_from_any_other_and_its_own_closes_it() {
 }
 
 #[test]
-fn a_row_that_nothing_is_recorded_of_stays_open_and_says_so() {
+fn enter_on_an_expected_row_keeps_the_screen_open() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("slack:channel:c07infra");
     driver.press("v G enter");

@@ -20,7 +20,7 @@ fn searched(words: &str) -> Driver {
 }
 
 #[test]
-fn hits_come_while_the_words_are_typed() {
+fn hits_appear_while_typing() {
     let mut driver = Driver::demo(140, 40);
     driver.press("ctrl-f");
     assert_eq!(driver.app.input.as_ref().map(|input| input.purpose), Some(InputPurpose::StoreSearch));
@@ -77,7 +77,7 @@ fn space_shows_the_other_hits_of_a_session() {
 }
 
 #[test]
-fn an_answer_to_other_words_is_dropped() {
+fn hits_of_an_older_query_are_dropped() {
     let mut driver = searched("text:libatomic");
     let old = driver.app.search_screen.request_id;
     let effects = driver.key_effects("x");
@@ -149,7 +149,7 @@ fn unread_transcripts_are_counted() {
 }
 
 #[test]
-fn a_search_is_stopped_once_where_its_screen_is_left_and_never_where_none_runs() {
+fn leaving_the_screen_stops_a_running_search_once() {
     let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopStoreSearch));
     let mut driver = Driver::demo(140, 40);
     assert!(!stops(&driver.key_effects("j")), "nothing runs");

@@ -83,7 +83,7 @@ fn open_key(driver: &Driver) -> String {
 }
 
 #[test]
-fn a_word_selects_what_is_seen_and_nothing_else() {
+fn a_filter_word_selects_only_matching_sessions() {
     let mut driver = Driver::demo(130, 36);
     driver.press("1 / text:tele");
     let keys = visible_keys(&driver);
@@ -96,7 +96,7 @@ fn a_word_selects_what_is_seen_and_nothing_else() {
 }
 
 #[test]
-fn the_start_of_an_id_selects_and_opens_its_session_and_the_row_stays_selected() {
+fn the_start_of_an_id_selects_and_opens_its_session_and_clearing_keeps_the_row() {
     let mut driver = Driver::demo(130, 36);
     let item = driver.app.sessions.items.iter().find(|item| item.key.0.contains("llvm")).expect("it");
     let (key, id) = (item.key.0.clone(), item.id[..6].to_owned());
@@ -142,7 +142,7 @@ fn conditions_and_words_combine_and_a_mistake_is_reported() {
 }
 
 #[test]
-fn the_order_goes_round_and_stays_over_a_reload() {
+fn the_order_cycles_and_survives_a_reload() {
     let mut driver = Driver::demo(130, 36);
     let by_age = visible_keys(&driver);
     driver.press("1 o");
@@ -199,7 +199,7 @@ fn moving_over_the_sessions_opens_each() {
 }
 
 #[test]
-fn a_session_that_is_not_written_yet_says_so() {
+fn a_session_without_a_transcript_yet_shows_a_message() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:9020");
     assert!(driver.app.transcript.is_none());

@@ -1,4 +1,4 @@
-//! What single keys lead to: a step back, a step on, a jump, a fold.
+//! Single keys: a step back, a step forward, a jump, a fold.
 
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
@@ -18,7 +18,7 @@ fn demo() -> Driver {
     driver
 }
 
-/// Presses a digit with alt, which begins a number whatever the digit alone does.
+/// Presses a digit with alt, which begins a number for any binding of the digit.
 fn number(driver: &mut Driver, digit: char) {
     driver.event(Event::Key(KeyEvent::new(KeyCode::Char(digit), KeyModifiers::ALT)));
 }
@@ -32,7 +32,7 @@ fn toast(driver: &Driver) -> String {
 }
 
 #[test]
-fn tab_goes_round_the_panes_in_both_directions() {
+fn tab_cycles_through_the_panes_in_both_directions() {
     let mut driver = demo();
     driver.press("1");
     let mut round = |code: KeyCode| -> Vec<Pane> {
@@ -107,7 +107,7 @@ fn the_diff_of_the_first_change_fills_the_screen_from_the_commit_dialog() {
 }
 
 #[test]
-fn a_setting_that_is_a_list_is_typed_and_what_was_changed_comes_back_under_the_cursor() {
+fn a_list_setting_can_be_typed_undone_and_redone() {
     let mut driver = demo();
     driver.press("4");
     let key = |driver: &Driver| {
@@ -148,7 +148,7 @@ fn the_id_that_is_copied_is_that_of_the_focused_pane() {
 }
 
 #[test]
-fn the_targets_go_round_and_a_session_without_an_overflow_has_no_failed_call() {
+fn the_targets_cycle_and_a_session_without_an_overflow_has_no_failed_call() {
     let mut driver = demo();
     let round = |driver: &mut Driver| -> Vec<Target> {
         (0..3)
@@ -187,7 +187,7 @@ fn folding_everything_leaves_a_row_for_each_turn() {
 }
 
 #[test]
-fn n_goes_to_the_call_that_overflowed_from_before_it_and_from_behind() {
+fn n_finds_the_overflowed_call_from_both_sides() {
     let mut driver = demo();
     driver.press("t");
     let timeline = driver.app.timeline().expect("a replay").clone();
@@ -213,7 +213,7 @@ fn n_goes_to_the_call_that_overflowed_from_before_it_and_from_behind() {
 }
 
 #[test]
-fn a_search_over_the_store_is_left_by_one_esc_where_nothing_was_typed_and_by_two_otherwise() {
+fn one_esc_leaves_an_empty_store_search_and_two_leave_a_typed_one() {
     let mut driver = demo();
     let open = |driver: &Driver| matches!(driver.app.overlay(), Some(Overlay::Search));
     driver.press("ctrl-f esc");
@@ -236,7 +236,7 @@ fn a_policy_is_opened_in_the_tuning_pane_and_the_zoom_ends() {
 }
 
 #[test]
-fn changes_are_counted_while_the_screen_is_paused_and_read_when_it_goes_on() {
+fn a_paused_screen_counts_changes_and_reads_them_on_resume() {
     let mut driver = demo();
     driver.press("F");
     assert!(matches!(driver.app.update_mode, UpdateMode::Paused { changes: 0 }));
@@ -275,7 +275,7 @@ fn the_map_is_left_for_the_list_and_moved_over_by_lines_and_pages() {
     assert_eq!(driver.app.compare_screen.selected(), cells.get(1).copied());
     driver.press("tab");
     assert_eq!(driver.app.compare_screen.focus, CompareFocus::Map);
-    // The axes go round: the second one becomes the first.
+    // The axes rotate: the second one becomes the first.
     let keys = |driver: &Driver| -> Vec<&str> {
         driver.app.compare_screen.sweep_state.axes.iter().map(clawscope::report::sweep::Axis::key).collect()
     };

@@ -51,7 +51,7 @@ fn the_diff_shows_a_changed_message_before_and_after() {
 }
 
 #[test]
-fn a_search_goes_to_matches_and_unfolds_what_hides_them() {
+fn a_search_opens_the_folds_around_its_matches() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2 - / text:libatomic enter");
@@ -69,7 +69,7 @@ fn a_search_goes_to_matches_and_unfolds_what_hides_them() {
 }
 
 #[test]
-fn a_pasted_entry_id_goes_to_the_entry() {
+fn pasting_an_entry_id_selects_the_entry() {
     let mut driver = Driver::demo(130, 36);
     let session = driver.app.displayed_session().expect("a session");
     let entry = session.context.messages[3].entry;

@@ -1,4 +1,4 @@
-//! The tuning pane, its preview and what is exported from it.
+//! The tuning pane, its preview and exports from it.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
 }
 
 #[test]
-fn the_rules_of_another_version_fix_settings_and_plan_anew() {
+fn choosing_another_version_fixes_settings_and_plans_again() {
     use clawscope::gateway::ruleset::Ruleset;
     let mut driver = tuned();
     let ruleset = |driver: &Driver| {
@@ -90,7 +90,7 @@ fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
 }
 
 #[test]
-fn a_shut_gate_is_looked_past_until_it_is_executed() {
+fn a_closed_gate_is_ignored_until_gates_are_respected() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
     driver.press("p");
@@ -128,7 +128,7 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
 }
 
 #[test]
-fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
+fn a_value_can_be_typed_and_a_wrong_one_shows_an_error() {
     let mut driver = tuned();
     driver.press("4 e");
     assert!(driver.app.input.is_some());
@@ -140,7 +140,7 @@ fn a_value_can_be_typed_and_a_wrong_one_says_what_was_expected() {
 }
 
 #[test]
-fn the_patch_that_is_copied_names_what_was_moved() {
+fn the_copied_patch_names_the_moved_setting() {
     let mut driver = tuned();
     driver.press("4 j j j h y");
     let patch = driver.copied.last().expect("copied");
@@ -196,7 +196,7 @@ fn changes_of_settings_are_undone_one_by_one_and_redone() {
 }
 
 #[test]
-fn the_rules_of_the_version_before_come_back_with_their_values() {
+fn undo_and_redo_restore_the_version_with_its_values() {
     let mut driver = tuned();
     let ruleset = |driver: &Driver| driver.app.displayed_session().expect("a session").ruleset.id;
     let before = ruleset(&driver);
@@ -211,7 +211,7 @@ fn the_rules_of_the_version_before_come_back_with_their_values() {
 }
 
 #[test]
-fn each_session_has_its_own_changes_to_undo() {
+fn each_session_has_a_separate_undo_history() {
     let mut driver = tuned();
     driver.press("4 j j l");
     driver.go_to("research:main");

@@ -1,5 +1,5 @@
-//! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and what
-//! leaves the program. A screen that changes on purpose changes its walks: look at the difference and accept it with
+//! Walks through every screen, key by key and click by click: the lines of the screen that each step changes, and the
+//! program's effects. A screen that changes on purpose changes its walks: look at the difference and accept it with
 //! `INSTA_UPDATE=always INSTA_FORCE_PASS=1`, as in `frames.rs`.
 
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ fn step(driver: &mut Driver, word: &str) {
     driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
 }
 
-/// Lines of a step to write down.
+/// Limit of recorded lines per step.
 const MAX_LINES: usize = 8;
 
 /// A digest of the changed lines (FNV-1a).
@@ -51,7 +51,7 @@ fn without_folders(text: &str) -> String {
     })
 }
 
-/// Masks what may be the id of an entry: eight hexadecimal digits.
+/// Masks possible ids of entries: eight hexadecimal digits.
 fn without_ids(text: &str) -> String {
     let is_digit = |char: char| matches!(char, '0'..='9' | 'a'..='f');
     let mut masked = String::new();
@@ -65,7 +65,7 @@ fn without_ids(text: &str) -> String {
     masked + rest
 }
 
-/// Walks and writes down, for each step, the lines that it changes. The first screen is not written down.
+/// Walks and records the changed lines of each step. The first screen is not recorded.
 fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
     // New entries have new ids.
     let screen = |driver: &Driver| {
@@ -77,7 +77,7 @@ fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
     for word in words.split_whitespace() {
         let (copied, saved) = (driver.copied.len(), driver.saved.len());
         step(driver, word);
-        // Each step comes a second after the one before, so that clicks are single.
+        // Each step follows a second after the previous one, so that clicks are single.
         driver.now_ms += Millis(1_000.0);
         let after = screen(driver);
         let _ = writeln!(said, "> {word}");
@@ -88,7 +88,7 @@ fn walked(driver: &mut Driver, words: &str, has_new_ids: bool) -> String {
             .filter(|(_, (old, new))| old != new)
             .map(|(row, (_, line))| (row, line))
             .collect();
-        // A whole screen is a snapshot of its own in `frames.rs`; here its digest will do.
+        // A whole screen has a separate snapshot in `frames.rs`; here its digest is enough.
         let shown = if changed.len() > MAX_LINES { MAX_LINES / 2 } else { changed.len() };
         for (row, line) in &changed[..shown] {
             let _ = writeln!(said, "{row:>2} {line}");
@@ -115,7 +115,7 @@ fn walk(name: &str, size: (u16, u16), words: &str) {
     walk_in("telegram:direct:8812", name, size, words);
 }
 
-/// The same from the session whose key ends so.
+/// Walks from the session whose key ends so.
 fn walk_in(key_end: &str, name: &str, size: (u16, u16), words: &str) {
     let mut driver = Driver::demo(size.0, size.1);
     driver.go_to(key_end);
@@ -187,12 +187,12 @@ fn cells_of_a_comparison() {
 }
 
 #[test]
-fn an_explanation_and_what_it_is_made_of() {
+fn an_explanation_and_its_rows() {
     walk("explain", WIDE, "e j j k space h l - + G g y P W esc pgdn enter < >");
 }
 
 #[test]
-fn screens_of_numbers() {
+fn the_screens_of_numbers() {
     walk(
         "numbers",
         WIDE,
@@ -306,7 +306,7 @@ fn a_comparison_under_its_map_on_a_small_terminal() {
 }
 
 #[test]
-fn a_search_beside_a_preview() {
+fn a_search_next_to_a_preview() {
     walk_in(INFRA, "search wide", (150, 40), "ctrl-f paste:atomic enter j j enter n N esc");
 }
 
@@ -354,7 +354,7 @@ fn a_changed_message_side_by_side_and_zoomed() {
 }
 
 #[test]
-fn folds_come_back_with_the_place_that_was_left() {
+fn folds_are_restored_with_a_place() {
     walk_in(INFRA, "folds", WIDE, "2 g j - j B esc + G < - g B esc < > 2 G B j enter < k");
 }
 
@@ -374,6 +374,6 @@ fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
 }
 
 #[test]
-fn a_summary_that_is_asked_for_and_the_gate_of_pruning() {
+fn a_requested_summary_and_the_pruning_gate() {
     walk_in(INFRA, "compacting", WIDE, ", , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { i");
 }

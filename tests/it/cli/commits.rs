@@ -62,7 +62,7 @@ fn refusals_exit_with_four_and_say_why() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_a_transcript_is_read_with_what_its_row_shows_and_never_written() {
+fn a_link_to_a_transcript_is_read_with_its_row_and_never_written() {
     let store = Store::new();
     let link = store.path().join("agents/main/sessions/link.jsonl");
     std::os::unix::fs::symlink("long-1.jsonl", &link).unwrap();
@@ -79,7 +79,7 @@ fn now_ms() -> Moment {
 }
 
 #[test]
-fn an_orphan_is_written_to_only_when_that_is_allowed() {
+fn an_orphan_is_written_only_if_allowed() {
     let store = Store::new();
     store.write_rows(&json!({}));
     let words = ["commit", "long-1"];

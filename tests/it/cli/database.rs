@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::support::store::Store;
 
 #[test]
-fn a_database_beside_an_agent_means_2026_9() {
+fn a_database_of_an_agent_means_2026_9() {
     let store = Store::new();
     store.write("agents/main/agent/openclaw-agent.sqlite", "");
-    // One without sessions is of another use.
+    // A database without sessions has another use.
     assert_eq!(store.json(&["sessions"])["ruleset"]["id"], "2026.3.2");
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
@@ -18,7 +18,7 @@ fn a_database_beside_an_agent_means_2026_9() {
     assert_eq!(ruleset["release"], "2026.9.6");
 }
 
-/// The real database of a gateway of 2026.9 in a state dir, with what was moved out of it.
+/// Returns the real database of a gateway of 2026.9 in a state dir, with its moved-out archives.
 fn database() -> tempfile::TempDir {
     let made = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
     let dir = tempfile::tempdir().unwrap();

@@ -27,7 +27,7 @@ fn doctor_shows_the_memory_flush_as_the_version_has_it() {
     assert_eq!((size("2026.3.2"), size("2026.2.19")), (json!(2_097_152), json!(0)));
 }
 
-/// The finding of `doctor` whose words hold a text.
+/// Returns the diagnostic of `doctor` whose message contains a text.
 #[track_caller]
 fn finding_with(store: &Store, text: &str) -> Value {
     let answer = store.json(&["doctor"]);
@@ -59,7 +59,7 @@ fn doctor_reads_the_retired_place_of_settings_and_says_when_a_release_ignores_it
 }
 
 #[test]
-fn doctor_notices_a_price_per_token_at_its_line() {
+fn doctor_reports_a_price_per_token_with_its_line() {
     let store = Store::new();
     let config = |input: &str| {
         format!(
@@ -94,7 +94,7 @@ fn doctor_names_the_floor_that_raises_a_reserve() {
 }
 
 #[test]
-fn doctor_shows_what_is_wrong_with_file_and_line() {
+fn doctor_lists_diagnostics_with_file_and_line() {
     let store = Store::new();
     let healthy = store.json(&["doctor"]);
     has_keys(
@@ -126,7 +126,7 @@ fn doctor_shows_what_is_wrong_with_file_and_line() {
 }
 
 #[test]
-fn doctor_shows_every_setting_with_its_chain_and_when_each_session_begins_anew() {
+fn doctor_shows_the_origin_of_every_setting_and_the_next_reset_of_each_session() {
     let store = Store::new();
     store.write(
         "openclaw.json",
@@ -187,7 +187,7 @@ fn the_daily_reset_falls_in_the_time_zone_of_the_host() {
 }
 
 #[test]
-fn a_remote_configuration_says_whose_host_to_ask() {
+fn a_remote_configuration_names_the_host_to_run_on() {
     let store = Store::new();
     store
         .write("openclaw.json", "{ gateway: { mode: 'remote', remote: { url: 'wss://gw.example:18789' } } }");

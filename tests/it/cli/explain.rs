@@ -6,7 +6,7 @@ use super::{has_keys, overflowed};
 use crate::support::store::Store;
 
 #[test]
-fn recovery_sets_what_is_recorded_beside_what_is_expected() {
+fn recovery_compares_recorded_and_expected_steps() {
     let store = overflowed();
     let answer = store.json(&["recovery", "main"]);
     let wanted =
@@ -35,7 +35,7 @@ fn recovery_sets_what_is_recorded_beside_what_is_expected() {
 }
 
 #[test]
-fn recovery_of_a_session_that_never_overflowed_is_that_of_its_next_call() {
+fn recovery_without_an_overflow_predicts_the_next_call() {
     let answer = Store::new().json(&["recovery", "main"]);
     assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
     assert_eq!(answer["recorded"], json!([]));

@@ -1,4 +1,4 @@
-//! Stores as other programs and proxies leave them: transcripts under two keys, keys in errors, counts above the window.
+//! Stores of other programs and proxies: transcripts under two keys, keys in errors, counts above the window.
 
 use serde_json::{Value, json};
 
@@ -53,10 +53,14 @@ fn a_count_of_0_is_read_as_the_gateways_release_reads_it() {
     let store = store(CONFIG, &[answer("a1", "q", 9_000, "stop"), uncounted]);
     let counted = |release: &str| {
         let (_, text, _) = store.run(&["context", SESSION, "--ruleset", release]);
-        text.lines().find(|line| line.starts_with("as the runtime counts")).expect("a line").to_owned()
+        text.lines().find(|line| line.starts_with("runtime's estimate")).expect("a line").to_owned()
     };
     assert!(counted("2026.3.2").contains(": 0 measured at #3 (a2) "), "{}", counted("2026.3.2"));
-    assert!(counted("2026.9.2").contains("= 9,009 measured at #2 (a1) + ~1 since"), "{}", counted("2026.9.2"));
+    assert!(
+        counted("2026.9.2").contains("= 9,009 measured at #2 (a1) with its answer + ~1 since"),
+        "{}",
+        counted("2026.9.2")
+    );
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn an_answer_above_the_believed_window_fitted() {
 }
 
 #[test]
-fn the_dataset_holds_counts_that_are_not_whole() {
+fn the_dataset_holds_fractional_counts() {
     let mut odd = answer("a1", "q", 900, "stop");
     odd["message"]["usage"]["input"] = json!(2000.5);
     let mut huge = answer("a2", "a1", 900, "stop");
@@ -136,7 +140,7 @@ fn the_dataset_holds_counts_that_are_not_whole() {
 }
 
 #[test]
-fn after_a_commit_the_next_prompt_keeps_what_precedes_the_messages() {
+fn after_a_commit_the_next_prompt_includes_the_fixed_part() {
     let mut entries = vec![answer("a0", "q", 25_000, "toolUse")];
     let mut last = "a0".to_owned();
     for at in 1..8 {

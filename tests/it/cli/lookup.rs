@@ -1,4 +1,4 @@
-//! How a session is named on the command line, and names that try to harm the terminal.
+//! Session names on the command line, and names that try to harm the terminal.
 
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -126,7 +126,7 @@ fn a_part_of_several_sessions_lists_them_newest_first_with_the_line_to_type() {
 }
 
 #[test]
-fn commands_that_write_take_no_part_of_a_name() {
+fn writing_commands_need_a_complete_name() {
     let store = channels();
     for command in ["commit", "undo"] {
         let (code, out, error) = store.run(&[command, "8812"]);
@@ -163,7 +163,7 @@ fn a_mistyped_name_suggests_the_nearest() {
 }
 
 #[test]
-fn a_file_that_is_no_transcript_says_what_it_is() {
+fn a_file_that_is_not_a_transcript_is_named_by_its_type() {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes, code, what) in [
         ("notes.txt", &b"some notes\nand more\n"[..], 3, "this is plain text; expected the JSON lines"),
@@ -192,7 +192,7 @@ fn a_file_that_is_no_transcript_says_what_it_is() {
 }
 
 #[test]
-fn a_folder_is_no_target_for_a_format_of_one_file() {
+fn a_single_file_format_cannot_be_written_to_a_folder() {
     let (code, _, error) =
         run(&mut program(&["export", "8812", "--demo", "--format", "html", "--out", "made/"]));
     assert!(code == 2 && error.contains("Name the file: --out made/session.html"), "{error}");

@@ -16,7 +16,7 @@ fn todays_store() -> (tempfile::TempDir, std::path::PathBuf) {
     let system = json!({ "role": "system", "content": "", "sections": { "preamble": "You help." }, "toolsAdded": [tool], "timestamp": 1 });
     entries[1]["parentId"] = json!("system-0");
     entries.insert(1, message("system-0", None, &system));
-    // The touch is a gateway's.
+    // The cache touch belongs to a gateway.
     entries.pop();
     let file = folder.join(format!("2026-03-05T08-00-00-000Z_{id}.jsonl"));
     std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), lines(&entries).as_bytes())
@@ -36,7 +36,11 @@ fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
     let context = json(&["context"]);
     assert_eq!(context["ruleset"]["id"], "pi-1.5");
     assert_eq!(context["messages"][0]["role"], "system");
-    assert!(context["budget"]["system"].as_u64() > Some(0) && context["budget"]["tools"].as_u64() > Some(0));
+    assert_eq!(context["budget"]["total"], context["nextCall"]["tokens"]["value"]);
+    let breakdown = json(&["context", "--breakdown"]);
+    assert!(
+        breakdown["system"]["chars"].as_u64() > Some(0) && breakdown["schemas"]["chars"].as_u64() > Some(0)
+    );
     let before = std::fs::read(&file).unwrap();
     let commit = ["commit", "--policy", "truncate", "--set", "truncate.maxChars=3000"];
     let dry = json(&commit);
@@ -58,7 +62,7 @@ fn a_session_of_todays_pi_is_committed_as_context_edits_and_taken_back() {
 }
 
 #[test]
-fn pis_own_settings_are_shown_set_and_varied_with_the_file_that_holds_them() {
+fn pi_settings_are_shown_set_and_varied_with_their_file() {
     let (dir, _) = todays_store();
     let settings = dir.path().join("settings.json");
     write_file(&settings,
@@ -158,7 +162,7 @@ fn outgrown() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() {
+fn advice_for_an_overflow_in_todays_pi_names_pi_settings() {
     let dir = outgrown();
     let session = ["019bb7d3", "--store", dir.path().to_str().unwrap(), "--json"];
     let json = |words: &[&str]| -> Value {
@@ -179,7 +183,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
     let patch = advice["patch"].as_str().unwrap();
     assert!(patch.starts_with(&format!("// {}\n", settings.display())), "{patch}");
 
-    // The replay looks where pi looks, with pi's own estimate: as things are the refused call is refused again.
+    // The replay looks where pi looks, with pi's own estimate: without a change the refused call is refused again.
     let sweep = json(&["sweep", "--vary", "compaction.reserveTokens=17000,20000,40000"]);
     let cells = sweep["cells"].as_array().unwrap();
     let fits: Vec<bool> = cells.iter().map(|cell| cell["fits"].as_bool().unwrap()).collect();
@@ -193,7 +197,7 @@ fn a_run_of_todays_pi_that_outgrew_its_window_is_answered_by_its_own_settings() 
 }
 
 #[test]
-fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
+fn every_command_uses_todays_pi_rules_for_its_sessions() {
     let (dir, _) = todays_store();
     let path = dir.path().to_str().unwrap();
     let ask = |words: &[&str]| run(&mut program(words));
@@ -210,7 +214,7 @@ fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
         doctor.contains("rules      pi-1.5 for 1 transcript of 1") && !doctor.contains("the gateway runs"),
         "{doctor}"
     );
-    // A gateway's tables say nothing there; pi's own file does.
+    // A gateway's tables show nothing there; pi's own file does.
     assert!(!doctor.contains("contextPruning") && !doctor.contains("memoryFlush"), "{doctor}");
     assert!(
         doctor.contains("compaction.reserveTokens") && doctor.contains("pi uses its defaults"),
@@ -219,7 +223,7 @@ fn todays_pi_is_known_by_its_own_rules_wherever_it_is_spoken_of() {
     let (_, doctor, _) = ask(&["doctor", path, "--json"]);
     let doctor: Value = serde_json::from_str(&doctor).unwrap();
     assert_eq!(doctor["rulesets"], json!({ "pi-1.5": 1 }));
-    // Nothing of pi's begins anew by itself, whichever of its versions is named.
+    // No session of pi resets by itself, under any of its versions.
     let (_, named, _) = ask(&["sessions", path, "--ruleset", "pi-1.5", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&named).unwrap()["sessions"][0]["reset"], json!(null));
 

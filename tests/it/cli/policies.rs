@@ -6,7 +6,7 @@ use super::has_keys;
 use crate::support::store::{Store, lines, message};
 
 #[test]
-fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
+fn policies_run_in_the_gateways_order_and_pass_their_tokens_on() {
     let store = Store::new();
     let answer =
         store.json(&["simulate", "main", "--policy", "prune,history,compact", "--set", "historyLimit=1"]);
@@ -26,7 +26,7 @@ fn steps_run_in_the_gateways_order_and_hand_their_tokens_on() {
 }
 
 #[test]
-fn a_compaction_shows_what_it_keeps_and_what_a_summary_replaces() {
+fn a_compaction_shows_kept_and_summarised_messages() {
     let store = Store::new();
     let words = [
         "simulate",
@@ -53,7 +53,7 @@ fn a_compaction_shows_what_it_keeps_and_what_a_summary_replaces() {
 }
 
 #[test]
-fn every_key_of_a_step_is_taken_by_its_name_and_a_step_left_out_is_named() {
+fn every_key_enables_its_policy_and_a_missing_policy_is_named() {
     let store = Store::new();
     for set in [
         "truncate.maxChars=5000",
@@ -73,7 +73,7 @@ fn every_key_of_a_step_is_taken_by_its_name_and_a_step_left_out_is_named() {
 }
 
 #[test]
-fn settings_come_from_a_file_and_the_command_line_comes_after() {
+fn settings_from_a_file_are_overridden_by_the_command_line() {
     let store = Store::new();
     store.write("new.json5", "{ contextPruning: { softTrimRatio: 0.05, softTrim: { maxChars: 100 }, } }");
     let file = store.path().join("new.json5").to_string_lossy().into_owned();
@@ -83,7 +83,7 @@ fn settings_come_from_a_file_and_the_command_line_comes_after() {
 }
 
 #[test]
-fn the_newest_version_cuts_turns_in_batches() {
+fn the_newest_version_drops_turns_in_batches() {
     let store = Store::new();
     let mut entries = vec![
         json!({ "type": "session", "version": 3, "id": "turns", "timestamp": "2026-03-05T08:00:00.000Z" }),
@@ -117,7 +117,7 @@ fn the_newest_version_cuts_turns_in_batches() {
 }
 
 #[test]
-fn steps_follow_the_rules_of_the_version() {
+fn policies_follow_the_rules_of_the_version() {
     let store = Store::new();
     let mut entries = vec![
         json!({ "type": "session", "version": 3, "id": "long", "timestamp": "2026-03-05T08:00:00.000Z" }),

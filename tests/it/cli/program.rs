@@ -77,7 +77,7 @@ fn doctor_self_reports_the_program_and_takes_no_store() {
 }
 
 #[test]
-fn a_slip_in_a_command_is_no_path() {
+fn a_mistyped_command_is_not_taken_for_a_path() {
     let (code, _, error) = run(&mut program(&["sesions"]));
     assert!(code == 2 && error.contains("neither a command nor an existing path"), "{error}");
     assert_eq!(run(&mut program(&["/no/such/store"])).0, 3);
@@ -88,7 +88,7 @@ fn a_slip_in_a_command_is_no_path() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_reader_is_not_an_error() {
     let store = Store::new();
     let mut child = started(&store, &["context", "main", "--messages", "--json"]);
     let mut first = [0; 10];

@@ -37,7 +37,7 @@ fn an_upgrade_of_the_demo_compacts_before_the_prompt_that_was_refused() {
 }
 
 #[test]
-fn replay_puts_every_recorded_call_beside_the_same_under_other_settings() {
+fn replay_compares_every_recorded_call_with_the_simulated_one() {
     let store = Store::new();
     let answer = store.json(&["replay", "main"]);
     has_keys(
@@ -63,18 +63,22 @@ fn replay_puts_every_recorded_call_beside_the_same_under_other_settings() {
 }
 
 #[test]
-fn replay_prints_a_summary_the_calls_and_what_the_policies_did() {
+fn replay_prints_a_summary_the_calls_and_the_policies_effects() {
     let (code, out, _) = Store::new().run(&["replay", "main", "--set", "clearToolUses.trigger=4000"]);
     assert_eq!(code, 0);
-    for part in
-        ["9 calls, recorded → simulated: ", "largest prompt", "call-0", "policies that acted: ", "clear"]
-    {
+    for part in [
+        "9 calls on this branch, recorded → simulated: ",
+        "largest prompt",
+        "call-0",
+        "policies that acted: ",
+        "clear",
+    ] {
         assert!(out.contains(part), "{part} in {out}");
     }
 }
 
 #[test]
-fn replay_shows_the_course_in_sentences_for_those_who_do_not_look_at_tables() {
+fn replay_timeline_describes_the_calls_in_sentences() {
     let args = ["replay", "main", "--timeline", "--set", "clearToolUses.trigger=4000"];
     let (code, out, _) = Store::new().run(&args);
     assert_eq!(code, 0);
@@ -109,7 +113,7 @@ fn check_answers_by_its_exit_code_and_in_one_line() {
 }
 
 #[test]
-fn a_replay_under_other_rules_says_so_if_they_read_another_path_from_a_damaged_tree() {
+fn a_replay_notes_that_other_rules_read_another_path_from_a_damaged_tree() {
     let session = "agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23";
     for (ruleset, is_same) in [("2026.4.15", true), ("2026.9.2", false)] {
         let (code, text, errors) = run(&mut program(&["replay", "--demo", session, "--ruleset", ruleset]));

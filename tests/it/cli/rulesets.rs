@@ -1,4 +1,4 @@
-//! Versions: where they come from and what they change.
+//! Versions: their origin and their effects.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn a_rule_that_is_cited_can_be_printed() {
 }
 
 #[test]
-fn a_version_can_be_requested_and_one_between_two_says_whose_rules_are_used() {
+fn a_version_can_be_requested_and_an_unchecked_one_names_the_rules_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
     let requested = ruleset(&["--ruleset", "2026.5.6"]);

@@ -25,7 +25,7 @@ fn a_hit_is_printed_with_its_session_and_the_words_around_it() {
 }
 
 #[test]
-fn nothing_found_is_exit_code_1_and_no_words_are_a_usage_error() {
+fn a_search_without_hits_exits_with_1_and_without_words_with_2() {
     let store = Store::new();
     let (code, text, _) = store.run(&["search", "no-such-word"]);
     assert_eq!(code, 1);

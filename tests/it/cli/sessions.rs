@@ -49,7 +49,7 @@ fn results_after_the_last_answer_count_in_the_list_too() {
 }
 
 #[test]
-fn a_session_without_a_row_is_called_what_it_calls_itself_or_what_was_requested_first() {
+fn a_session_without_a_row_is_titled_by_its_name_or_first_request() {
     let store = Store::new();
     let folder = "sessions/--w--/";
     let ask = |text: &str| message("a", None, &json!({ "role": "user", "content": text }));
@@ -65,7 +65,7 @@ fn a_session_without_a_row_is_called_what_it_calls_itself_or_what_was_requested_
 }
 
 #[test]
-fn the_table_of_sessions_stays_aligned_under_wide_names() {
+fn wide_names_keep_the_table_of_sessions_aligned() {
     let store = Store::new();
     store.write_rows(&json!({
         "agent:main:main": { "sessionId": "long-1", "displayName": "家里人 👪" },
@@ -105,7 +105,7 @@ fn each_session_of_the_demo_shows_its_story() {
             (&json!(class), &json!("sure")),
             "{key}"
         );
-        // Each alone prints the same.
+        // Each command prints the same by itself.
         let alone = program(&["--demo", "explain", key, "--json"]).output().expect("it runs");
         let alone: Value = serde_json::from_slice(&alone.stdout).expect("JSON");
         assert_eq!(alone["verdict"], session["verdict"], "{key}");
@@ -130,7 +130,7 @@ fn a_store_copied_from_another_machine_opens() {
 }
 
 #[test]
-fn without_a_store_the_demo_is_in_and_says_so() {
+fn without_a_store_the_demo_opens_with_a_notice() {
     let (code, out, error) = run(&mut program(&["sessions"]));
     assert!(code == 0 && out.starts_with("demo store"), "{out}");
     assert!(error.contains("no gateway store") && error.contains("OPENCLAW_STATE_DIR"), "{error}");

@@ -2,6 +2,7 @@
 
 use clawscope::js;
 use clawscope::store::measure::prune_chars;
+use clawscope::units::Chars;
 use serde_json::{Value, json};
 
 use super::{has_keys, sum};
@@ -40,13 +41,13 @@ fn the_sizes_that_simulate_predicts_are_those_of_its_messages() {
         assert!(fates.iter().any(|fate| fate["before"] != fate["after"]), "{set}");
         for (fate, message) in fates.iter().zip(answer["messages"].as_array().unwrap()) {
             let message = js::parse(&message.to_string()).unwrap();
-            assert_eq!(prune_chars(&message), Ok(fate["after"].as_f64().unwrap()), "{set} {fate}");
+            assert_eq!(prune_chars(&message), Ok(Chars(fate["after"].as_f64().unwrap())), "{set} {fate}");
         }
     }
 }
 
 #[test]
-fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
+fn a_gate_closed_at_the_given_time_changes_no_message() {
     let store = Store::new();
     let warm = ["simulate", "main", "--now", "2026-03-05T08:41:00Z"];
     let answer = store.json(&warm);
@@ -57,7 +58,7 @@ fn at_a_given_moment_a_shut_gate_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn without_a_moment_the_effect_is_shown_and_the_gate_is_reported_beside_it() {
+fn without_a_time_simulate_ignores_the_gate_and_reports_it() {
     let dir = tempfile::tempdir().unwrap();
     clawscope::store::demo::write_to(dir.path()).unwrap();
     let words = ["simulate", "agent:main:telegram:direct:8812", "--json", "--store"];
@@ -94,11 +95,11 @@ fn sentences_group_their_digits_as_the_tables_do() {
     }
     let (_, out, _) = run(&mut program(&["context", "telegram:direct:8812", "--demo"]));
     assert!(
-        out.contains("as the runtime counts: ~189,030 = 176,202 measured at #78 (916be621) + ~12,828 since"),
+        out.contains("runtime's estimate: ~189,030 = 176,202 measured at #78 (916be621) with its answer + ~12,828 since by chars/4"),
         "{out}"
     );
     assert!(out.contains("next call: 203,412, measured · 102% of the window"), "{out}");
-    assert!(out.contains("by part: system ~9,851"), "{out}");
+    assert!(out.contains("by part, scaled to that: system ~9,851"), "{out}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn sweep_answers_with_cells_a_front_and_the_smallest_change() {
     };
     // Clearing is off in the config, and off is a value of each axis.
     assert_eq!(cells.iter().filter(both).count(), 2 * 3);
-    // A cell is what a replay under its settings comes to.
+    // A cell equals the totals of a replay under its settings.
     let at = cells.iter().position(|cell| both(&cell) && cell["set"]["clearToolUses.trigger"] == 4000);
     let at = at.unwrap();
     let keep = format!("clearToolUses.keep={}", cells[at]["set"]["clearToolUses.keep"]);
@@ -65,7 +65,7 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     }
     let patch: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).expect("JSON");
     assert_eq!(patch, json!({ "agents": { "defaults": { "contextPruning": { "ttl": "30m" } } } }));
-    // Nothing is overwritten.
+    // The existing file is kept.
     let (code, _, error) = run(&mut requested());
     assert_eq!((code, error.contains("already exists")), (4, true), "{error}");
     let own = store.path().join("openclaw.json");

@@ -1,11 +1,11 @@
-//! Mistakes on the command line: every error says what was expected, and the line that it offers works.
+//! Mistakes on the command line: every error names the expected argument, and the line that it offers works.
 
 use clap::{CommandFactory as _, Parser as _};
 use clawscope::cli::Cli;
 
 use crate::support::store::{Store, program, run};
 
-/// Runs the line with the demo store; its exit code and errors.
+/// Runs the line with the demo store; returns its exit code and errors.
 fn mistaken(words: &[&str]) -> (i32, String) {
     let (code, _, error) = run(&mut program(words));
     (code, error)
@@ -22,7 +22,7 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
     let mut offers = 0;
     for command in Cli::command().get_subcommands() {
         let name = command.get_name();
-        // Another clawscope starts it, so that no person needs a line.
+        // Another clawscope starts it, so a person never types it.
         if name == "serve" {
             continue;
         }
@@ -46,7 +46,7 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
 }
 
 #[test]
-fn a_value_without_its_option_is_put_behind_it() {
+fn a_value_without_its_option_is_offered_with_it() {
     let key = "agent:main:telegram:direct:8812";
     for (words, expected) in [
         (&["check", key, "90%", "--demo"][..], "--budget 90%"),
@@ -71,7 +71,7 @@ fn a_value_without_its_option_is_put_behind_it() {
 }
 
 #[test]
-fn what_was_expected_is_named() {
+fn usage_errors_name_the_expected_argument() {
     for (words, expected) in [
         (&["explain"][..], "missing SESSION: its key, its id or"),
         (&["export", "x"], "missing --format: expected html, md, json, svg or pi."),
@@ -110,7 +110,7 @@ fn a_word_in_the_place_of_a_path_may_belong_to_an_option() {
 }
 
 #[test]
-fn an_error_of_json_is_one_object_with_the_line_to_type() {
+fn a_json_error_is_one_object_with_the_suggested_command() {
     let (code, error) = mistaken(&["explain", "--demo", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&error).unwrap();
     let message = answer["error"]["message"].as_str().unwrap();
@@ -230,7 +230,10 @@ fn every_command_says_once_that_it_reads_the_demo_store_for_want_of_another() {
 fn commands_without_a_store_do_not_offer_options_for_one() {
     for name in ["demo", "guide", "completions", "man", "schema", "presets", "rule"] {
         let (code, help, _) = run(&mut program(&[name, "--help"]));
-        assert!(code == 0 && !help.contains("--store <PATH>") && help.contains("--no-pager"), "{name}: {help}");
+        assert!(
+            code == 0 && !help.contains("--store <PATH>") && help.contains("--no-pager"),
+            "{name}: {help}"
+        );
     }
     let (_, help, _) = run(&mut program(&["context", "--help"]));
     assert!(help.contains("--store <PATH>"), "{help}");

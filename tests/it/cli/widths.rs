@@ -75,7 +75,7 @@ fn every_command_fits_the_terminal() {
             let text = output(&words, Some(columns));
             assert!(!text.trim().is_empty(), "{words:?}");
             for line in text.lines().filter(|line| width(line) > columns) {
-                // A path, a key or a line to paste stays whole.
+                // A path, a key or a line to paste is not broken.
                 let is_one_word = !line.trim().contains("  ")
                     && line.split_whitespace().any(|word| word.len() > columns / 2);
                 assert!(is_one_word || line.starts_with("Type: "), "{words:?} at {columns}: {line}");
@@ -85,7 +85,7 @@ fn every_command_fits_the_terminal() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_cut() {
+fn without_a_terminal_no_text_is_truncated() {
     let text = output(&["explain", "--all", "--demo"], None);
     assert!(
         text.contains("c9e3fcc7-3348-4239-872c-794309560f18.jsonl.reset.2026-03-04T08-12-44.918Z"),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clawscope::commit::{Remap, SystemClock, write};
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, Value};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -17,7 +17,7 @@ pub(crate) fn text_of(line: &Value, key: &str) -> String {
 }
 
 #[test]
-fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
+fn a_changed_result_is_copied_with_later_entries_and_the_receipt_is_last() {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER]));
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let ids: Vec<&str> = prepared.lines.iter().map(|line| line.id.as_str()).collect();
@@ -38,8 +38,8 @@ fn a_changed_result_is_copied_with_what_follows_and_the_record_is_last() {
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(written, expected);
     assert_eq!((prepared.leaf.as_str(), prepared.record_id.as_str()), (record, record));
-    assert_eq!(prepared.byte_len(), expected.iter().map(|line| line.len() + 1).sum::<usize>());
-    assert_eq!(prepared.file_bytes(), session.bytes().len() as u64);
+    assert_eq!(prepared.byte_len(), Bytes::from_len(expected.iter().map(|line| line.len() + 1).sum()));
+    assert_eq!(prepared.file_bytes(), Bytes::from_len(session.bytes().len()));
     assert_eq!(prepared.parent.as_deref(), Some("a1"));
     assert_eq!(prepared.changed, [("r1".to_owned(), result.to_owned())]);
     // The file's own time is not the test's, and no answer carries usage.
@@ -59,7 +59,7 @@ fn a_branch_from_the_first_entry_begins_a_new_root() {
 }
 
 #[test]
-fn references_follow_the_copies_and_shared_ones_stay() {
+fn references_to_copied_entries_follow_and_shared_ones_are_kept() {
     let session = Session::new(&lines(&[
         USER,
         CALL,
@@ -124,7 +124,7 @@ fn a_changed_custom_message_keeps_its_other_members() {
 }
 
 #[test]
-fn copies_bear_the_labels_of_their_originals_and_older_entries_keep_theirs() {
+fn copies_get_the_labels_of_their_originals() {
     let label = |id: &str, parent: &str, target: &str, label: &str| {
         format!(
             r#"{{"type":"label","id":"{id}","parentId":"{parent}","timestamp":"2026-02-21T05:00:05.000Z","targetId":"{target}"{label}}}"#
@@ -134,7 +134,7 @@ fn copies_bear_the_labels_of_their_originals_and_older_entries_keep_theirs() {
         USER.to_owned(),
         CALL.to_owned(),
         RESULT.to_owned(),
-        // On another branch: the result's label, and the user's, set anew later.
+        // On another branch: the result's label, and the user's, set again later.
         label("x1", "u1", "r1", r#","label":"elsewhere""#),
         label("l1", "r1", "u1", r#","label":"old""#),
         ANSWER.replace("\"r1\"", "\"l1\""),
@@ -182,7 +182,7 @@ fn new_lines_are_never_older_than_their_parent() {
 }
 
 #[test]
-fn a_transcript_in_memory_can_be_planned_for_and_not_written() {
+fn a_transcript_in_memory_can_be_planned_but_not_written() {
     use clawscope::ids::LineIds;
     use clawscope::store::{load::load, source::Source};
     let bytes = lines(&[USER, CALL, RESULT, ANSWER]);

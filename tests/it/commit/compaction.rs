@@ -1,5 +1,5 @@
-//! A compaction as the entry that ends a branch: alone behind the active leaf, behind an edited copy of the path, and
-//! with everything that refers to what was copied.
+//! A compaction as the entry that ends a branch: after the active leaf, after an edited copy of the path, and
+//! with all references to the copied entries.
 
 use clawscope::commit::{PlannedCompaction, Refusal, Remap, SystemClock, UndoTarget, receipts, write};
 use clawscope::ids::EntryIx;
@@ -10,7 +10,7 @@ use clawscope::policy::truncate::{CutOptions, truncated_message};
 use super::branch::{labels_in_force, text_of};
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 const TIME: &str = "2026-02-25T06:13:20.000Z";
 const NEXT: &str = r#"{"type":"message","id":"u2","parentId":"a2","timestamp":"2026-02-21T05:00:05.000Z","message":{"role":"user","content":"and now?"}}"#;
@@ -32,7 +32,7 @@ fn keeping(first_kept: u32) -> PlannedCompaction {
 
 /// The runtime cuts texts by UTF-16 units, so that a summary may end in half an emoji.
 #[test]
-fn a_summary_that_ends_in_half_a_character_is_written_and_read_back_as_it_is() {
+fn a_summary_that_ends_in_half_a_character_reads_back_unchanged() {
     let session = talk();
     let halved = js::JsString::from([&[b'x'.into(); 3][..], &[0xD83D]].concat());
     let planned = PlannedCompaction { summary: halved.clone(), ..keeping(4) };
@@ -52,7 +52,7 @@ fn undone(session: &Session) -> Vec<String> {
 }
 
 #[test]
-fn a_compaction_alone_copies_nothing_and_is_the_new_leaf() {
+fn a_compaction_without_edits_copies_no_entry_and_is_the_new_leaf() {
     let session = talk();
     let (before, old) = (session.bytes(), session.context());
     let prepared = session.prepare_with(Vec::new(), Some(keeping(4))).unwrap();
@@ -85,7 +85,7 @@ fn going_back_to_a_compaction_keeps_it_the_last_line() {
     let label = format!(
         r#"{{"type":"label","id":"l9","parentId":"u1","timestamp":"2026-02-25T06:13:20.000Z","targetId":"{leaf}","label":"short"}}"#
     );
-    // The leaf is the label's, on another branch; then back to the old one, and forward to the compaction.
+    // The leaf is the label's, on another branch; then undo to the old one, and redo to the compaction.
     undone(&session);
     let bytes = [session.bytes(), label.into_bytes(), b"\n".to_vec()].concat();
     let text = String::from_utf8(bytes).unwrap();
@@ -131,7 +131,7 @@ fn edits_come_first_and_the_compaction_keeps_their_copies() {
 }
 
 #[test]
-fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
+fn cutting_a_result_before_a_compaction_preserves_its_kept_part_and_labels() {
     let compaction = r#"{"type":"compaction","id":"k1","parentId":"a3","timestamp":"2026-02-21T05:00:07.000Z","summary":"s","firstKeptEntryId":"r1","tokensBefore":9}"#;
     let summary = r#"{"type":"branch_summary","id":"b1","parentId":"k1","timestamp":"2026-02-21T05:00:08.000Z","fromId":"a3","summary":"tried"}"#;
     let label = r#"{"type":"label","id":"l1","parentId":"b1","timestamp":"2026-02-21T05:00:09.000Z","targetId":"a3","label":"here"}"#;
@@ -141,7 +141,7 @@ fn a_cut_result_before_a_compaction_keeps_what_that_kept_and_every_label() {
     let mut change = session.clear(EntryIx(2));
     let whole =
         clawscope::store::body::read_message(&session.source, &session.index, EntryIx(2)).unwrap().unwrap();
-    change.message = truncated_message(&whole, 5000.0, &CutOptions::default()).unwrap();
+    change.message = truncated_message(&whole, Chars(5000.0), &CutOptions::default()).unwrap();
     write(&session.prepare(vec![change]).unwrap(), Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     let context = session.context();
@@ -176,7 +176,7 @@ fn a_shortened_result_may_lose_its_details_and_no_other_key() {
 }
 
 #[test]
-fn a_compaction_that_cannot_are_is_refused_and_the_file_is_left_alone() {
+fn an_impossible_compaction_is_refused_without_writing() {
     let session = talk();
     let before = session.bytes();
     let refusal = |compaction| session.prepare_with(Vec::new(), Some(compaction)).unwrap_err();
@@ -196,7 +196,7 @@ fn a_compaction_that_cannot_are_is_refused_and_the_file_is_left_alone() {
 }
 
 #[test]
-fn old_records_are_read_beside_new_ones() {
+fn old_receipts_are_read_alongside_new_ones() {
     let record = r#"{"type":"custom","customType":"clawscope.commit","data":{"version":1,"policy":"prune","settings":{"softTrimRatio":0.3},"fromLeaf":"a2","leaf":"c9","changed":[],"tokensBefore":1000,"tokensAfter":900,"tool":"clawscope 0.1.0"},"id":"c9","parentId":"a3","timestamp":"2026-02-25T06:13:20.000Z"}"#;
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST, record]));
     write(&session.prepare_with(Vec::new(), Some(keeping(4))).unwrap(), Millis::ZERO, &SystemClock).unwrap();

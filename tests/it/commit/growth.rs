@@ -83,7 +83,7 @@ fn wait_for_growth(path: &Path, bytes: u64) {
     }
 }
 
-/// Commits once to a session, after it has grown since it was read if `beside`; the number of retries.
+/// Commits once to a session, after it has grown since it was read if `beside`; returns the number of retries.
 fn commit_once(path: &Path, beside: bool) -> Result<usize, WriteError> {
     let (session, plan) = readable_plan(path);
     let read = ReadPrefix::of(&session.source, &session.index);
@@ -111,7 +111,7 @@ fn readable_plan(path: &Path) -> (LoadedSession, Plan) {
     }
 }
 
-/// Twice the time that one commit takes alone on this machine: a writer that is faster leaves no gap to write in.
+/// Twice the time of one commit on this machine without a writer: a faster writer leaves no gap to write in.
 fn gap(folder: &Path) -> Duration {
     let path = session_file(folder);
     for number in 0..3 {
@@ -123,7 +123,7 @@ fn gap(folder: &Path) -> Duration {
 }
 
 #[test]
-fn commits_beside_a_steady_writer_succeed_and_lose_nothing() {
+fn commits_during_steady_writes_succeed_and_lose_no_line() {
     let [folder, quiet] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let path = session_file(folder.path());
     let before = fs::read(&path).unwrap();
@@ -133,8 +133,8 @@ fn commits_beside_a_steady_writer_succeed_and_lose_nothing() {
         let results: Vec<_> = (0..COMMITS).map(|_| commit_once(&path, true)).collect();
         done.store(true, Relaxed);
         let written = writer.join().unwrap();
-        // Between the last look at the file's end and the write itself no program without a lock can be kept out; that
-        // such an entry came is said, and the lines of both are there.
+        // Between the last check of the file's end and the write itself no program without a lock can be kept out; such
+        // an entry is reported, and the lines of both are kept.
         let said = |result: &Result<usize, WriteError>| {
             matches!(result, Ok(_) | Err(WriteError::Commit(CommitError::Interleaved { .. })))
         };
@@ -155,7 +155,7 @@ fn commits_beside_a_steady_writer_succeed_and_lose_nothing() {
     let unique: HashSet<&String> = ids.iter().collect();
     assert_eq!(unique.len(), ids.len(), "no id twice");
     assert!(written.iter().all(|id| unique.contains(id)), "an entry of the other program is lost");
-    // Copies of earlier records lead elsewhere.
+    // Copies of earlier receipts are not at the leaf.
     let record = |line: &&str| {
         let entry: serde_json::Value = serde_json::from_str(line).unwrap();
         entry["customType"] == "clawscope.commit" && entry["data"]["leaf"] == entry["id"]

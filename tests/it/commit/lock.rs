@@ -1,4 +1,4 @@
-//! Who holds the lock of a session, and what a commit does about it.
+//! The owner of a session's lock, and the reaction of a commit.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use clawscope::commit::{
 };
 use clawscope::ids::EntryIx;
 use clawscope::js;
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -22,7 +22,7 @@ struct Owner(Child);
 
 impl Owner {
     fn start() -> Self {
-        // It waits for the end of its input, which comes when this is dropped.
+        // It waits for the end of its input, which closes when this is dropped.
         Self(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process"))
     }
 
@@ -107,13 +107,13 @@ fn the_lock_of_a_process_that_ended_is_taken_once_it_cannot_be_of_another_contai
 }
 
 #[test]
-fn waiting_ends_when_the_lock_becomes_free() {
+fn waiting_ends_when_the_lock_is_released() {
     let session = session();
     let pid = Owner::start().end();
     put(&session, &payload(pid, NOW - Millis(59_000.0)));
     let clock = TestClock::default();
     commit(&session, Millis(10_000.0), &clock).unwrap();
-    // Pauses of 50, 100, 150, 200, 250 and 300 ms, as the gateway makes them.
+    // Pauses of 50, 100, 150, 200, 250 and 300 ms, as in the gateway.
     assert_eq!(
         clock.now_ms() - NOW,
         Millis(1050.0),
@@ -135,7 +135,7 @@ fn the_lock_of_another_process_with_the_same_id_is_taken() {
 }
 
 #[test]
-fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
+fn a_lock_older_than_half_an_hour_is_taken_from_any_owner() {
     let (session, owner) = (session(), Owner::start());
     put(&session, &payload(owner.pid(), NOW - Millis(30.0 * 60_000.0 + 1.0)));
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_lock_older_than_half_an_hour_is_taken_whoever_holds_it() {
 }
 
 #[test]
-fn garbage_is_left_alone_while_the_file_is_young_and_taken_when_it_is_old() {
+fn a_malformed_lock_is_respected_while_young_and_taken_when_old() {
     let session = session();
     let lock = put(&session, "{\"pid\":");
     let written = fs::metadata(&lock).unwrap().modified().unwrap();
@@ -174,7 +174,7 @@ fn a_lock_that_cannot_be_made_is_reported_with_its_path() {
 }
 
 #[test]
-fn the_index_of_sessions_beside_the_file_is_not_touched() {
+fn a_commit_does_not_touch_sessions_json() {
     let session = session();
     let rows = session.path.with_file_name("sessions.json");
     fs::File::create(&rows).unwrap().write_all(b"{}").unwrap();
@@ -195,7 +195,7 @@ struct Halfway<'a> {
 }
 
 impl Disk for Halfway<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.reserved.set(true);
         SystemDisk.reserve(file, end, bytes)
     }

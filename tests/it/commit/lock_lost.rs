@@ -1,4 +1,4 @@
-//! A lock that changes hands during a commit, and what another program sees of the commit meanwhile.
+//! A lock that changes hands during a commit, and another program's view of the commit meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use clawscope::commit::{
     transcripts_with_journal, write_to_disk,
 };
 use clawscope::ids::EntryIx;
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::{NOW, Session, TestClock};
@@ -31,11 +31,11 @@ fn journals(session: &Session) -> usize {
     transcripts_with_journal(&folder).expect("a folder").len()
 }
 
-/// A disk on which another program takes the lock over as soon as the journal is there.
+/// A disk on which another program takes over the lock as soon as the journal exists.
 #[derive(Debug)]
 struct TakesOver<'a> {
     transcript: &'a Path,
-    /// Whether the lock only goes, and no other takes its place.
+    /// Whether the lock is only removed, without another in its place.
     only_removes: bool,
 }
 
@@ -54,7 +54,7 @@ impl Disk for TakesOver<'_> {
 }
 
 #[test]
-fn nothing_is_written_once_another_program_took_the_lock_over_and_its_lock_stays() {
+fn a_lost_lock_stops_the_write_and_the_other_lock_is_kept() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: false };
@@ -68,7 +68,7 @@ fn nothing_is_written_once_another_program_took_the_lock_over_and_its_lock_stays
 }
 
 #[test]
-fn a_lock_that_someone_removed_is_lost_too() {
+fn a_removed_lock_is_lost_too() {
     let session = session();
     let before = session.bytes();
     let disk = TakesOver { transcript: &session.path, only_removes: true };
@@ -77,8 +77,8 @@ fn a_lock_that_someone_removed_is_lost_too() {
     commit(&session, &SystemDisk).expect("the next commit finds the file free");
 }
 
-/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it looks at the commit as
-/// another program would.
+/// A disk that takes the first 7 bytes of the lines and cannot take them back. Meanwhile it reads the commit as another
+/// program would.
 #[derive(Debug)]
 struct Breaks<'a> {
     transcript: &'a Path,
@@ -87,7 +87,7 @@ struct Breaks<'a> {
 }
 
 impl Disk for Breaks<'_> {
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.reserved.set(true);
         SystemDisk.reserve(file, end, bytes)
     }
@@ -101,12 +101,12 @@ impl Disk for Breaks<'_> {
         Ok(7)
     }
 
-    fn truncate(&self, _file: &File, _bytes: u64) -> io::Result<()> {
+    fn truncate(&self, _file: &File, _bytes: Bytes) -> io::Result<()> {
         Err(io::Error::other("broken"))
     }
 }
 
-/// A session with 7 bytes of a commit behind it, and what was seen while they were written.
+/// A session with 7 bytes of a commit after it, and the states seen while they were written.
 fn broken_off() -> (Session, Vec<Option<InterruptedCommit>>) {
     let session = session();
     let disk = Breaks { transcript: &session.path, reserved: Cell::default(), seen: RefCell::default() };
@@ -124,7 +124,7 @@ fn extent(session: &Session) -> Option<WrittenExtent> {
 fn a_commit_counts_as_interrupted_only_after_its_lock_is_given_back() {
     let (session, seen) = broken_off();
     assert_eq!(seen, [None], "it is being written");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_link_in_the_place_of_the_lock_hides_no_interrupted_commit() {
     let (session, _) = broken_off();
     let lock = lock_path(&session.path).expect("a path");
     std::os::unix::fs::symlink("nowhere", &lock).expect("a link");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn the_lock_of_another_commit_hides_no_interrupted_one() {
     let time = clawscope::js::iso_text(NOW);
     let text = format!("{{\"pid\": {pid}, \"createdAt\": \"{time}\"}}");
     File::create(&lock).and_then(|mut file| file.write_all(text.as_bytes())).expect("a lock");
-    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: 7, .. })));
+    assert!(matches!(extent(&session), Some(WrittenExtent::Partial { written: Bytes(7), .. })));
 }

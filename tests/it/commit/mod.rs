@@ -1,5 +1,5 @@
-//! Commits and undos on real files: what is appended, what is refused, who holds the lock, and that
-//! whatever the transcript holds, nothing of it changes and the context read back is the planned one.
+//! Commits and undos on real files: appended lines, refusals, the owner of the lock, and that
+//! for any transcript no old byte changes and the context read back is the planned one.
 
 mod branch;
 mod compaction;
@@ -11,7 +11,7 @@ mod properties;
 mod refusals;
 mod undo;
 
-/// A transcript of these lines behind a header, as bytes.
+/// Returns a transcript of these lines after a header, as bytes.
 fn lines(lines: &[&str]) -> Vec<u8> {
     let header =
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-21T05:00:00.000Z","cwd":"/"}"#;

@@ -1,5 +1,5 @@
-//! Plans of several steps, written: the context read back is the one that was previewed, and what only works in memory
-//! is refused.
+//! Committed plans of several policies: the context read back is the previewed one, and changes that only work in
+//! memory are refused.
 
 use clawscope::commit::{Refusal, receipts};
 use clawscope::gateway::ruleset::Ruleset;
@@ -15,13 +15,13 @@ use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::generate::{Options, transcript};
 use crate::support::inspected::{checks, committed, inspected, plain, planned, previewed, summary, undone};
 use crate::support::session::Session;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 fn contexts(session: &Session) -> Vec<String> {
     session.context().iter().map(|json| plain(json)).collect()
 }
 
-/// Writes a plan of these steps to generated sessions and takes it back; how many had something to write.
+/// Writes a plan of these policies to generated sessions and undoes it; returns the number of written plans.
 fn write_all(policies: &[Policy]) -> usize {
     let mut written = 0;
     for seed in 0..12 {
@@ -47,7 +47,7 @@ fn write_all(policies: &[Policy]) -> usize {
 }
 
 #[test]
-fn what_was_previewed_is_what_is_read_back() {
+fn a_commit_reads_back_as_previewed() {
     for policies in
         [&[Policy::Compact][..], &[Policy::Prune], &[Policy::Compact, Policy::Prune, Policy::Images]]
     {
@@ -56,7 +56,7 @@ fn what_was_previewed_is_what_is_read_back() {
     }
 }
 
-/// A plan of these steps over a short session, and why it is not written.
+/// Plans these policies over a short session, and returns the reason that the plan is not written.
 fn refused(policies: &[Policy], made: Option<&CompactionSummary>, change: impl Fn(&mut Plan)) -> String {
     let session = Session::new(&lines(&[USER, CALL, RESULT, ANSWER, NEXT, LAST]));
     let before = session.bytes();
@@ -86,7 +86,7 @@ fn messages_left_out_by_the_history_limit_are_never_written() {
     let words = refused(&[Policy::History], None, |_| {});
     assert!(words.contains("drops 4 messages") && words.contains("`history`"), "{words}");
     assert!(words.contains("openclaw.json") && !words.contains("repair"), "{words}");
-    // Nor is a summary that the limit would take away again (compaction 4.10).
+    // Nor is a summary that the limit would remove again (compaction 4.10).
     let made = summary();
     let words = refused(&[Policy::Compact], Some(&made), |plan| plan.messages.truncate(0));
     assert!(words.contains("drops"), "{words}");
@@ -115,14 +115,14 @@ fn compacted() -> Session {
 }
 
 #[test]
-fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() {
+fn checks_for_cut_results_show_the_losses_of_the_gateways_rewrite() {
     let session = compacted();
     let mut loaded = inspected(&session.path);
     loaded.ruleset.id = Ruleset::V2026_3_2;
     loaded.window.tokens = Tokens(1000.0);
     let mut plan = planned(&loaded, &[Policy::Prune], 1.0);
     let gone = Edit::Placeholder(std::sync::Arc::new("[gone]".into()));
-    let size = single_text_size(&loaded.context.messages[2].size, 6.0);
+    let size = single_text_size(&loaded.context.messages[2].size, Chars(6.0));
     plan.messages[2].change = Some(MessageChange::full(size, vec![gone], None));
     let reported = |plan: &Plan| -> Option<(CheckStatus, String)> {
         let checks = checks(&loaded, plan, None);
@@ -132,12 +132,12 @@ fn where_results_are_cut_the_checks_show_what_the_gateways_rewrite_would_lose() 
     plan.settings.enabled = PolicySet::of(&[Policy::Truncate]);
     let (check, words) = reported(&plan).expect("a reason");
     assert_eq!(check, CheckStatus::Passed);
-    // The call is before the first cut, so what is kept from there on stays; only the label goes.
+    // The call is before the first cut, so the part kept from there on stays; only the label is lost.
     assert_eq!(words, "The gateway's own rewrite would lose 1 label; a commit keeps all of it.");
 }
 
 #[test]
-fn what_the_last_summary_left_in_place_and_this_one_loses_is_reported() {
+fn the_checks_report_messages_kept_by_the_last_compaction_and_now_lost() {
     let session = compacted();
     let loaded = inspected(&session.path);
     let plan = planned(&loaded, &[Policy::Compact], 1.0);
@@ -149,7 +149,7 @@ fn what_the_last_summary_left_in_place_and_this_one_loses_is_reported() {
 }
 
 #[test]
-fn the_record_shows_of_every_step_that_changed_something_and_the_real_length_of_the_summary() {
+fn the_receipt_lists_every_active_policy_and_the_real_summary_length() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, ANSWER_1, USER_2, CALL_2, &long, ANSWER, NEXT, LAST]));
     let loaded = inspected(&session.path);
@@ -195,7 +195,7 @@ fn details_that_are_not_written_do_not_shift_the_check_of_sizes() {
 }
 
 #[test]
-fn the_record_names_the_window_that_the_guard_went_by() {
+fn the_receipt_names_the_window_of_the_guard() {
     let long = RESULT.replace("\"long\"", &format!("\"{}\"", "x".repeat(9000)));
     let session = Session::new(&lines(&[USER, CALL, &long, ANSWER]));
     let mut loaded = inspected(&session.path);

@@ -1,4 +1,4 @@
-//! Whatever a transcript holds and whichever results change: the old bytes stay, the context read back
+//! For any transcript and any changed results: the old bytes stay, the context read back
 //! is the planned one, ids are unique, parents exist, labels follow, and undo brings the old context back.
 
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ fn values(bytes: &[u8]) -> Vec<Value> {
     String::from_utf8_lossy(bytes).lines().map(|line| js::parse(line).unwrap()).collect()
 }
 
-/// Ids of all entries, which must differ, and every parent that one of them names must be there.
+/// Asserts that the ids of all entries differ, and that every named parent exists.
 fn ids_and_parents_hold(bytes: &[u8], old_lines: usize) {
     let values = values(bytes);
     let mut ids = HashSet::new();
@@ -47,8 +47,8 @@ fn ids_and_parents_hold(bytes: &[u8], old_lines: usize) {
     }
 }
 
-/// The context with the changes put into the old one, in plain terms, and with a compaction what it leaves of that:
-/// the messages of the path from the first kept entry on, behind the summary. Timestamps of messages that are built
+/// The context with the changes put into the old one, in plain terms, and after a compaction its kept part:
+/// the messages of the path from the first kept entry on, after the summary. Timestamps of messages that are built
 /// from entries, and ids they name, may differ.
 fn put_into(
     session: &Session,
@@ -79,7 +79,7 @@ fn put_into(
     summary.into_iter().chain(messages).map(|json| plain(&json)).collect()
 }
 
-/// What to write: edits, a compaction that keeps about so many tokens, or both.
+/// The content of a commit: edits, a compaction that keeps about this many tokens, or both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum WriteKind {
     Edits,
@@ -106,14 +106,14 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     let (before, old_entries) = (session.context(), session.index.entries.len());
     let wanted = put_into(&session, &changes, compaction.as_ref());
     let copies = !changes.is_empty();
-    // What model work beside the conversation took is not copied.
+    // Usage of model work outside the conversation is not copied.
     let path = session.tree.path_to(&session.index, session.index.last().unwrap());
     let mut kinds = path.iter().rev().map(|ix| session.index.entry(*ix).kind);
     let ends_in_compaction =
         compaction.is_some() || kinds.find(|kind| *kind != EntryKind::Usage) == Some(EntryKind::Compaction);
     let prepared = match session.prepare_with(changes, compaction) {
         Ok(prepared) => prepared,
-        // A cut between a call and a result far behind it (store P5).
+        // A cut between a call and a result much later (store P5).
         Err(Refusal::Unpaired { .. }) if requested != WriteKind::Edits => return,
         Err(refusal) => panic!("seed {seed}: {refusal}"),
     };
@@ -126,7 +126,7 @@ fn commit_and_undo(seed: u64, options: &Options, requested: WriteKind) {
     let session = session.reload();
     let after = session.bytes();
     assert!(after.starts_with(&bytes), "seed {seed}: the old bytes changed");
-    assert_eq!(after.len() as u64, written.offset + written.bytes);
+    assert_eq!(after.len() as u64, written.offset + written.bytes.get());
     assert_eq!(session.context(), planned, "seed {seed}");
     assert_eq!(planned.iter().map(|json| plain(json)).collect::<Vec<_>>(), wanted, "seed {seed}");
     ids_and_parents_hold(&after, values(&bytes).len());
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn so_does_a_compaction_alone_or_behind_edits(seed: u64, steps in 0_usize..24, keep in 1_u32..600) {
+    fn a_compaction_only_appends_with_and_without_edits(seed: u64, steps in 0_usize..24, keep in 1_u32..600) {
         let options = Options { steps, ..Options::default() };
         commit_and_undo(seed, &options, WriteKind::Compaction(f64::from(keep)));
         commit_and_undo(seed, &options, WriteKind::Both(f64::from(keep)));
@@ -170,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn the_same_holds_for_a_long_transcript_with_a_thousand_entries() {
+fn a_commit_on_a_thousand_entries_only_appends_and_reads_back() {
     let options = Options { steps: 300, result_pieces: 8, ..Options::default() };
     commit_and_undo(7, &options, WriteKind::Edits);
     commit_and_undo(7, &options, WriteKind::Both(20_000.0));

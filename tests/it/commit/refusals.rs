@@ -1,4 +1,4 @@
-//! Every reason to leave a file as it is, and that it is left so.
+//! Every reason to refuse a commit, and that the file is unchanged.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use clawscope::commit::{CommitError, RandomIds, Refusal, SystemClock, Transcript
 use clawscope::ids::EntryIx;
 use clawscope::js::Value;
 use clawscope::transcript::Leaf;
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
 use crate::support::session::Session;
@@ -16,7 +16,7 @@ fn whole() -> Session {
     Session::new(&lines(&[USER, CALL, RESULT, ANSWER]))
 }
 
-/// What a commit of a cleared third entry is refused for; the sentence names the file.
+/// Returns the refusal of a commit that clears the third entry; its sentence names the file.
 fn refusal(session: &Session) -> Refusal {
     let change = clawscope::plan::EntryChange { entry: EntryIx(2), message: Value::Null };
     let before = session.bytes();
@@ -31,7 +31,7 @@ fn refused_bytes(bytes: &[u8]) -> Refusal {
 }
 
 #[test]
-fn archives_and_orphans_are_left_alone_unless_orphans_are_allowed() {
+fn archives_and_orphans_are_refused_unless_orphans_are_allowed() {
     let session = whole();
     let mut request = session.request(vec![session.clear(EntryIx(2))]);
     request.transcript.status = TranscriptStatus::Archive;
@@ -50,7 +50,7 @@ fn archives_and_orphans_are_left_alone_unless_orphans_are_allowed() {
 
 #[test]
 #[cfg(unix)]
-fn links_folders_and_read_only_files_are_left_alone() {
+fn links_folders_and_read_only_files_are_refused() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let session = whole();
     fs::set_permissions(&session.path, fs::Permissions::from_mode(0o444)).unwrap();
@@ -68,7 +68,7 @@ fn links_folders_and_read_only_files_are_left_alone() {
 }
 
 #[test]
-fn a_file_the_runtime_would_rewrite_or_erase_is_left_alone() {
+fn a_file_the_runtime_would_rewrite_or_erase_is_refused() {
     let join = |lines: &[&str]| (lines.join("\n") + "\n").into_bytes();
     assert!(matches!(refused_bytes(&join(&[USER, CALL, RESULT])), Refusal::NoHeader { .. }));
     assert!(matches!(refused_bytes(b"\n"), Refusal::NoHeader { .. }));
@@ -85,7 +85,7 @@ fn a_file_the_runtime_would_rewrite_or_erase_is_left_alone() {
 }
 
 #[test]
-fn a_last_line_without_its_end_means_that_someone_is_writing() {
+fn a_last_line_without_a_line_end_means_a_running_writer() {
     let whole = lines(&[USER, CALL, RESULT, ANSWER]);
     for cut in [2, 30] {
         let refusal = refused_bytes(&whole[..whole.len() - cut]);
@@ -97,21 +97,21 @@ fn a_last_line_without_its_end_means_that_someone_is_writing() {
 }
 
 #[test]
-fn a_last_line_that_lacks_nothing_but_its_end_is_given_it() {
+fn a_last_line_without_a_line_end_is_completed() {
     let whole = lines(&[USER, CALL, RESULT, ANSWER]);
     let session = Session::new(&whole[..whole.len() - 1]);
     let prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let (planned, added) = (session.planned(&prepared), prepared.bytes());
-    assert_eq!((added[0], added.len()), (b'\n', prepared.byte_len()));
+    assert_eq!((added[0], Bytes::from_len(added.len())), (b'\n', prepared.byte_len()));
     write(&prepared, Millis::ZERO, &SystemClock).unwrap();
     let session = session.reload();
     assert_eq!(session.bytes(), [&whole[..whole.len() - 1], &added].concat());
     assert_eq!(session.context(), planned);
-    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, 0));
+    assert_eq!((session.index.bad_lines, session.index.pending_bytes), (0, Bytes::ZERO));
 }
 
 #[test]
-fn circles_doubles_and_leaves_without_id_are_left_alone() {
+fn cycles_duplicate_ids_and_leaves_without_id_are_refused() {
     let circle = USER.replace("\"parentId\":null", "\"parentId\":\"a1\"");
     assert!(matches!(refused_bytes(&lines(&[&circle, CALL, RESULT, ANSWER])), Refusal::Cycle { .. }));
     let own = USER.replace("\"parentId\":null", "\"parentId\":\"u1\"");
@@ -211,7 +211,7 @@ fn the_same_commit_is_not_written_twice() {
 
 #[test]
 #[cfg(unix)]
-fn a_commit_keeps_who_may_read_the_file_and_one_that_is_taken_back_keeps_its_time() {
+fn a_commit_keeps_permissions_and_a_rolled_back_one_keeps_the_time() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let session = whole();
     fs::set_permissions(&session.path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -231,7 +231,7 @@ fn a_commit_keeps_who_may_read_the_file_and_one_that_is_taken_back_keeps_its_tim
 }
 
 #[test]
-fn what_does_not_read_back_as_planned_is_taken_back() {
+fn a_commit_that_does_not_read_back_as_planned_is_rolled_back() {
     let session = whole();
     let mut prepared = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     let last = prepared.messages.len() - 1;

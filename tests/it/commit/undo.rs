@@ -1,4 +1,4 @@
-//! Going back to the branch a commit left, and forward again.
+//! Undo to the branch before a commit, and redo.
 
 use clawscope::commit::{Refusal, SystemClock, UndoTarget, receipts, write};
 use clawscope::ids::EntryIx;
@@ -31,7 +31,7 @@ fn nothing_to(session: &Session, target: UndoTarget) -> String {
 }
 
 #[test]
-fn undo_and_redo_go_back_and_forth_by_appending_one_line_each() {
+fn undo_and_redo_append_one_line_each() {
     let old = Session::new(&lines(&[USER, CALL, RESULT, ANSWER])).context();
     let session = committed();
     let new = session.context();
@@ -71,7 +71,7 @@ fn commits_are_undone_one_after_the_other() {
 }
 
 #[test]
-fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_reported() {
+fn undoing_a_commit_by_id_reports_later_messages() {
     let session = committed();
     let id = receipts(&session.index, &session.source).unwrap()[0].id.clone();
     let line = format!(
@@ -89,7 +89,7 @@ fn a_commit_is_undone_by_its_id_and_what_was_said_since_is_reported() {
 }
 
 #[test]
-fn a_leaf_that_is_gone_cannot_be_gone_back_to() {
+fn an_undo_to_a_missing_leaf_is_refused() {
     let session = committed();
     let text = String::from_utf8(session.bytes()).unwrap();
     let session = Session::new(text.replace("\"fromLeaf\":\"a2\"", "\"fromLeaf\":\"zz\"").as_bytes());
@@ -100,7 +100,7 @@ fn a_leaf_that_is_gone_cannot_be_gone_back_to() {
 }
 
 #[test]
-fn the_file_shows_what_was_done_to_it() {
+fn receipts_in_the_file_record_every_change() {
     let session = undo(committed(), UndoTarget::LastCommit);
     let receipts = receipts(&session.index, &session.source).unwrap();
     let [commit, undone] = &receipts[..] else { panic!("{receipts:?}") };

@@ -1,4 +1,4 @@
-//! The commits that are broken off.
+//! The commits to interrupt.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,19 +22,19 @@ pub(crate) enum Case {
     Branch,
     /// A branch of many kinds of entries, several pages long.
     Long,
-    /// A compaction behind the leaf.
+    /// A compaction after the leaf.
     Compaction,
     /// An undo.
     Undo,
     /// A redo.
     Redo,
-    /// A branch, to a file whose last line has no end.
+    /// A branch, in a file whose last line has no end.
     Unended,
-    /// A branch, over a lock that someone left behind.
+    /// A branch, despite a lock that was left behind.
     LeftLock,
     /// Context edits, the way of today's pi.
     Edits,
-    /// Context edits taken back.
+    /// Undone context edits.
     EditsUndone,
 }
 
@@ -51,7 +51,7 @@ impl Case {
         Self::EditsUndone,
     ];
 
-    /// Whether today's pi reads the session, and judges what is left of it.
+    /// Whether today's pi reads the session, and judges the remains.
     pub(crate) fn is_of_today(self) -> bool {
         matches!(self, Self::Edits | Self::EditsUndone)
     }
@@ -69,7 +69,7 @@ impl Case {
         Self::ALL.into_iter().find(|case| case.name() == name).expect("a case")
     }
 
-    /// Puts the session, as it is before, into a folder.
+    /// Puts the original session into a folder.
     pub(crate) fn set_up(self, folder: &Path) -> PathBuf {
         let path = folder.join("session.jsonl");
         let bytes = if self == Self::Long { long() } else { short(self == Self::Unended).into_bytes() };
@@ -86,7 +86,7 @@ impl Case {
         path
     }
 
-    /// Commits that come before.
+    /// Number of earlier commits.
     fn earlier(self) -> usize {
         match self {
             Self::Undo | Self::EditsUndone => 1,
@@ -95,7 +95,7 @@ impl Case {
         }
     }
 
-    /// What is to be written; the same every time.
+    /// Returns the commit to write; it is the same every time.
     pub(crate) fn prepare(self, session: &Session) -> PreparedCommit {
         match self {
             Self::Branch | Self::Long | Self::Unended | Self::LeftLock | Self::Edits => cleared(session),
@@ -130,7 +130,7 @@ fn cleared(session: &Session) -> PreparedCommit {
     prepare(&session.request(changes), &mut Counted::of(session)).unwrap()
 }
 
-/// Clears one result more, with ids of its own: what someone does next.
+/// Clears one result more, with new ids: the next action of a person.
 pub(crate) fn another(session: &Session) -> PreparedCommit {
     let last = *session.results().last().expect("a result");
     session.prepare(vec![session.replace(last, &format!("seen, {} bytes", session.bytes().len()))]).unwrap()
@@ -142,7 +142,7 @@ fn undone(session: &Session, target: UndoTarget) -> PreparedCommit {
     prepare_undo(&request, &mut Counted::of(session)).unwrap()
 }
 
-/// Ids that are the same every time.
+/// Reproducible ids.
 struct Counted(u64);
 
 impl Counted {

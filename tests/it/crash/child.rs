@@ -12,18 +12,18 @@ use super::disk::{Fault, Faulty};
 
 const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 
-/// What a child does.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// Commits.
     Commit,
-    /// Settles what an earlier one left.
+    /// Repairs the remains of an earlier child.
     Settle,
-    /// The same, on a disk that is full.
+    /// The same, on a full disk.
     SettleOnFull,
 }
 
-/// Does what the environment says; without it there is nothing to do.
+/// Performs the task of the environment, if there is one.
 #[test]
 fn child() {
     let Ok(reported) = std::env::var(TASK) else { return };
@@ -40,7 +40,7 @@ fn child() {
     }
 }
 
-/// This program again, as a child that is to be killed at a point.
+/// This program again, as a child to kill at a point.
 pub(crate) fn command(case: Case, deed: Deed, at: usize, path: &Path) -> Command {
     let mut command = Command::new(crate::support::process::this_program());
     command.args(["crash::child::child", "--exact", "--nocapture", "--test-threads=1"]);

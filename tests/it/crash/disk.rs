@@ -7,22 +7,23 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clawscope::commit::{Disk, SystemDisk};
+use clawscope::units::Bytes;
 use rustix::process::{Signal, getpid, kill_process};
 
-/// What happens at the chosen point.
+/// The fault at the chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// The process is killed.
     Kill,
-    /// The step fails, for want of room.
+    /// The step fails for lack of space.
     Full,
-    /// It fails, and so does every later one that takes room.
+    /// It fails, and so does every later step that needs space.
     StaysFull,
     /// Another program, which takes no lock, appends a line to this file.
     Append(PathBuf, String),
-    /// Another program puts a rewritten file in the place of this one.
+    /// Another program replaces this file with a rewritten one.
     Replace(PathBuf),
 }
 
@@ -82,12 +83,12 @@ impl Faulty {
         }
     }
 
-    /// A step that takes room.
+    /// Performs a step that needs space.
     fn room(&self) -> io::Result<()> {
         if self.full.get() { Err(io::ErrorKind::StorageFull.into()) } else { self.point() }
     }
 
-    /// A step with a point before it and one after it. Of a step that was done only the process can still fail.
+    /// A step with a point before it and one after it. After a completed step only the process can still fail.
     fn around<T>(&self, step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.point()?;
         let done = step();
@@ -102,11 +103,11 @@ pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
     std::fs::OpenOptions::new().append(true).open(path)?.write_all(line.as_bytes())
 }
 
-/// Most places at which one write is broken off.
+/// Limit of the places at which one write is interrupted.
 const MOST_CUTS: usize = 40;
 
-/// Where a write is broken off: after its first byte, in the middle, before its last byte, around every line end, and
-/// wherever a page ends; of many places some, evenly.
+/// Returns the places at which a write is interrupted: after its first byte, in the middle, before its last byte,
+/// around every line end, and every end of a page; of many places some, evenly.
 fn cuts(bytes: &[u8]) -> Vec<usize> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let mut cuts: Vec<usize> = ends.flat_map(|at| [at, at + 1, at + 2]).collect();
@@ -135,7 +136,7 @@ impl Disk for Faulty {
                     SystemDisk.write(file, &bytes[..cut])?;
                     self.strike()?;
                 }
-                // A disk that fills up takes what it can, and says no to the rest.
+                // A full disk takes as much as it can, and fails for the rest.
                 Fault::Full | Fault::StaysFull => {
                     let taken = SystemDisk.write(file, &bytes[..cut]);
                     let _ = self.strike();
@@ -151,7 +152,7 @@ impl Disk for Faulty {
         written
     }
 
-    fn reserve(&self, file: &File, end: u64, bytes: u64) -> io::Result<()> {
+    fn reserve(&self, file: &File, end: u64, bytes: Bytes) -> io::Result<()> {
         self.room()?;
         SystemDisk.reserve(file, end, bytes)
     }
@@ -164,8 +165,8 @@ impl Disk for Faulty {
         self.around(|| SystemDisk.sync_dir(folder))
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        // Making a file shorter takes no room, and a full disk does not keep anyone from it.
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
+        // Truncating a file needs no space, so a full disk does not prevent it.
         if matches!(self.fault, Fault::Kill) {
             return self.around(|| SystemDisk.truncate(file, bytes));
         }

@@ -1,4 +1,4 @@
-//! Journals that clawscope did not write: whatever they say, a repair leaves every byte that was in the file.
+//! Journals that clawscope did not write: with any content, a repair keeps every byte that was in the file.
 
 #![expect(clippy::disallowed_methods, reason = "these files stand for those of others")]
 
@@ -10,7 +10,7 @@ use clawscope::commit::{
     CommitError, JournalFault, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted,
     recover_commit,
 };
-use clawscope::units::{Millis, Moment};
+use clawscope::units::{Bytes, Millis, Moment};
 use proptest::prelude::*;
 
 use crate::fuzz::checks::journals::{
@@ -121,11 +121,11 @@ fn a_journal_is_a_small_separate_file() {
     assert_eq!(fault(&path), JournalFault::MoreWriters);
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o600)).unwrap();
     fs::File::options().write(true).open(&journal).unwrap().set_len(1 << 40).unwrap();
-    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == 1 << 40));
+    assert!(matches!(fault(&path), JournalFault::TooLarge { bytes, .. } if bytes == Bytes(1 << 40)));
 }
 
 #[test]
-fn nothing_in_a_locks_place_makes_a_command_wait() {
+fn no_file_in_place_of_a_lock_blocks_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript_in(folder.path(), lines(2).as_bytes());
     let lock = folder.path().join("t.jsonl.lock");

@@ -1,4 +1,4 @@
-//! Disks without room: one that says so at every step, a file that may not grow, and a small file system.
+//! Full disks: one that fails at every step, a file that may not grow, and a small file system.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use super::kills::{Left, Story, settled};
 use crate::support::skipped;
 
 #[test]
-fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() {
+fn a_disk_that_fills_up_at_any_step_leaves_only_the_old_file() {
     let (mut points, mut left) = (0, Left::default());
     let stories = [Case::Branch, Case::Unended, Case::Compaction, Case::Edits].map(Story::of);
     for story in &stories {
@@ -55,7 +55,7 @@ fn a_disk_that_fills_up_at_any_step_leaves_the_old_file_and_nothing_beside_it() 
     assert!(points > 60, "{points}");
 }
 
-/// A shell that lets no file grow beyond so many blocks of 512 bytes, with the signal for it on or off.
+/// A shell that lets no file grow beyond this many blocks of 512 bytes, with the signal for it on or off.
 fn limited(blocks: usize, ignored: bool, case: Case, path: &Path) -> std::process::Output {
     let child = command(case, Deed::Commit, 0, path);
     let trap = if ignored { "trap '' XFSZ; " } else { "" };
@@ -67,7 +67,7 @@ fn limited(blocks: usize, ignored: bool, case: Case, path: &Path) -> std::proces
 }
 
 #[test]
-fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
+fn a_file_that_cannot_grow_is_unchanged() {
     let story = Story::of(Case::Long);
     let (least, most) = (story.old.len() / 512, story.new.len() / 512 + 2);
     let (mut refused, mut killed, mut written) = (0, 0, 0);
@@ -96,7 +96,7 @@ fn a_file_that_may_not_grow_any_more_is_left_as_it_was() {
     assert!(refused > 2 && written > 0, "{refused} {killed} {written}");
 }
 
-/// Commits on a file system of its own with so many KiB, in a user's own name space; none where the system gives none.
+/// Commits on a separate file system of this many KiB, in a user's name space; `None` where the system has none.
 fn on_small_disk(story: &Story, kib: usize, folder: &Path) -> Option<(bool, Vec<u8>, Vec<String>)> {
     story.case.set_up(folder);
     std::fs::create_dir(folder.join("disk")).unwrap();
@@ -139,7 +139,7 @@ fn a_small_disk_that_fills_up_holds_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn a_full_disk_is_reported_with_the_file_and_what_to_do() {
+fn a_full_disk_is_reported_with_file_and_advice() {
     let story = Story::of(Case::Branch);
     let error_at = |point| {
         let folder = tempfile::tempdir().unwrap();

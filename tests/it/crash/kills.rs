@@ -1,4 +1,4 @@
-//! Commits killed at every step, and what the next start makes of what they left.
+//! Commits killed at every step, and the next start's repair of their remains.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::disk::Faulty;
 use crate::support::pi::Pi;
 use crate::support::pi_1_5::Pi as PiToday;
 
-/// A case before anything happened, and when all of it has.
+/// A case before its commit, and after it.
 pub(crate) struct Story {
     pub(crate) case: Case,
     pub(crate) old: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Story {
     new_context: Vec<String>,
     /// Points at which the commit can end.
     pub(crate) points: usize,
-    /// Of those, where only a part of the lines is in the file.
+    /// The points at which only a part of the lines is in the file.
     torn: AtomicUsize,
 }
 
@@ -45,7 +45,7 @@ impl Story {
         Self { case, old, new, old_context, new_context, points: disk.passed(), torn: 0.into() }
     }
 
-    /// What the bytes of the file are: those before, those after; none for a part.
+    /// Returns whether the file has its bytes from before or after; `None` for a part.
     pub(crate) fn state(&self, path: &Path) -> Option<&'static str> {
         let bytes = std::fs::read(path).unwrap();
         assert!(bytes.starts_with(&self.old), "{:?}: the old bytes changed", self.case);
@@ -65,12 +65,12 @@ impl Story {
     }
 }
 
-/// Settles what a commit left, and checks that nothing is left then; answers what the file is.
+/// Repairs the remains of a commit, and checks that none are left; returns the state of the file.
 pub(crate) fn settled(story: &Story, path: &Path, point: usize) -> &'static str {
     settled_after(story, path, point, false)
 }
 
-/// The same of what a repair left, whose lock no journal tells of.
+/// Checks the same after a repair, whose lock no journal names.
 pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair: bool) -> &'static str {
     let what = format!("{:?} at point {point}", story.case);
     let before = std::fs::read(path).unwrap();
@@ -92,8 +92,8 @@ pub(crate) fn settled_after(story: &Story, path: &Path, point: usize, by_repair:
     story.state(path).unwrap_or_else(|| panic!("{what}: a part of the commit is left"))
 }
 
-/// Settles at once. Only what was killed before a whole journal named the lock's owner has to be waited for: such a lock
-/// may be another container's, or about to be written (store H4, H9).
+/// Repairs at once. Only a commit that was killed before a whole journal named the lock's owner has to be waited for:
+/// such a lock may be another container's, or about to be written (store H4, H9).
 fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<RecoveredCommit> {
     match recover_commit(path, Millis::ZERO, &SystemClock, &SystemDisk) {
         Err(CommitError::Refused(Refusal::Locked { pid, .. })) => {
@@ -105,7 +105,7 @@ fn settled_in_time(path: &Path, what: &str, by_repair: bool) -> Option<Recovered
     }
 }
 
-/// A clock that is half an hour ahead, when every lock of the dead is stale.
+/// A clock that is half an hour ahead, when every lock of a dead process is stale.
 #[derive(Debug)]
 struct Ahead;
 
@@ -119,7 +119,7 @@ impl Clock for Ahead {
     }
 }
 
-/// The next commit is made as if nothing had happened.
+/// Makes the next commit as if nothing had happened.
 fn goes_on(story: &Story, path: &Path, point: usize) {
     let session = story.case.open(path);
     let prepared = another(&session);
@@ -133,7 +133,7 @@ fn goes_on(story: &Story, path: &Path, point: usize) {
     assert_eq!(names.collect::<Vec<_>>(), ["session.jsonl"], "{:?} at {point}", story.case);
 }
 
-/// Every distinct file that was left, to be read once by the real runtime.
+/// Every distinct remaining file, for the real runtime to read once.
 #[derive(Default)]
 pub(crate) struct Left {
     files: BTreeMap<(String, &'static str), PathBuf>,
@@ -160,7 +160,7 @@ impl Left {
         other.counts.into_iter().for_each(|(state, count)| *self.counts.entry(state).or_default() += count);
     }
 
-    /// The real runtime reads the old context or the new one.
+    /// Asserts that the real runtime reads the old context or the new one.
     pub(crate) fn judge(&self, stories: &[Story]) {
         let story = |name: &str| stories.iter().find(|story| story.case.name() == name).unwrap();
         let of_today = |file: &(&(String, &'static str), &PathBuf)| story(&file.0.0).case.is_of_today();
@@ -186,7 +186,7 @@ impl Left {
     }
 }
 
-/// Messages whatever the order of their keys.
+/// Messages in any order of keys.
 fn values(messages: &[String]) -> Vec<serde_json::Value> {
     messages.iter().map(|message| serde_json::from_str(message).expect("JSON")).collect()
 }

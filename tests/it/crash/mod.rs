@@ -1,5 +1,5 @@
-//! What is left of a commit that a kill, a full disk or another writer breaks off, at every step of it: real processes,
-//! killed for real, and the real runtime as the judge of what they leave behind.
+//! Remains of a commit that a kill, a full disk or another writer interrupts, at every step of it: real processes,
+//! killed for real, and the real runtime as the judge of the file.
 
 #![cfg(unix)]
 

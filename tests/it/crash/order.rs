@@ -1,5 +1,5 @@
-//! Power failures: the order of writes and syncs of a commit, and every state of the disk that a power failure can leave
-//! behind each prefix of them.
+//! Power failures: the order of writes and syncs of a commit, and every state of the disk that a power failure can
+//! leave after each prefix of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clawscope::commit::{Disk, SystemClock, SystemDisk, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::Case;
 use super::kills::{Story, settled};
@@ -90,8 +90,8 @@ impl Disk for Recorder {
         SystemDisk.sync_dir(folder)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
-        self.push(Step::Truncate(self.name(file), bytes));
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
+        self.push(Step::Truncate(self.name(file), bytes.get()));
         SystemDisk.truncate(file, bytes)
     }
 
@@ -105,7 +105,7 @@ impl Disk for Recorder {
     }
 }
 
-/// A commit in a folder of its own, with its steps. The story and the folder hold the same transcript.
+/// Commits in a temporary folder and records the steps. The story and the folder hold the same transcript.
 fn recorded(case: Case) -> (tempfile::TempDir, PathBuf, Vec<Step>) {
     let folder = tempfile::tempdir().unwrap();
     let path = case.set_up(folder.path());
@@ -134,10 +134,10 @@ fn a_commit_syncs_its_journal_before_the_transcript_and_the_transcript_before_it
     }
 }
 
-/// A file after a power failure: the synced content, and what may have reached the disk of later writes.
+/// A file after a power failure: the synced content, and the later writes that may have reached the disk.
 #[derive(Debug, Clone, Default)]
 struct Durable {
-    /// Whether the name is on the disk for sure.
+    /// Whether the name is certainly on the disk.
     name_synced: bool,
     named: bool,
     synced: Vec<u8>,
@@ -185,14 +185,14 @@ fn after(steps: &[Step], old: &[u8]) -> BTreeMap<String, Durable> {
 }
 
 fn put(path: &Path, bytes: &[u8]) {
-    // In place: the journal names the inode of the transcript.
+    // Rewritten in place: the journal names the inode of the transcript.
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(path).unwrap().write_all(bytes).unwrap();
 }
 
 #[test]
-fn a_power_failure_behind_any_step_leaves_the_old_context_or_the_new_one() {
+fn a_power_failure_after_any_step_leaves_the_old_context_or_the_new_one() {
     let (mut states, mut found) = (0, BTreeMap::<&str, usize>::new());
     for case in [Case::Branch, Case::Compaction, Case::Unended] {
         let (_folder, path, steps) = recorded(case);

@@ -2,7 +2,7 @@
 
 use clawscope::commit::{Clock as _, LockState, lock_state};
 use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::disk::{Fault, Faulty};
@@ -12,7 +12,7 @@ use crate::support::session::Session;
 const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
 
 #[test]
-fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
+fn another_writer_at_any_step_loses_no_line() {
     let story = Story::of(Case::Branch);
     let added = &story.new[story.old.len()..];
     let (mut refused, mut both, mut after) = (0, 0, 0);
@@ -33,7 +33,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
                 assert!(is(&[LINE.as_bytes(), added]) || is(&[added, LINE.as_bytes()]), "{point}");
                 both += 1;
             }
-            // It came when everything was written and read back.
+            // It was appended after everything was written and read back.
             Ok(_) => {
                 assert!(is(&[added, LINE.as_bytes()]), "{point}");
                 after += 1;
@@ -43,7 +43,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
         let session = Session::at(&path);
         assert_eq!(
             (session.index.bad_lines, session.index.pending_bytes),
-            (0, 0),
+            (0, Bytes::ZERO),
             "{point}: a line is broken"
         );
         assert!(
@@ -60,7 +60,7 @@ fn whoever_writes_in_between_loses_nothing_and_breaks_nothing() {
 }
 
 #[test]
-fn a_file_that_is_replaced_in_between_is_not_said_to_be_written() {
+fn a_file_replaced_meanwhile_is_never_reported_as_written() {
     let story = Story::of(Case::Branch);
     let mut seen = 0;
     for point in 1..=story.points {

@@ -1,4 +1,4 @@
-//! Repairs that are killed themselves, and repairs that find more than the commit left.
+//! Repairs that are killed themselves, and repairs that find more than the commit's remains.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use clawscope::commit::{
     Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
     write,
 };
-use clawscope::units::Millis;
+use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};
 use super::child::{Deed, killed};
@@ -20,7 +20,7 @@ use crate::support::session::Session;
 
 const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"parentId\":\"a9\",\"timestamp\":\"2026-02-21T06:00:00.000Z\"}\n";
 
-/// A disk with room for no more lines.
+/// A disk without space for more lines.
 #[derive(Debug)]
 pub(crate) struct Cramped(pub(crate) Faulty);
 
@@ -33,7 +33,7 @@ impl Disk for Cramped {
         self.0.write(file, bytes)
     }
 
-    fn reserve(&self, _: &File, _: u64, _: u64) -> io::Result<()> {
+    fn reserve(&self, _: &File, _: u64, _: Bytes) -> io::Result<()> {
         Err(io::ErrorKind::StorageFull.into())
     }
 
@@ -41,7 +41,7 @@ impl Disk for Cramped {
         self.0.sync(file)
     }
 
-    fn truncate(&self, file: &File, bytes: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, bytes: Bytes) -> io::Result<()> {
         self.0.truncate(file, bytes)
     }
 
@@ -68,7 +68,7 @@ fn torn_points(story: &Story) -> Vec<usize> {
     torn
 }
 
-/// A file that a commit left in part.
+/// A file with a part of a commit.
 fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = story.case.set_up(folder.path());
@@ -77,7 +77,7 @@ fn torn(story: &Story, point: usize) -> (tempfile::TempDir, std::path::PathBuf) 
 }
 
 #[test]
-fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
+fn a_killed_repair_is_completed_by_the_next_one() {
     let story = Story::of(Case::Branch);
     let points = torn_points(&story);
     let middle = points[points.len() / 2];
@@ -107,7 +107,7 @@ fn a_repair_that_is_killed_anywhere_is_done_by_the_next_one() {
 }
 
 #[test]
-fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
+fn an_unfinishable_commit_keeps_file_and_time_until_a_repair_succeeds() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -126,7 +126,7 @@ fn a_part_that_cannot_be_finished_stays_until_it_can_and_the_time_with_it() {
 }
 
 #[test]
-fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
+fn a_repair_changes_no_byte_after_another_program_appended() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -141,7 +141,7 @@ fn nothing_is_cut_off_or_added_once_another_program_wrote_behind_it() {
 }
 
 #[test]
-fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
+fn a_file_rewritten_or_archived_since_is_not_repaired() {
     let story = Story::of(Case::Branch);
     let middle = torn_points(&story)[3];
     let (_folder, path) = torn(&story, middle);
@@ -166,7 +166,7 @@ fn a_file_that_was_rewritten_or_put_away_since_is_left_as_it_is() {
 }
 
 #[test]
-fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
+fn a_file_with_an_interrupted_commit_cannot_be_planned_for() {
     let story = Story::of(Case::Branch);
     for point in torn_points(&story) {
         let (_folder, path) = torn(&story, point);
@@ -179,21 +179,21 @@ fn nothing_is_planned_for_a_file_that_ends_in_a_part_of_a_commit() {
 }
 
 #[test]
-fn the_next_commit_settles_what_was_left_and_goes_on_where_the_file_is_the_one_it_was_planned_for() {
+fn the_next_commit_repairs_an_interrupted_one_and_continues_on_the_planned_file() {
     let story = Story::of(Case::Branch);
     let session_of = |point| {
         let (folder, path) = torn(&story, point);
         (folder, Session::at(&path))
     };
     let points = torn_points(&story);
-    // Before the first line: nothing is there, and the new commit is written.
+    // Before the first line there is nothing to repair, and the new commit is written.
     let (_folder, session) = session_of(points[0] - 1);
     write(&another(&session), Millis::ZERO, &SystemClock).unwrap();
-    // After the last: the new one follows it.
+    // After the last point the new commit follows it.
     let (_folder, session) = session_of(points[points.len() - 1] + 1);
     assert_eq!(session.bytes(), story.new);
     write(&another(&session), Millis::ZERO, &SystemClock).unwrap();
-    // In between, for a plan that was made before.
+    // In between, for an older plan.
     let folder = tempfile::tempdir().unwrap();
     let path = story.case.set_up(folder.path());
     let session = Session::at(&path);

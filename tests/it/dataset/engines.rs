@@ -1,4 +1,4 @@
-//! DuckDB and Spark run every recipe over the same files, and count what clawscope counted.
+//! Runs every recipe in DuckDB and Spark over the same files, and compares their counts with clawscope's.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -34,14 +34,14 @@ fn dataset(folder: &tempfile::TempDir) -> String {
     out
 }
 
-/// Notes that an engine is not here; fails where `CLAWSCOPE_REQUIRE_ENGINES=1` says that it must be.
+/// Records that an engine is missing; fails if `CLAWSCOPE_REQUIRE_ENGINES=1` requires it.
 fn skip(what: &str, why: &str) {
     let required = std::env::var_os("CLAWSCOPE_REQUIRE_ENGINES").is_some_and(|value| value == "1");
     assert!(!required, "{what} is not here: {why}");
     skipped::note(what, why);
 }
 
-/// Whether a command runs here.
+/// Fails if a command does not run here.
 fn has(program: &str, words: &[&str]) -> Result<(), String> {
     let output = Command::new(program).args(words).stdin(Stdio::null()).output();
     match output {

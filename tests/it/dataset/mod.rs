@@ -1,5 +1,5 @@
-//! The dataset: sums that equal `--json`, runs that read only what changed, no words without `--text`, and the engines that
-//! people have.
+//! The dataset: sums that equal `--json`, runs that read only changed sessions, no words without `--text`, and common
+//! engines.
 
 mod engines;
 
@@ -85,7 +85,7 @@ fn path(folder: &tempfile::TempDir, name: &str) -> String {
     folder.path().join(name).to_string_lossy().into_owned()
 }
 
-/// Writes a dataset; answers what the program printed.
+/// Writes a dataset; returns the program's output.
 #[track_caller]
 fn write(words: &[&str]) -> String {
     let words: Vec<&str> = ["dataset"].iter().chain(words).copied().collect();
@@ -179,7 +179,7 @@ fn every_sum_equals_that_of_the_command() {
 }
 
 #[test]
-fn a_second_run_reads_only_what_changed() {
+fn a_second_run_reads_only_changed_sessions() {
     let store = Store::new();
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (store.path().to_string_lossy().into_owned(), path(&folder, "out"));
@@ -193,7 +193,7 @@ fn a_second_run_reads_only_what_changed() {
     store.append(&message("zz1", Some("zz0"), &json!({ "role": "user", "content": "more" })));
     assert!(again().contains("1 read, 0 unchanged, 0 removed"));
     assert_eq!(rows(Path::new(&out), Table::Entries).len(), before + 1);
-    // Another trace is another question to every session.
+    // Another trace makes every session read again.
     let words = [&place, "--out", &out, "--replay", "off=contextPruning.mode=off"].map(|word: &str| word);
     assert!(write(&words).contains("1 read, 0 unchanged"));
     store.write_rows(&json!({}));
@@ -204,7 +204,7 @@ fn a_second_run_reads_only_what_changed() {
 }
 
 #[test]
-fn sessions_of_other_stores_and_hosts_stay() {
+fn a_run_keeps_sessions_of_other_stores_and_hosts() {
     let (one, other) = (Store::new(), Store::new());
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "out");
@@ -235,7 +235,7 @@ fn copy_rows(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_rows_of_another_machine_can_be_copied_in_and_stay() {
+fn rows_copied_from_another_machine_are_kept() {
     let (here, there) = (Store::new(), Store::new());
     let folder = tempfile::tempdir().unwrap();
     let (own, other) = (path(&folder, "own"), path(&folder, "other"));
@@ -255,7 +255,7 @@ fn the_rows_of_another_machine_can_be_copied_in_and_stay() {
 const PHRASE: &str = "PURPLE-ELEPHANT";
 const TOKEN: &str = "ghp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
 
-/// A store in which words of the conversation are everywhere.
+/// A store with words of the conversation in every place.
 fn talkative() -> Store {
     let store = Store::new();
     store.write_rows(&json!({ "agent:main:main": {

@@ -1,4 +1,4 @@
-//! One number for one thing: advice, `check`, `replay` and `sweep` run the same replay.
+//! One number everywhere: advice, `check`, `replay` and `sweep` run the same replay.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::made::{Made, words};
 
-/// Runs the program on a store; the exit code and its JSON.
+/// Runs the program on a store; returns the exit code and its JSON.
 fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
     let mut command = Command::cargo_bin("clawscope").expect("the program");
     command.env_clear().env("HOME", "/nonexistent/clawscope-test");
@@ -20,7 +20,7 @@ fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
     (output.status.code().expect("an exit code"), json)
 }
 
-/// Asserts that the first `most` changes of an explanation come to the same in replay, check and sweep.
+/// Asserts that the first `most` changes of an explanation have the same totals in replay, check and sweep.
 pub(crate) fn agrees(store: &str, session: &str, most: usize) {
     let (_, message) = run(store, &["explain", session]);
     let all = message["advice"].as_array().expect("a list");
@@ -62,7 +62,7 @@ pub(crate) fn agrees(store: &str, session: &str, most: usize) {
     assert_eq!(marked, message["overflow"] == true);
 }
 
-/// Asserts that a sweep over the changes has a cell that comes to the same.
+/// Asserts that a sweep over the changes has a cell with the same totals.
 fn swept(store: &str, session: &str, vary: &[String], advice: &Value) {
     let vary: Vec<&str> = vary.iter().map(String::as_str).collect();
     let (_, sweep) = run(store, &[&["sweep", session], vary.as_slice()].concat());
@@ -97,7 +97,7 @@ fn stories() -> Vec<(u64, Made)> {
 }
 
 #[test]
-fn what_is_advised_amounts_to_the_same_in_replay_and_check() {
+fn replay_and_check_confirm_the_advice() {
     for (window, made) in stories() {
         let folder = made.on(window).write();
         let store = folder.path().to_str().expect("text");
@@ -116,7 +116,7 @@ fn the_demo_agrees_with_itself() {
 }
 
 #[test]
-fn no_setting_is_said_only_where_the_search_is_exhausted() {
+fn no_setting_helps_is_said_only_after_an_exhausted_search() {
     for (window, made) in stories() {
         let message: Explanation = made.read(window).said();
         let helps = message.advice.iter().any(|advice| advice.fits_all);
@@ -125,7 +125,7 @@ fn no_setting_is_said_only_where_the_search_is_exhausted() {
 }
 
 #[test]
-fn a_share_of_the_window_is_of_the_window_that_a_call_was_made_with() {
+fn a_share_of_the_window_refers_to_the_window_of_its_call() {
     let mut made = Made::new();
     made.grow_to(180_000, 20_000);
     let kept = made.user("go on");

@@ -1,4 +1,4 @@
-//! Every class, each on the smallest session that shows it, in several sizes and by several providers' words.
+//! Every class, each on the smallest session that shows it, in several sizes and in several providers' words.
 
 use clawscope::report::explain::{FindingClass, GuardKind, OverflowKind};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::made::{Made, words};
 use super::on_store::Read;
 use super::{finding, line, number, verdict, why};
 
-/// How providers say that a prompt of `sent` tokens does not fit `limit`.
+/// Providers' texts for a prompt of `sent` tokens that does not fit `limit`.
 const WORDS: [fn(u64, u64) -> String; 5] = [
     |sent, limit| format!("prompt is too long: {sent} tokens > {limit} maximum"),
     |sent, limit| {
@@ -52,7 +52,7 @@ fn unpruned(made: &Made, window: u64) -> Read {
 }
 
 #[test]
-fn one_result_that_is_larger_than_what_was_left() {
+fn one_result_larger_than_the_remaining_window() {
     for (window, made) in each(|made, window| {
         made.grow_to(window / 3, 8_000);
         made.user("read the log");
@@ -75,7 +75,7 @@ fn results_of_one_turn_that_are_too_large_together() {
 }
 
 #[test]
-fn what_the_person_wrote_is_larger_than_the_window() {
+fn a_user_message_larger_than_the_window() {
     for (window, made) in each(|made, window| {
         made.user("hello");
         made.answer(300);
@@ -168,7 +168,7 @@ fn images_that_fill_the_window() {
 }
 
 #[test]
-fn a_request_that_is_too_large_in_bytes_is_no_token_limit() {
+fn a_request_too_large_in_bytes_is_not_a_token_limit() {
     for text in [
         "413 Request Entity Too Large",
         "413 {\"error\":{\"type\":\"request_too_large\",\"message\":\"Request exceeds the maximum size\"}}",
@@ -243,7 +243,7 @@ fn a_fallback_model_with_a_smaller_window() {
         FindingClass::ModelSwitch,
         &["the call went to mistral-large, whose limit is 131,072"],
     );
-    // The calls that the first model answered do fit, whatever the second one takes.
+    // The calls that the first model answered do fit, for any window of the second one.
     assert_eq!(message.recorded.unwrap().overflows, 1);
 }
 
@@ -264,7 +264,7 @@ fn a_provider_that_stops_counting() {
 }
 
 #[test]
-fn a_provider_that_counts_only_what_is_new() {
+fn a_provider_that_counts_only_new_tokens() {
     let mut made = Made::new();
     while made.prompt() < 40_000 {
         let number = made.count;
@@ -285,7 +285,7 @@ fn a_provider_that_counts_only_what_is_new() {
 }
 
 #[test]
-fn one_gate_of_the_pruner_that_kept_it_shut() {
+fn the_gate_that_kept_the_pruner_closed() {
     let gates = [
         ("ttl", json!({ "mode": "cache-ttl", "ttl": "3h" }), "contextPruning.ttl"),
         (
@@ -319,7 +319,7 @@ fn one_gate_of_the_pruner_that_kept_it_shut() {
 }
 
 #[test]
-fn pruning_that_is_switched_off_is_no_cause() {
+fn disabled_pruning_is_not_the_cause() {
     let mut made = Made::new();
     made.grow_to(170_000, 20_000);
     made.wait(50.0);
@@ -345,7 +345,7 @@ fn replies_cut_shorter_and_shorter_show_a_smaller_window() {
 }
 
 #[test]
-fn compactions_that_were_of_no_use_head_the_answer_where_nothing_overflowed() {
+fn useless_compactions_are_the_verdict_without_an_overflow() {
     let mut idle = Made::new();
     idle.user("hello");
     let kept = idle.answer(100_000);
@@ -363,7 +363,7 @@ fn compactions_that_were_of_no_use_head_the_answer_where_nothing_overflowed() {
 }
 
 #[test]
-fn a_second_compaction_right_behind_the_first_is_named_beside_the_cause() {
+fn a_second_compaction_right_after_the_first_is_named_besides_the_cause() {
     let mut made = Made::new();
     made.grow_to(150_000, 20_000);
     let kept = made.user(&words(760_000));

@@ -1,4 +1,4 @@
-//! Further reports: what one number of each of them says.
+//! Further reports: one number of each.
 
 use clawscope::report::explain::FindingClass;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn engine(name: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_gateways_own_check_counts_twice_what_the_provider_does() {
+fn the_gateways_check_counts_twice_as_much_as_the_provider() {
     let mut made = Made::new();
     made.chars_per_token = 4.0;
     made.grow_to(62_000, 20_000);
@@ -23,7 +23,7 @@ fn the_gateways_own_check_counts_twice_what_the_provider_does() {
 }
 
 #[test]
-fn exhausted_though_no_prompt_ever_came_near() {
+fn exhausted_without_a_prompt_near_the_window() {
     let mut made = Made::new();
     made.grow_to(43_000, 8_000);
     made.user("go on");
@@ -65,7 +65,7 @@ fn a_plugin_that_declines_to_compact_owns_the_context() {
         explanation.advice.iter().all(|it| !it.description().contains("compaction.")),
         "its own compaction is not asked"
     );
-    // The gateway's own engine is no plugin.
+    // The gateway's own engine is not a plugin.
     let own = made.on(200_000).config(engine("legacy")).read().said();
     assert!(own.findings.iter().all(|finding| finding.class != FindingClass::EngineOwned));
 }
@@ -82,7 +82,7 @@ fn a_plugin_that_says_it_assembled_less_than_was_sent() {
 }
 
 #[test]
-fn bytes_by_four_are_no_tokens() {
+fn bytes_divided_by_four_are_not_tokens() {
     let mut made = Made::new();
     made.grow_to(60_000, 20_000);
     let bytes = made.text().len() as f64;
@@ -124,7 +124,7 @@ fn a_heartbeat_that_pays_for_every_beat_before_it() {
 }
 
 #[test]
-fn eighteen_of_twenty_eight_summaries_amount_too_late() {
+fn eighteen_of_twenty_eight_summaries_time_out() {
     let mut made = Made::new();
     made.grow_to(60_000, 20_000);
     for round in 0..28 {

@@ -1,4 +1,4 @@
-//! Sessions that look like an overflow and are none: a false alarm is as bad as a missed one.
+//! Sessions that look like an overflow but are not: a false alarm is as bad as a missed one.
 
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::report::explain::{Explanation, FindingClass};
@@ -18,7 +18,7 @@ fn well(read: &Read) {
     assert!(explanation.advice.is_empty(), "{:?}", explanation.advice);
 }
 
-/// Asserts that no call is called an overflow.
+/// Asserts that no call is reported as an overflow.
 #[track_caller]
 fn fits(explanation: &Explanation) {
     assert!(!explanation.has_overflowed() && !explanation.no_setting_helps(), "{:?}", explanation.overflows);
@@ -39,7 +39,7 @@ fn a_session_without_a_message_and_one_of_two() {
 }
 
 #[test]
-fn a_reply_that_its_own_limit_cut() {
+fn a_reply_cut_at_its_output_limit() {
     for tokens in [1_024, 4_096, 8_192] {
         let mut made = chat();
         made.cut(tokens);
@@ -48,7 +48,7 @@ fn a_reply_that_its_own_limit_cut() {
 }
 
 #[test]
-fn failures_that_speak_of_tokens_limits_and_sizes_and_are_no_overflow() {
+fn failures_that_mention_tokens_limits_and_sizes_without_an_overflow() {
     for text in [
         "429 Request too large for gpt-5 on tokens per minute (TPM): Limit 30000, Requested 40000",
         "429 rate_limit_error: This request would exceed your organization's rate limit of 400,000 input tokens per minute",
@@ -133,7 +133,7 @@ fn a_little_chinese() {
 }
 
 #[test]
-fn another_model_that_has_room() {
+fn another_model_with_room() {
     let mut made = Made::new();
     made.grow_to(60_000, 9_000);
     made.model = ("openai", "gpt-5.2");
@@ -147,13 +147,13 @@ fn a_counter_that_is_right_and_one_that_is_cumulative() {
     let mut made = Made::new();
     made.grow_to(60_000, 9_000);
     well(&made.on(200_000).row(json!({ "totalTokens": made.prompt() })).read());
-    // It is reported, and it is no overflow.
+    // It is reported, and it is not an overflow.
     let row = json!({ "totalTokens": 1_200_000, "inputTokens": 200_000, "cacheRead": 1_000_000 });
     let explanation = made.on(200_000).row(row).read().said();
     assert_eq!(explanation.findings[0].class, FindingClass::Healthy);
     assert!(explanation.findings.iter().any(|finding| finding.class == FindingClass::CounterInflated));
     fits(&explanation);
-    // One that says itself that it is stale is not even looked at.
+    // A counter marked as stale is ignored.
     well(&made.on(200_000).row(json!({ "totalTokens": 150_000, "totalTokensFresh": false })).read());
 }
 
@@ -183,7 +183,7 @@ fn a_run_that_someone_stopped() {
 }
 
 #[test]
-fn an_overflow_on_a_branch_that_was_left_is_of_the_file_and_named_so() {
+fn an_overflow_on_an_abandoned_branch_is_named_as_such() {
     let mut made = Made::new();
     made.grow_to(150_000, 20_000);
     made.user("go on");
@@ -199,7 +199,7 @@ fn an_overflow_on_a_branch_that_was_left_is_of_the_file_and_named_so() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever happens in a session that stays well below its window and is counted as texts usually are.
+    /// Tests any session that stays well below its window and has typical counts.
     #[test]
     fn a_session_with_room_is_healthy(
         turns in prop::collection::vec((1_usize..3_000, prop::collection::vec(1_usize..12_000, 0..4), 1_usize..3_000, 0.0_f64..200.0), 0..14),

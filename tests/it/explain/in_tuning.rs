@@ -1,4 +1,4 @@
-//! A change that explain advises, taken into tuning, shows the numbers that explain shows.
+//! A change that explain advises shows the same numbers in tuning.
 
 use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
@@ -8,7 +8,7 @@ use clawscope::report::explain::Advice;
 use super::on_store::Read;
 use crate::support::driver::Driver;
 
-/// Asserts that every change of an explanation comes to the same in tuning.
+/// Asserts that every change of an explanation has the same totals in tuning.
 #[track_caller]
 pub(crate) fn agrees_in_tuning(read: &Read) {
     let mut driver = Driver::at_path(read.folder(), 130, 36);
@@ -16,7 +16,7 @@ pub(crate) fn agrees_in_tuning(read: &Read) {
     gives_the_same(&mut driver);
 }
 
-/// The same of the session that is open.
+/// Asserts the same for the open session.
 #[track_caller]
 pub(crate) fn gives_the_same(driver: &mut Driver) {
     let advice = advice(driver);
@@ -67,7 +67,7 @@ fn select(driver: &mut Driver, advice: usize) {
 }
 
 #[test]
-fn advice_for_the_demo_amounts_to_the_same_in_tuning() {
+fn advice_for_the_demo_has_the_same_effect_in_tuning() {
     let mut driver = Driver::demo(130, 36);
     for key in ["telegram:direct:8812", "slack:channel:c07infra"] {
         driver.go_to(key);

@@ -1,4 +1,4 @@
-//! Sessions made for the tests: a transcript that grows message by message, with usage that a provider would have counted.
+//! Sessions made for the tests: a transcript that grows message by message, with usage as a provider counts it.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::on_store::{OnStore, Read};
 pub(crate) const START_MS: f64 = 1_795_075_200_000.0;
 const MINUTE: f64 = 60_000.0;
 
-/// A session in the making. Entries are `e0`, `e1`, …, each the child of the one before.
+/// A session under construction. Entries are `e0`, `e1`, …, each the child of the previous one.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     text: String,
@@ -26,15 +26,15 @@ pub(crate) struct Made {
     pub chars_per_token: f64,
     /// Provider and model of the answers.
     pub model: (&'static str, &'static str),
-    /// Those that the configuration names.
+    /// Provider and model of the configuration.
     pub first_model: (&'static str, &'static str),
     tokens: Vec<(usize, f64)>,
     settled: Option<u64>,
     calls: usize,
     counted: (u64, u64),
-    /// Prompts are read from the cache of the call before.
+    /// Prompts are read from the cache of the previous call.
     pub cached: bool,
-    /// Answers say what they cost.
+    /// Whether answers record their cost.
     pub priced: bool,
     cache: u64,
     paid: f64,
@@ -45,7 +45,7 @@ impl Made {
         Self::at(START_MS)
     }
 
-    /// One that begins at a time, ms.
+    /// Starts a session at a time, ms.
     pub(crate) fn at(start: f64) -> Self {
         let time = js::iso_text(Moment(start));
         let header = format!(r#"{{"type":"session","version":3,"id":"s","timestamp":"{time}"}}"#);
@@ -100,19 +100,19 @@ impl Made {
         at
     }
 
-    /// What the next call is counted at, whatever it should be.
+    /// Sets the tokens of the next call, in place of the sum.
     pub(crate) fn settle(&mut self, tokens: u64) {
         self.settled = Some(tokens);
     }
 
-    /// Tokens that the next prompt would be counted at.
+    /// Returns the tokens that the next prompt would be counted at.
     pub(crate) fn prompt(&self) -> u64 {
         (self.fixed + self.tokens.iter().map(|(_, tokens)| tokens).sum::<f64>()) as u64
     }
 
     fn usage(&mut self, output: u64) -> String {
         let prompt = self.settled.take().unwrap_or_else(|| self.prompt());
-        // What follows grows from the count that was settled.
+        // Later prompts grow from the settled count.
         let off = prompt as f64 - self.prompt() as f64;
         if let Some(first) = self.tokens.first_mut() {
             first.1 += off;
@@ -128,7 +128,8 @@ impl Made {
         )
     }
 
-    /// What a call cost by the list prices of Opus, where the provider says so: input, output, cache read and write.
+    /// Returns the cost of a call at the list prices of Opus, where the provider reports it: input, output, cache read
+    /// and write.
     fn cost(&mut self, tokens: &[u64; 4]) -> String {
         let parts: Vec<f64> =
             tokens.iter().zip([5.0, 25.0, 0.5, 6.25]).map(|(n, usd)| *n as f64 * usd / 1e6).collect();
@@ -152,19 +153,19 @@ impl Made {
         self.message(&message, chars)
     }
 
-    /// An answer of so many chars that ends a run.
+    /// Adds an answer of this many chars that ends a run.
     pub(crate) fn answer(&mut self, chars: usize) -> usize {
         let text = words(chars);
         let output = (chars as f64 / self.chars_per_token) as u64;
         self.assistant(&format!(r#"{{"type":"text","text":"{text}"}}"#), "stop", output, chars)
     }
 
-    /// An answer of so many chars for which the provider counts nothing.
+    /// Adds an answer of this many chars without usage.
     pub(crate) fn uncounted(&mut self, chars: usize) -> usize {
         self.reported(chars, 0)
     }
 
-    /// An answer of so many chars for which the provider reports a prompt of so many tokens, whatever was sent.
+    /// Adds an answer of this many chars whose reported prompt has this many tokens.
     pub(crate) fn reported(&mut self, chars: usize, tokens: u64) -> usize {
         let (provider, model) = self.model;
         let text = words(chars);
@@ -176,12 +177,12 @@ impl Made {
         self.message(&message, chars)
     }
 
-    /// A reply that the window cut after so many tokens.
+    /// Adds a reply that the window cut after this many tokens.
     pub(crate) fn cut(&mut self, output: u64) -> usize {
         self.assistant(r#"{"type":"text","text":"so"}"#, "length", output, 2)
     }
 
-    /// A step: calls of one tool, and what each returned, so many chars.
+    /// Adds a step: calls of one tool, and results of these many chars.
     pub(crate) fn step(&mut self, tool: &str, chars: &[usize]) -> Vec<usize> {
         let first = self.calls;
         self.calls += chars.len();
@@ -201,7 +202,7 @@ impl Made {
         self.message(&message, text.encode_utf16().count())
     }
 
-    /// What the gateway notes of a prompt that threw before the model was called.
+    /// Adds the gateway's note of a prompt that threw before the model was called.
     pub(crate) fn threw(&mut self, text: &str) -> usize {
         let data = format!(
             r#""type":"custom","customType":"openclaw:prompt-error","data":{{"error":{}}}"#,
@@ -210,7 +211,7 @@ impl Made {
         self.push(&data, 0)
     }
 
-    /// An answer that someone stopped.
+    /// Adds an answer that a person stopped.
     pub(crate) fn aborted(&mut self) -> usize {
         let (provider, model) = self.model;
         let message = format!(
@@ -219,7 +220,7 @@ impl Made {
         self.message(&message, 0)
     }
 
-    /// A step whose one result is this text.
+    /// Adds a step with this text as its one result.
     pub(crate) fn step_with(&mut self, tool: &str, text: &str) -> usize {
         let id = self.calls;
         self.calls += 1;
@@ -228,7 +229,7 @@ impl Made {
         self.result(id, tool, text)
     }
 
-    /// A call that failed with these words.
+    /// Adds a call that failed with this text.
     pub(crate) fn failed(&mut self, text: &str) -> usize {
         let (provider, model) = self.model;
         let message = format!(
@@ -239,7 +240,7 @@ impl Made {
         self.message(&message, 0)
     }
 
-    /// A compaction that keeps what begins at an entry.
+    /// Adds a compaction that keeps the messages from an entry on.
     pub(crate) fn compaction(&mut self, summary: &str, kept: usize) -> usize {
         let before = self.prompt();
         self.tokens.retain(|(at, _)| *at >= kept);
@@ -252,7 +253,7 @@ impl Made {
         )
     }
 
-    /// The touch that a run leaves at its end.
+    /// Adds the cache touch at the end of a run.
     pub(crate) fn touch(&mut self) -> usize {
         let now = self.now;
         self.push(
@@ -261,7 +262,7 @@ impl Made {
         )
     }
 
-    /// Turns of a question, results and an answer each, until the next prompt has so many tokens.
+    /// Turns of a question, results and an answer each, until the next prompt has this many tokens.
     pub(crate) fn grow_to(&mut self, tokens: u64, result_chars: usize) {
         while self.prompt() < tokens {
             let number = self.count;
@@ -273,12 +274,12 @@ impl Made {
         }
     }
 
-    /// The session in a store of its own, on a window of so many tokens.
+    /// Puts the session into a temporary store with a window of this many tokens.
     pub(crate) fn on(&self, window: u64) -> OnStore {
         OnStore::new(self.clone(), window)
     }
 
-    /// The same, read.
+    /// Reads it from a temporary store.
     pub(crate) fn read(&self, window: u64) -> Read {
         self.on(window).read()
     }
@@ -288,7 +289,7 @@ impl Made {
         self.counted
     }
 
-    /// What all calls cost, USD.
+    /// Returns the cost of all calls, USD.
     pub(crate) fn paid(&self) -> f64 {
         self.paid
     }
@@ -299,12 +300,12 @@ impl Made {
     }
 }
 
-/// Words of so many chars.
+/// Returns words of this many chars.
 pub(crate) fn words(chars: usize) -> String {
     "the linker wants it so ".chars().cycle().take(chars).collect()
 }
 
-/// The place of an entry.
+/// Returns the index of an entry.
 pub(crate) fn at(number: usize) -> EntryIx {
     EntryIx(number as u32)
 }

@@ -18,7 +18,7 @@ use on_store::Read;
 /// The longest headline, in chars.
 const HEADLINE: usize = 100;
 
-/// The verdict's line.
+/// Returns the headline of the verdict.
 pub(crate) fn line(explanation: &Explanation) -> String {
     explanation.findings[0].headline()
 }
@@ -39,7 +39,7 @@ pub(crate) fn verdict(read: &Read, class: FindingClass, parts: &[&str]) -> Expla
     explanation
 }
 
-/// The finding of a class, wherever it is among the others.
+/// Returns the finding of a class at any rank.
 #[track_caller]
 pub(crate) fn finding(explanation: &Explanation, class: FindingClass) -> &Finding {
     let found = explanation.findings.iter().find(|finding| finding.class == class);
@@ -52,7 +52,7 @@ pub(crate) fn number(finding: &Finding, name: &str) -> f64 {
     finding.numbers().into_iter().find(|(own, _)| *own == name).expect(name).1
 }
 
-/// Why a guard did not prevent it.
+/// Returns the reason that a guard did not prevent the overflow.
 #[track_caller]
 pub(crate) fn why(explanation: &Explanation, kind: GuardKind) -> String {
     let guard = explanation.guards.iter().find(|guard| guard.kind == kind).expect("a row of each guard");

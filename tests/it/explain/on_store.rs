@@ -1,4 +1,4 @@
-//! A session of the tests as a gateway would hold it: transcript, store row and configuration in a folder, read as the
+//! A session of the tests as a gateway keeps it: transcript, store row and configuration in a folder, read as the
 //! program reads them.
 
 use std::fs::{File, create_dir_all};
@@ -33,7 +33,7 @@ pub(crate) struct OnStore {
     others: Vec<(String, Made, Map<String, Value>)>,
 }
 
-/// A session that was read, with the folder it lies in.
+/// A loaded session, with its folder.
 #[derive(Debug)]
 pub(crate) struct Read {
     folder: tempfile::TempDir,
@@ -49,12 +49,12 @@ impl Deref for Read {
 }
 
 impl Read {
-    /// Where its store lies.
+    /// Returns the folder of its store.
     pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
-    /// What is said of it.
+    /// Explains the session.
     pub(crate) fn said(&self) -> Explanation {
         explain(&self.session).expect("it reads")
     }
@@ -71,7 +71,7 @@ fn write(path: PathBuf, text: &str) {
     File::create(path).expect("a file").write_all(text.as_bytes()).expect("written");
 }
 
-/// Puts one object into another, deep.
+/// Merges one object into another, deeply.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -96,25 +96,25 @@ impl OnStore {
         Self { made, window, key: KEY.to_owned(), row: Map::new(), has_row: true, config, others: Vec::new() }
     }
 
-    /// More of the row.
+    /// Adds members to the row.
     pub(crate) fn row(mut self, row: Value) -> Self {
         self.row.extend(object(row));
         self
     }
 
-    /// No row names it.
+    /// Removes its row.
     pub(crate) fn without_row(mut self) -> Self {
         self.has_row = false;
         self
     }
 
-    /// More of the configuration.
+    /// Adds members to the configuration.
     pub(crate) fn config(mut self, config: Value) -> Self {
         merge(&mut self.config, config);
         self
     }
 
-    /// Another session of the store.
+    /// Adds another session to the store.
     pub(crate) fn beside(mut self, key: &str, made: &Made, row: Value) -> Self {
         self.others.push((key.to_owned(), made.clone(), object(row)));
         self
@@ -161,7 +161,7 @@ impl OnStore {
     }
 }
 
-/// A row with a report of so many chars of system prompt and tool schemas.
+/// A row with a report of this many chars of system prompt and tool schemas.
 pub(crate) fn report(prompt_chars: u64, schema_chars: u64) -> Value {
     json!({ "systemPromptReport": {
         "source": "run",

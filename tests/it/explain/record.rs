@@ -1,4 +1,4 @@
-//! A replay under the settings in force says what the record says: tokens within the error of the fit that is shown, cost to
+//! A replay under the settings in force equals the record: tokens within the error of the fit that is shown, cost to
 //! the cent.
 
 use clawscope::policy::PolicySet;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::made::{Made, words};
 use super::on_store::Read;
 
-/// A session in which the provider counts so many chars as a token.
+/// A session whose provider counts this many chars as a token.
 fn session(
     turns: &[(usize, Vec<usize>, usize)],
     chars_per_token: f64,
@@ -79,7 +79,7 @@ proptest! {
             prop_assert!((cost - made.paid()).abs() < 0.005, "{cost} for {}", made.paid());
             prop_assert_eq!((total.overflows, total.compactions, total.measured_calls), (0, 0, replay.calls.len()));
         }
-        // The explanation goes by the same numbers.
+        // The explanation uses the same numbers.
         let message = read.said();
         if let Some(whole) = message.recorded {
             prop_assert!((whole.cost.expect("a price") - made.paid()).abs() < 0.005);

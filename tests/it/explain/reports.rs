@@ -64,7 +64,7 @@ fn seven_compactions_refilled_by_the_same_loop() {
 }
 
 #[test]
-fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
+fn an_overflow_without_a_recovery_names_cause_and_fault() {
     let mut made = Made::new();
     made.grow_to(150_000, 2_000);
     while made.count < 1_052 {
@@ -85,7 +85,7 @@ fn an_overflow_that_nothing_follows_names_the_fault_beside_the_cause() {
 }
 
 #[test]
-fn a_counter_that_predates_the_last_entries_lies_low() {
+fn a_counter_older_than_the_last_entries_is_too_low() {
     let mut made = Made::new();
     made.grow_to(100_000, 700);
     while made.count < 1_026 {
@@ -112,7 +112,7 @@ fn a_counter_that_predates_the_last_entries_lies_low() {
 }
 
 #[test]
-fn a_cumulative_counter_is_no_overflow() {
+fn a_cumulative_counter_is_not_an_overflow() {
     let mut made = Made::new();
     made.grow_to(90_000, 20_000);
     let row = json!({ "totalTokens": 1_821_240, "inputTokens": 497_720, "cacheRead": 1_323_520 });
@@ -126,7 +126,7 @@ fn a_cumulative_counter_is_no_overflow() {
 }
 
 #[test]
-fn a_reserve_that_eats_the_window_must_go_down() {
+fn a_reserve_that_fills_the_window_must_be_lowered() {
     let mut made = Made::new();
     made.fixed = 20_000.0;
     made.user("hello");
@@ -140,7 +140,7 @@ fn a_reserve_that_eats_the_window_must_go_down() {
 }
 
 #[test]
-fn a_trigger_that_no_prompt_ever_comes_near() {
+fn a_trigger_that_no_prompt_ever_reaches() {
     let mut made = Made::new();
     (made.model, made.first_model) = (("vllm", "qwen3.5"), ("vllm", "qwen3.5"));
     // 4 questions, 98 answers, 88 results; the prompts grow from 2,994 to 76,149.
@@ -166,7 +166,7 @@ fn a_trigger_that_no_prompt_ever_comes_near() {
     let explanation = verdict(&made.read(262_144), FindingClass::WrongWindow, &[]);
     let window = finding(&explanation, FindingClass::WrongWindow);
     assert_eq!((number(window, "believed"), number(window, "served")), (262_144.0, 76_149.0));
-    // What fits is not known; what was answered does.
+    // The window is unknown, but answered prompts fit.
     assert!(!explanation.advice.is_empty());
     assert!(explanation.advice.iter().all(|advice| advice.limit <= 76_149), "{:?}", explanation.advice);
 }
@@ -186,7 +186,7 @@ fn chinese_that_counts_three_times_as_much_is_a_note_while_it_fits() {
 }
 
 #[test]
-fn pruning_that_no_gate_lets_run() {
+fn pruning_with_every_gate_closed() {
     let mut made = Made::new();
     (made.model, made.first_model) = (("openai", "gpt-5.2"), ("openai", "gpt-5.2"));
     while made.prompt() < 190_000 {
@@ -232,7 +232,7 @@ fn tool_schemas_that_no_estimate_counted() {
 }
 
 #[test]
-fn a_history_that_the_summariser_cannot_take_either() {
+fn a_history_too_large_for_the_summariser_too() {
     let mut made = Made::new();
     // 627 messages, which the gauge showed as 108k of 200k: chars count for twice as much.
     made.chars_per_token = 2.0;
@@ -261,7 +261,7 @@ fn a_history_that_the_summariser_cannot_take_either() {
 }
 
 #[test]
-fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
+fn a_key_silently_moved_to_a_fresh_session() {
     let mut made = Made::new();
     made.grow_to(185_000, 20_000);
     made.user("fix the build");
@@ -277,7 +277,7 @@ fn a_key_that_was_moved_to_a_fresh_session_without_a_word() {
         (fault.headline().as_str(), number(fault, "entries")),
         (moved.as_str(), (made.count - 1) as f64)
     );
-    // Of two that began then, nobody can tell.
+    // With two that began then, the choice is unknown.
     let two = made.on(200_000).without_row().beside(KEY, &fresh, json!({}));
     let two = two.beside("agent:main:main", &fresh, json!({})).read().said();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What advice says of the whole session.
+//! Advice about the whole session.
 
 use clawscope::report::explain::Advice;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn twice() -> Made {
 }
 
 #[test]
-fn a_change_that_saves_the_call_and_not_another_does_not_help() {
+fn a_change_that_fits_the_call_but_not_another_does_not_help() {
     let explanation = twice().read(200_000).said();
     assert_eq!(explanation.overflows.len(), 2);
     let recorded = explanation.recorded.expect("it was replayed");
@@ -39,7 +39,7 @@ fn a_change_that_saves_the_call_and_not_another_does_not_help() {
 }
 
 #[test]
-fn every_change_says_what_all_calls_amount_to() {
+fn every_change_has_totals_over_all_calls() {
     let mut made = Made::new();
     made.grow_to(110_000, 20_000);
     made.user("now everything");
@@ -55,7 +55,7 @@ fn every_change_says_what_all_calls_amount_to() {
         (recorded.peak_tokens, recorded.overflows, recorded.failing_call_tokens),
         (last, 1, Some(last))
     );
-    // Opus: 5 dollars a million for what is not cached, which is all, and 25 for each answer.
+    // Opus: 5 dollars a million for uncached tokens, which is all of them, and 25 for each answer.
     let (prompts, outputs) = made.counted();
     let cost = (prompts as f64 * 5.0 + outputs as f64 * 25.0) / 1e6;
     assert!((recorded.cost.unwrap() - cost).abs() < 0.005, "{recorded:?} {cost}");
@@ -69,7 +69,7 @@ fn every_change_says_what_all_calls_amount_to() {
 }
 
 #[test]
-fn a_reply_that_was_cut_needs_room_for_a_whole_one() {
+fn a_cut_reply_needs_room_for_a_complete_one() {
     let mut made = Made::new();
     made.grow_to(60_000, 20_000);
     for (prompt, output) in [(64_300, 1_236), (65_000, 536), (65_535, 1)] {
@@ -83,7 +83,7 @@ fn a_reply_that_was_cut_needs_room_for_a_whole_one() {
 }
 
 #[test]
-fn every_count_of_the_failing_prompt_is_side_by_side() {
+fn every_count_of_the_failing_prompt_is_listed() {
     let mut made = Made::new();
     made.grow_to(125_000, 20_000);
     made.user("go on");

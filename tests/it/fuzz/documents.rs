@@ -1,4 +1,4 @@
-//! What is handed on: no secret, and a page in which every text stays a text.
+//! ExportedDocument documents: no secret, and a page in which every text stays text.
 
 use super::checks::{pages, secrets};
 use super::for_each_seed;
@@ -23,7 +23,7 @@ const SEPARATORS: [&str; 4] = [" ", "\n", "\n\n", "\t"];
 
 #[test]
 fn no_secret_survives_among_any_words() {
-    // One is a secret only in a document that also holds the key it is a line of.
+    // One is a secret only in a document that also contains the key of its line.
     let (samples, in_company): (Vec<Sample>, Vec<Sample>) =
         samples().into_iter().partition(|sample| secrets::is_known_alone(&sample.text, &sample.secret));
     assert_eq!(in_company.iter().map(|sample| sample.name).collect::<Vec<_>>(), ["private key by a line"]);
@@ -85,6 +85,6 @@ fn an_element_or_attribute_that_a_text_brings_is_noticed() {
 }
 
 #[test]
-fn a_page_of_any_texts_has_the_programs_elements_alone() {
+fn a_page_of_any_texts_has_only_the_programs_elements() {
     for_each_seed(25, |dice| pages::page_of_words_is_harmless(|| hostile(dice)));
 }

@@ -1,6 +1,6 @@
 //! Damaged and hostile input for every reader: no panic, no loss, bounded time. Each case follows from its seed, so that
 //! a failure is the same on every machine; `CLAWSCOPE_FUZZ=1000` runs a thousand times as many seeds, for hours by hand.
-//! The checks are those of `cargo fuzz`; a forged journal has a test of its own (`crash/forged.rs`).
+//! The checks are those of `cargo fuzz`; a forged journal has a separate test (`crash/forged.rs`).
 
 #[path = "../../fuzz/src/checks/mod.rs"]
 #[allow(unreachable_pub, reason = "public in the crate of the targets")]
@@ -38,7 +38,7 @@ fn for_each_seed(usual: u64, case: impl Fn(&mut Dice)) {
     }
 }
 
-/// Bytes that mean something to one of the readers.
+/// Bytes with a meaning for one of the readers.
 const TOKENS: [&str; 28] = [
     "\n",
     "\r\n",

@@ -19,13 +19,13 @@ fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_sessions_json_holds_the_transcripts_are_listed() {
+fn transcripts_are_listed_with_any_sessions_json() {
     let state = State::new();
     for_each_seed(60, |dice| state.survives(RECORDS, &damaged(LISTED.as_bytes(), dice)));
 }
 
 #[test]
-fn whatever_the_configuration_and_its_includes_hold_the_sessions_are_listed() {
+fn sessions_are_listed_with_any_configuration_and_includes() {
     let state = State::new();
     for_each_seed(60, |dice| {
         let (mut config, mut included) = (CONFIG.as_bytes().to_vec(), INCLUDED.as_bytes().to_vec());
@@ -36,7 +36,7 @@ fn whatever_the_configuration_and_its_includes_hold_the_sessions_are_listed() {
 }
 
 #[test]
-fn whatever_an_archive_holds_the_other_sessions_are_listed() {
+fn other_sessions_are_listed_next_to_any_archive() {
     let state = State::new();
     let whole = transcript(9, &Options { steps: 8, ..Options::default() });
     let packed = compress_to_vec(whole.as_slice(), CompressionLevel::Fastest);
@@ -45,7 +45,7 @@ fn whatever_an_archive_holds_the_other_sessions_are_listed() {
 }
 
 #[test]
-fn whatever_a_transcript_holds_the_other_sessions_are_listed() {
+fn other_sessions_are_listed_next_to_any_transcript() {
     let state = State::new();
     for_each_seed(60, |dice| {
         let bytes = transcript(dice.below(300) as u64, &Options { steps: 5, ..Options::default() });
@@ -53,9 +53,9 @@ fn whatever_a_transcript_holds_the_other_sessions_are_listed() {
     });
 }
 
-/// A header field, a page or a few bytes of the real database are others; or its end is missing.
+/// Changes a header field, a page or a few bytes of the real database, or removes its end.
 #[test]
-fn whatever_a_database_holds_it_is_read_or_named() {
+fn any_database_is_read_or_reported() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sqlite-2026.9.6");
     let real = fs::read(fixture.join("openclaw-agent.sqlite")).unwrap();
     let state = State::new();

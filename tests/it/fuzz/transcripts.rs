@@ -35,7 +35,7 @@ fn no_whole_line_of_a_damaged_file_is_lost() {
 }
 
 #[test]
-fn a_damaged_file_that_grows_ends_where_reading_it_at_once_does() {
+fn a_damaged_growing_file_equals_reading_it_at_once() {
     for_each_seed(250, |dice| {
         let bytes = damaged(dice);
         growth_ends_like_the_whole(&bytes, dice.below(bytes.len() + 1));

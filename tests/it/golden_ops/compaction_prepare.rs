@@ -1,4 +1,4 @@
-//! Op `compaction_prepare`: what a compaction would summarise and keep, and the context after it.
+//! Op `compaction_prepare`: the summarised and the kept messages of a compaction, and the context after it.
 
 use clawscope::context::tokens::{ContextEstimate, estimate_context};
 use clawscope::context::{ContextMessage, bodies, build_context};

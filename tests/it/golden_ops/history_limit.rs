@@ -20,7 +20,7 @@ pub(crate) fn answer(session: &Session) -> Value {
     limited(session, Ruleset::V2026_3_2, limit)
 }
 
-/// The messages that stay under a limit of turns in a version.
+/// Returns the messages kept under a limit of turns in a version.
 pub(super) fn limited(session: &Session, ruleset: Ruleset, limit: Option<Value>) -> Value {
     let mut list = MessageList::from_context(&session.context, None);
     let fates = limit_history_under(ruleset.rules(), &mut list, js::to_number(limit.as_ref()));

@@ -37,7 +37,7 @@ const REFERENCE: &str = "openclaw-2026.3.2";
 /// The ruleset that the ops of [`pi_1_5`] follow.
 const PI_1_5: &str = "pi-1.5.2";
 
-/// The answer to a case; none where the op or the ruleset is not built.
+/// The answer to a case; `None` where the op or the ruleset is not built.
 pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = match op {
         op if ruleset == PI_1_5 => pi_1_5::answer(PiRelease::NEWEST, op, case, root)?,
@@ -62,7 +62,7 @@ pub(crate) fn answer(ruleset: &str, op: &str, case: &Value, root: &Path) -> Opti
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))
 }
 
-/// The answer to a case of a release of pi; none where the op is not built.
+/// The answer to a case of a release of pi; `None` where the op is not built.
 pub(crate) fn answer_of_pi(pi: PiRelease, op: &str, case: &Value, root: &Path) -> Option<Value> {
     let result = pi_1_5::answer(pi, op, case, root)?;
     Some(object([("op", Value::from(op)), ("result", result.unwrap_or_else(|JsException| throws()))]))
@@ -91,7 +91,7 @@ impl Session {
         clawscope::context::bodies::read_messages(&self.source, &self.index, &self.context).expect("bodies")
     }
 
-    /// A list of messages, full or as digests, as the case asks.
+    /// Builds a list of messages, full or as digests, as the case requests.
     pub(crate) fn list(&self, messages: &[Value]) -> Value {
         list_of(&self.case, messages)
     }
@@ -124,7 +124,7 @@ fn on_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     Ok(session)
 }
 
-/// A case's session, before anyone asks for its context.
+/// Opens a case's session without its context.
 fn open_session(case: &Value, root: &Path) -> Result<Session, JsException> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
     let index = opened(&source, &mut CountedIds(0))?;

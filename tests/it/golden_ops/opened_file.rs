@@ -1,5 +1,5 @@
-//! What opening does to the file itself, an oracle of these cases (store J3, L4, store-pi-1.5 C3–C5). The program only reads: it
-//! migrates in memory, and leaves the file to the runtime.
+//! The effect of opening on the file itself, an oracle of these cases (store J3, L4, store-pi-1.5 C3–C5). The program
+//! only reads: it migrates in memory, and leaves the file to the runtime.
 
 use clawscope::gateway::ruleset::PiRelease;
 use clawscope::ids::EntryIx;
@@ -10,10 +10,10 @@ use clawscope::store::source::Source;
 
 use super::{CountedIds, Session, opened};
 
-/// The first release that ends a last line without an end.
+/// The first release that completes a last line without an end.
 const ENDS_LINES: PiRelease = PiRelease([0, 84, 4]);
 
-/// What opening does to the file (store-pi-1.5 C3–C5).
+/// Returns the effect of opening on the file (store-pi-1.5 C3–C5).
 pub(crate) fn opening(session: &Session) -> &'static str {
     let len = session.source.len().expect("a length");
     let (to_v2, to_v3) = session.index.migration_steps();
@@ -39,7 +39,7 @@ pub(crate) fn upgraded(bytes: Vec<u8>, ids: &mut CountedIds) -> Result<Vec<u8>, 
     if index.header.is_none() {
         return Ok(b"{\"type\":\"session\",\"version\":3,\"id\":\"fresh\"}\n".to_vec());
     }
-    // A version that is no number compares false with everything and is written again all the same (store L1).
+    // A version that is not a number compares false with everything and is still written again (store L1).
     if index.version() >= 3.0 {
         return Ok(bytes);
     }

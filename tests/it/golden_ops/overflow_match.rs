@@ -1,4 +1,4 @@
-//! Op `overflow_match`: error texts and assistant messages as the two programs judge them.
+//! Op `overflow_match`: error texts and assistant messages as the two programs classify them.
 
 use std::path::Path;
 

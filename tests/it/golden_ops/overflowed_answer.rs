@@ -1,5 +1,5 @@
-//! How a runtime judges a whole answer, an oracle of these cases (compaction 8.1, store-pi-1.5 G). The program asks the same
-//! detectors about the error text, but judges the usage by rules of its own, which doubt the window as well.
+//! A runtime's verdict on a whole answer, an oracle of these cases (compaction 8.1, store-pi-1.5 G). The program applies
+//! the same detectors to the error text, but has its own rules for the usage, which doubt the window as well.
 
 use clawscope::js::{self, JsException, Value};
 use clawscope::policy::overflow::{Runtime, detect};
@@ -11,7 +11,7 @@ const FULL_WINDOW_SHARE: f64 = 0.99;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerJudge<'a> {
     pub(crate) runtime: Runtime<'a>,
-    /// Tokens; none where it is unknown.
+    /// Tokens; `None` where it is unknown.
     pub(crate) window: Option<f64>,
     /// An empty answer that hit its length limit also counts when the prompt filled the window (store-pi-1.5 G2).
     pub(crate) counts_length: bool,

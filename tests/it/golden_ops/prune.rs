@@ -10,7 +10,7 @@ use clawscope::policy::PolicySettings;
 use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 use super::{Session, number, object, or_throws, throws};
 
@@ -23,8 +23,8 @@ pub(crate) fn answer(session: &Session) -> Value {
         .context
         .messages
         .iter()
-        .try_fold(0.0, |sum, message| Ok(sum + message.size.prune_chars.value()?));
-    result.set("before", or_throws(before.map(number)));
+        .try_fold(Chars::ZERO, |sum, message| Ok(sum + message.size.prune_chars.value()?));
+    result.set("before", or_throws(before.map(|chars| number(chars.get()))));
     let opened = match (gate, &settings) {
         (Some(gate), settings) => decide(session, gate, settings.as_ref(), &mut result),
         (None, Some(_)) => Gate::Open { idle_ms: Millis::ZERO },
@@ -66,7 +66,7 @@ fn planned(
     session: &Session,
     plan: &Plan,
     messages: &[Value],
-    before: Result<f64, JsException>,
+    before: Result<Chars, JsException>,
     result: &mut Object,
 ) {
     let changed: Vec<Value> = (0..messages.len())
@@ -75,15 +75,15 @@ fn planned(
         .collect();
     let new: Vec<Value> =
         messages.iter().enumerate().map(|(at, message)| message_after(message, at, plan)).collect();
-    // What cannot be measured before cannot be measured after where nothing was replaced.
-    let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after));
+    // A total that cannot be measured before cannot be measured after if no result was replaced.
+    let total = before.and_then(|_| plan.total_chars()).map(|(_, after)| number(after.get()));
     result.set("after", or_throws(total));
     result.set("changed", Value::Bool(!plan.is_empty()));
     result.set("changedIndexes", Value::Array(changed));
     result.set("messages", session.list(&new));
 }
 
-/// Fills `active` and answers the gate.
+/// Fills `active` and returns the gate.
 fn decide(session: &Session, gate_of: &Value, settings: Option<&PruneSettings>, result: &mut Object) -> Gate {
     let (provider, model) = route(gate_of);
     let rules = Ruleset::V2026_3_2.rules();
@@ -132,14 +132,14 @@ pub(super) fn effective(settings: &PruneSettings) -> Value {
         ("keepLastAssistants", number(settings.keep_last_assistants)),
         ("softTrimRatio", number(settings.soft_trim_ratio)),
         ("hardClearRatio", number(settings.hard_clear_ratio)),
-        ("minPrunableToolChars", number(settings.min_prunable_tool_chars)),
+        ("minPrunableToolChars", number(settings.min_prunable_tool_chars.get())),
         ("tools", settings.tools.clone()),
         (
             "softTrim",
             object([
-                ("maxChars", number(settings.soft_trim.max_chars)),
-                ("headChars", number(settings.soft_trim.head_chars)),
-                ("tailChars", number(settings.soft_trim.tail_chars)),
+                ("maxChars", number(settings.soft_trim.max_chars.get())),
+                ("headChars", number(settings.soft_trim.head_chars.get())),
+                ("tailChars", number(settings.soft_trim.tail_chars.get())),
             ]),
         ),
         (

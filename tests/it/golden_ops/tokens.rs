@@ -5,14 +5,14 @@ use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::store::body;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::{Session, number, object, or_throws};
 
 pub(crate) fn answer(session: &Session) -> Value {
     let messages = &session.context.messages;
     let estimate = estimate_context(messages);
-    let pruner = |at: usize| messages[at].size.prune_chars.value();
+    let pruner = |at: usize| messages[at].size.prune_chars.value().map(Chars::get);
     let pruner_total = (0..messages.len()).try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     let tokens = messages
         .iter()

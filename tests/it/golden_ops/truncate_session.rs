@@ -35,7 +35,7 @@ pub(crate) fn answer(case: &Value, root: &Path) -> Result<Value, JsException> {
     let index = opened(&source, &mut ids)?;
     Ok(object([
         ("result", reported(&rewritten)),
-        ("maxChars", number(max_result_chars(Tokens(window)))),
+        ("maxChars", number(max_result_chars(Tokens(window)).get())),
         ("appended", list_of(case, &appended)),
         ("leafId", leaf_id(&index)),
         ("context", context(&source, &index)),

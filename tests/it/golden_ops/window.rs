@@ -1,4 +1,4 @@
-//! Op `window`: the tokens a model takes, what the gateway thinks of them, and the limit of one tool result.
+//! Op `window`: the tokens a model takes, the gateway's verdict on them, and the limit of one tool result.
 
 use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
 use clawscope::gateway::window_guard::guard_window;
@@ -37,6 +37,6 @@ pub(crate) fn answer(case: &Value) -> Value {
                 ("shouldBlock", Value::Bool(guard.should_block)),
             ]),
         ),
-        ("maxToolResultChars", number(max_result_chars(info.tokens))),
+        ("maxToolResultChars", number(max_result_chars(info.tokens).get())),
     ])
 }

@@ -1,9 +1,9 @@
 //! Every rule's words with other numbers, prefixes, letters, line ends and quoting than the fixture's.
 
-use clawscope::policy::overflow::{Judgement, RefusalNumbers, StopDetails, Verdict, judge};
+use clawscope::policy::overflow::{Classification, RefusalNumbers, StopDetails, Verdict, judge};
 use proptest::prelude::*;
 
-/// Rule and text; `{r}` is what was requested, `{l}` the limit, `{a}` and `{b}` its input and output parts.
+/// Rule and text; `{r}` is the requested number, `{l}` the limit, `{a}` and `{b}` its input and output parts.
 const OVERFLOWS: &[(&str, &str)] = &[
     ("T01", "prompt is too long: {r} tokens > {l} maximum"),
     ("T02", "input length and `max_tokens` exceed context limit: {a} + {b} > {l}, decrease input length"),
@@ -129,7 +129,7 @@ const OVERFLOWS: &[(&str, &str)] = &[
 /// Rules whose texts name these numbers without meaning a request.
 const EXCESSES: [&str; 2] = ["T21", "T42"];
 
-/// Rule and text of lookalikes; `{r}` and `{l}` are numbers that mean nothing here.
+/// Rule and text of lookalikes; `{r}` and `{l}` are arbitrary numbers.
 const LOOKALIKES: &[(&str, &str)] = &[
     (
         "L1",
@@ -196,7 +196,7 @@ const BYTES: &[&str] = &[
 const PREFIXES: &[&str] =
     &["", "400 ", "Error: ", "litellm.BadRequestError: OpenAIException - ", "CAPIError: 400 ", "HTTP 400: "];
 
-/// How an answer's text was carried.
+/// The carrier of an answer's text.
 #[derive(Debug, Clone)]
 struct Dress {
     prefix: &'static str,
@@ -223,7 +223,7 @@ impl Dress {
         groups.join(",")
     }
 
-    /// The text as a provider, a router and a client hand it on.
+    /// Returns the text in the form of a provider, a router and a client.
     fn put_on(&self, text: &str) -> String {
         let mut text = text.to_owned();
         if self.upper {
@@ -239,7 +239,7 @@ impl Dress {
     }
 }
 
-fn judged(text: &str) -> Judgement {
+fn judged(text: &str) -> Classification {
     judge(&StopDetails::from_text(text))
 }
 
@@ -248,7 +248,7 @@ fn filled(text: &str, dress: &Dress, input: u64, output: u64, limit: u64) -> Str
     numbers.iter().fold(text.to_owned(), |text, (name, number)| text.replace(name, &dress.number(*number)))
 }
 
-/// The numbers that a text says it has.
+/// Returns the numbers that a text names.
 fn expected(rule: &str, text: &str, input: u64, output: u64, limit: u64) -> RefusalNumbers {
     let split = text.contains("{a}");
     let names = |name| text.contains(name) && !EXCESSES.contains(&rule);
@@ -264,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn every_overflow_is_found_however_it_is_carried(
+    fn every_overflow_is_found_in_any_carrier(
         dress in Dress::any(),
         limit in 4_096..2_000_000_u64,
         over in 1..900_000_u64,
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn no_look_alike_is_an_overflow_however_it_is_carried(
+    fn no_look_alike_is_an_overflow_in_any_carrier(
         dress in Dress::any(),
         limit in 4_096..2_000_000_u64,
         over in 1..900_000_u64,
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_that_takes_the_whole_limit_is_no_overflow(dress in Dress::any(), limit in 300..200_000_u64, more in 0..9_000_u64) {
+    fn a_reply_limit_as_large_as_the_window_is_not_an_overflow(dress in Dress::any(), limit in 300..200_000_u64, more in 0..9_000_u64) {
         for (rule, text) in OVERFLOWS.iter().filter(|(_, text)| text.contains("{b}")) {
             let details = dress.put_on(&filled(text, &dress, 30, limit + more, limit));
             let judgement = judged(&details);

@@ -1,10 +1,10 @@
-//! 153 answers in the words of many providers, each judged as its line says. The fixture's `recognised` holds the first
-//! sampled release of each program that took the words for an overflow.
+//! 153 answers in the words of many providers, each with the expected verdict on its line. The fixture's `recognised`
+//! holds the first sampled release of each program that took the words for an overflow.
 
 mod families;
 
 use clawscope::policy::overflow::{
-    Judgement, Runtime, StopDetails, Verdict, is_recognised, is_recognised_in_run, judge,
+    Classification, Runtime, StopDetails, Verdict, is_recognised, is_recognised_in_run, judge,
 };
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ const FIXTURE: &str = include_str!("../../fixtures/overflow-texts.jsonl");
 struct Line {
     json: Value,
     said: StopDetails,
-    judgement: Judgement,
+    judgement: Classification,
 }
 
 fn lines() -> Vec<Line> {
@@ -25,7 +25,7 @@ fn lines() -> Vec<Line> {
 }
 
 impl Line {
-    /// Whether usage decides and not words: such a line carries a window.
+    /// Whether usage decides and not the text: such a line has a window.
     fn is_judged_by_usage(&self) -> bool {
         self.json.get("window").is_some()
     }
@@ -43,7 +43,7 @@ impl Line {
 }
 
 #[test]
-fn every_line_is_judged_as_it_says_with_its_numbers() {
+fn every_line_gets_its_expected_verdict_and_numbers() {
     let lines = lines();
     assert_eq!(lines.len(), 153);
     let mut wrong = Vec::new();
@@ -95,7 +95,7 @@ const OPENCLAW: [&str; 14] = [
     "2026.10.1",
 ];
 
-/// What every release in a row is expected to recognise, from the first that did; the newest may no longer.
+/// The texts that every release in a row should recognise, from the first that did; the newest may no longer.
 fn expected<'a>(
     releases: &'a [&'a str],
     since: &Value,
@@ -123,7 +123,7 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
         {
             check(Runtime::OpenClaw(release), expected, &mut wrong);
         }
-        // Between two rules of pi a bare 413 means nothing: without a body it counted up to 0.86, with one from 1.4 on.
+        // Two rules of pi disagree about a bare 413: without a body it counted up to 0.86, with one from 1.4 on.
         let bare = |release: &str| line.json["id"] == "p136" && ("0.86".."1.4").contains(&release);
         for (release, expected) in expected(&PI, &known["pi_since"], &known["pi_1.5.2"]) {
             check(Runtime::Pi(release), expected && !bare(release), &mut wrong);
@@ -135,7 +135,7 @@ fn releases_recognise_the_words_from_the_first_that_did_and_not_before() {
 }
 
 #[test]
-fn every_release_recognises_what_it_was_seen_to_recognise() {
+fn every_release_recognises_its_recorded_texts() {
     let mut rows = include_str!("../../fixtures/overflow-releases.jsonl")
         .lines()
         .map(|line| -> Value { serde_json::from_str(line).unwrap() });

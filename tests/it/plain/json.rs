@@ -1,5 +1,5 @@
-//! JSON as `serde_json` reads it. Texts go through its bytes, as its strings take no half of a pair; numbers through their
-//! digits, as it refuses those that overflow.
+//! JSON as `serde_json` reads it. Texts are read as bytes, because its strings take no half of a pair; numbers as
+//! digits, because it refuses those that overflow.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use clawscope::js::MAX_DEPTH;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A value as JavaScript has it.
+/// A JavaScript value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Plain {
     Null,
@@ -18,7 +18,7 @@ pub(crate) enum Plain {
     Object(Vec<(Vec<u16>, Plain)>),
 }
 
-/// The value of a text; none where it is no JSON or nests too deep.
+/// The value of a text; `None` where it is not JSON or nests too deep.
 pub(crate) fn parse(text: &str) -> Option<Plain> {
     value(serde_json::from_str::<&RawValue>(text).ok()?.get(), 0)
 }
@@ -50,7 +50,7 @@ fn value(raw: &str, depth: usize) -> Option<Plain> {
     })
 }
 
-/// The index that a key is, written as JavaScript writes it.
+/// Returns the array index that a key is, in JavaScript's spelling.
 fn array_index(key: &[u16]) -> Option<u32> {
     let text = String::from_utf16(key).ok()?;
     let index: u32 = text.parse().ok().filter(|index| *index < u32::MAX)?;
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for Units {
     }
 }
 
-/// UTF-8 in which halves of pairs stand as if they were characters.
+/// UTF-8 in which halves of pairs are encoded like characters.
 fn units(mut bytes: &[u8]) -> Vec<u16> {
     let mut units = Vec::new();
     while let Some(first) = bytes.first() {
@@ -158,7 +158,7 @@ impl Plain {
         }
     }
 
-    /// What `JSON.stringify` makes of it.
+    /// Returns the text that `JSON.stringify` makes of it.
     pub(crate) fn json(&self) -> String {
         match self {
             Self::Bool(bool) => bool.to_string(),

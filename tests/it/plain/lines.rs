@@ -1,9 +1,9 @@
-//! Lines as programs, people and accidents write them.
+//! Lines of programs, people and accidents.
 
 use super::said::KINDS;
 use crate::support::generate::Dice;
 
-/// Characters as they may stand in a text. Bytes, as not all of them are characters.
+/// Characters that a text may contain. Bytes, as not all of them are characters.
 const PIECES: [&[u8]; 34] = [
     b"plain words, and more of them ",
     b"x",
@@ -75,7 +75,7 @@ const NUMBERS: [&str; 30] = [
     "123456789.123456789",
 ];
 
-/// Names of members that nothing asks for, and of some that are asked for elsewhere.
+/// Names of members that no rule reads, and of some that rules read elsewhere.
 const KEYS: [&str; 10] = ["x", "", "0", "17", "type", "content", "text", "length", "__proto__", "é"];
 
 /// Members of an object, each with its value as written.
@@ -96,7 +96,7 @@ pub(crate) fn line(dice: &mut Dice) -> Vec<u8> {
     if pen.dice.once_in(6) { [&line[..], b"\r"].concat() } else { line }
 }
 
-/// A line with a text that no block of a reader holds whole.
+/// Returns a line with a text longer than a reader's block.
 pub(crate) fn long(dice: &mut Dice) -> Vec<u8> {
     let mut pen = Pen { spaced: false, dice };
     let border = *pen.dice.one_of(&[&(64 << 10), &(1 << 20), &(2 << 20)]);
@@ -136,7 +136,7 @@ impl Pen<'_> {
         for _ in 0..self.dice.below(6) {
             text.extend(self.piece());
             if self.dice.once_in(3) {
-                // So that what follows begins at any place of what is looked at in one go.
+                // So that the next text begins at any place of a block.
                 text.extend(std::iter::repeat_n(b'y', self.dice.below(130)));
             }
         }
@@ -170,7 +170,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Any value, nesting so deep at most.
+    /// Returns any value, nested up to this depth.
     fn value(&mut self, depth: usize) -> Vec<u8> {
         match self.dice.below(12) {
             0..3 if depth > 0 => {
@@ -208,11 +208,11 @@ impl Pen<'_> {
         list
     }
 
-    /// Members in any order, some of them twice, some keys with escapes, some with neighbours that nobody knows.
+    /// Members in any order, some of them twice, some keys with escapes, some with unknown neighbours.
     fn object(&mut self, mut members: Members) -> Vec<u8> {
         if self.dice.once_in(5) {
             let key = KEYS[self.dice.below(KEYS.len())];
-            // What a member says that is asked for would be lost.
+            // A member that rules read would be lost.
             if !members.iter().any(|(known, _)| *known == key) {
                 let value = self.value(2);
                 members.push((key, value));
@@ -253,7 +253,7 @@ impl Pen<'_> {
         quoted(&key.chars().enumerate().map(char).collect::<String>())
     }
 
-    /// A word of these, now and then with an escape, now and then something else.
+    /// Returns one of these words, sometimes with an escape, sometimes another value.
     fn word(&mut self, words: &[&str]) -> Vec<u8> {
         match self.dice.below(24) {
             0 => self.scalar(),
@@ -402,7 +402,7 @@ impl Pen<'_> {
         )
     }
 
-    /// Any entry that is no message.
+    /// Any entry that is not a message.
     fn entry(&mut self) -> Vec<u8> {
         let known = KINDS.into_iter().filter(|kind| *kind != "message");
         let kinds: Vec<&str> = known.chain(["of_the_future"]).collect();
@@ -441,7 +441,7 @@ impl Pen<'_> {
         self.object(members)
     }
 
-    /// A line that something happened to.
+    /// Returns a damaged line.
     fn hurt(&mut self) -> Vec<u8> {
         let mut line = if self.dice.once_in(2) { self.message() } else { self.entry() };
         let at = self.dice.below(line.len());

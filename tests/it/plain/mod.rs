@@ -1,5 +1,5 @@
-//! The reading of a transcript is fast, spread over cores and counts texts without building them. It is held here to a plain
-//! one: each line by itself through `serde_json`, and every rule once more in the simplest words.
+//! The reading of a transcript is fast, spread over cores and counts texts without building them. These tests compare
+//! it with a plain one: each line by itself through `serde_json`, and every rule once more in the simplest words.
 
 mod json;
 mod lines;
@@ -31,7 +31,7 @@ fn transcript(version: u8, lines: &[Line]) -> Vec<u8> {
     text
 }
 
-/// The first entry that the two readings take differently.
+/// Returns the first entry that the two readings treat differently.
 fn differs(index: &Index, plain: &Read) -> Result<(), TestCaseError> {
     let found = found(index);
     for (found, plain) in found.entries.iter().zip(&plain.entries) {
@@ -49,7 +49,7 @@ fn both(text: &[u8]) -> Result<(), TestCaseError> {
     differs(&load_bytes("t.jsonl", text, &mut LineIds), &read(text))
 }
 
-/// A line that is shown as text.
+/// A line, shown as text.
 #[derive(Clone)]
 struct Line(Vec<u8>);
 
@@ -59,22 +59,22 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Lines written by dice; a case that fails loses whole lines, not bytes.
+/// Generates lines; a failing case shrinks by whole lines, not bytes.
 fn line() -> impl Strategy<Value = Line> {
     any::<u64>().prop_map(|seed| Line(lines::line(&mut Dice::new(seed))))
 }
 
 proptest! {
     #[test]
-    fn any_lines_are_read_as_they_are_read_one_by_one(lines in vec(line(), 1..10), version in 2..4_u8) {
+    fn any_lines_read_the_same_as_one_by_one(lines in vec(line(), 1..10), version in 2..4_u8) {
         both(&transcript(version, &lines))?;
     }
 
     #[test]
-    fn a_transcript_that_grew_is_read_as_it_is_there(lines in vec(line(), 1..6), cut in 0.0..1.0_f64) {
+    fn a_grown_transcript_is_read_completely(lines in vec(line(), 1..6), cut in 0.0..1.0_f64) {
         let text = transcript(3, &lines);
         let known = (text.len() as f64 * cut) as usize;
-        // White space that ends a text is trimmed away, and is none at the end of a line that others follow.
+        // White space at the end of a text is trimmed, so it does not end a line that others follow.
         prop_assume!(text[..known].trim_ascii_end().last().is_none_or(u8::is_ascii));
         let known = load_bytes("t.jsonl", &text[..known], &mut LineIds);
         match refresh(&known, &Source::from_memory("t.jsonl", &text[..]), &mut LineIds, &mut |_, _| true).unwrap() {
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn ordinary_transcripts_are_read_so_too(seed: u64, steps in 1_usize..12) {
+    fn ordinary_transcripts_read_the_same_too(seed: u64, steps in 1_usize..12) {
         both(&generate::transcript(seed, &Options { steps, ..Options::default() }))?;
     }
 }
@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn long_texts_may_lie_across_any_border(seeds in vec(any::<u64>(), 1..8), long in vec(any::<u64>(), 1..4)) {
+    fn long_texts_may_cross_any_block_boundary(seeds in vec(any::<u64>(), 1..8), long in vec(any::<u64>(), 1..4)) {
         let mut all: Vec<Line> = seeds.iter().map(|seed| Line(lines::line(&mut Dice::new(*seed)))).collect();
         for (at, seed) in long.iter().enumerate() {
             let at = (at * 3).min(all.len());
@@ -110,7 +110,7 @@ proptest! {
 
 #[test]
 fn a_short_line_may_end_at_any_byte_of_a_block() {
-    // The blocks of a reader are powers of two, and so are the lanes of what searches them.
+    // The blocks of a reader are powers of two, and so are the lanes of the search in them.
     for border in [1 << 6, 1 << 16, 1 << 20] {
         for before in 0..6 {
             let header = transcript(3, &[]);
@@ -129,7 +129,7 @@ fn a_short_line_may_end_at_any_byte_of_a_block() {
 }
 
 #[test]
-fn line_ends_of_other_systems_and_marks_of_byte_order_are_taken_as_javascript_takes_them() {
+fn line_ends_of_other_systems_and_byte_order_marks_are_read_as_in_javascript() {
     let line = r#"{"type":"message","id":"a","message":{"role":"user","content":"x"}}"#;
     for between in
         ["\r\n", "\n\r\n", "\n\u{feff}\n", "\n\u{feff}", "\n\0\n", "\n\0", "\u{2028}\n", "\n\u{a0}"]
@@ -144,7 +144,7 @@ fn line_ends_of_other_systems_and_marks_of_byte_order_are_taken_as_javascript_ta
 }
 
 #[test]
-fn nesting_is_read_as_deep_as_it_may_be() {
+fn nesting_is_read_up_to_its_limit() {
     let check = || {
         for depth in [100, 127, 128, 129, MAX_DEPTH - 6, MAX_DEPTH - 1, MAX_DEPTH] {
             let [open, close] = ["[", "]"].map(|mark| mark.repeat(depth - 5));
@@ -161,6 +161,6 @@ fn nesting_is_read_as_deep_as_it_may_be() {
             both(&transcript(3, &lines.map(|line| Line(line.into_bytes())))).unwrap();
         }
     };
-    // The plain reading nests as its text does.
+    // The plain reading recurses as deep as its text.
     std::thread::Builder::new().stack_size(512 << 20).spawn(check).unwrap().join().unwrap();
 }

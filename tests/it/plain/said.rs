@@ -1,10 +1,11 @@
-//! What a transcript says: read line by line, and as an index has it, in the same form.
+//! The content of a transcript: read line by line, and from an index, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
+use clawscope::store::compact_chars::CompactChars;
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
 use clawscope::store::intern::{IdIx, ValueIx};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::json::{Plain, parse};
 use super::sizes::{Sizes, call_chars, digits, id, is, role, shown, sizes, usage_of, word};
@@ -17,7 +18,7 @@ pub(crate) struct Read {
     pub(crate) bad_lines: u64,
 }
 
-/// One entry; numbers as texts, so that one that is none equals itself.
+/// One entry; numbers as texts, so that NaN equals itself.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Said {
     /// First byte, bytes, line.
@@ -38,7 +39,7 @@ pub(crate) struct Said {
     message: Option<Sizes>,
     /// Id, name and chars of each call.
     calls: Vec<(String, String, u32)>,
-    /// What model work beside the conversation took.
+    /// The usage of model work outside the conversation.
     beside: Option<[String; 6]>,
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
         offset += line.len() as u64 + 1;
         let open = ended.is_none() && at + 1 == lines.len();
         let value = parse(text);
-        // What follows the last line end may be a line that is being written.
+        // The text after the last line end may be an unfinished line.
         read.lines += u64::from(!open || value.is_some());
         match value {
             None => read.bad_lines += u64::from(!open && holds(&texts[at])),
@@ -90,7 +91,7 @@ pub(crate) const KINDS: [&str; 13] = [
     "context_edit",
 ];
 
-/// The entry that a line is; headers and `null` are none.
+/// Returns the entry of a line; `None` for headers and `null`.
 fn entry(line: &Plain, place: (u64, u32, u64), rename_hooks: bool) -> Option<Said> {
     if *line == Plain::Null || is(line, "session") {
         return None;
@@ -209,7 +210,7 @@ fn other(said: &mut Said, line: &Plain, kind: &str) {
     }
 }
 
-/// What a call that failed was billed.
+/// Returns the bill of a failed call.
 fn billed(message: &Plain) -> Option<[String; 6]> {
     let stop = message.get("stopReason").filter(|stop| stop.is("error") || stop.is("aborted"));
     let usage = message.get("usage").filter(|_| stop.is_some())?;
@@ -222,7 +223,7 @@ fn spent(value: &Plain) -> Option<[String; 6]> {
     value.get("usage").filter(|usage| matches!(usage, Plain::Object(_))).map(usage_of)
 }
 
-/// A time as programs write it; what else JavaScript makes a date of is held to it elsewhere.
+/// A time as programs write it; other date forms of JavaScript are tested elsewhere.
 fn time(value: Option<&Plain>) -> String {
     let text = value.and_then(Plain::units).map(String::from_utf16_lossy);
     // JavaScript knows no comma before the fraction of a second.
@@ -236,7 +237,7 @@ fn as_value(plain: &Plain) -> Option<Value> {
     plain.number().map(Value::from).or_else(|| js::parse(&plain.json()).ok())
 }
 
-/// What an index says.
+/// Reads the content from an index.
 pub(crate) fn found(index: &Index) -> Read {
     let entries = index.entries.iter().enumerate().map(|(at, entry)| Said {
         beside: index.unanchored_usage.get(&clawscope::ids::EntryIx(at as u32)).map(usage_found),
@@ -248,7 +249,7 @@ pub(crate) fn found(index: &Index) -> Read {
 fn entry_found(index: &Index, entry: &Entry) -> Said {
     let calls = &index.tool_calls[entry.tool_calls.0 as usize..entry.tool_calls.1 as usize];
     Said {
-        place: (entry.offset, entry.bytes, entry.line),
+        place: (entry.offset, entry.bytes().get() as u32, entry.line),
         kind: entry.kind.as_str().to_owned(),
         id: id_found(index, entry.id),
         null_id: entry.has_null_id,
@@ -275,11 +276,11 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         excluded: entry.is_excluded,
         message: entry.message.map(|size| Sizes {
             role: size.role.as_str().to_owned(),
-            pi: shown(size.pi_chars.value()),
-            prune: shown(size.prune_chars.value()),
-            joined: digits(size.joined_chars),
+            pi: shown(size.pi_chars.value().map(Chars::get)),
+            prune: shown(size.prune_chars.value().map(Chars::get)),
+            joined: digits(size.joined_chars.get()),
             blocks: (size.text_blocks, size.images),
-            chars: (size.text_chars, size.thinking_chars, size.tool_call_chars),
+            chars: (count(size.text_chars), count(size.thinking_chars), count(size.tool_call_chars)),
             tool: word_found(index, size.tool_name),
             call: id_found(index, size.call_id),
             stop: stop_found(size.stop_reason).to_owned(),
@@ -288,10 +289,14 @@ fn entry_found(index: &Index, entry: &Entry) -> Said {
         }),
         calls: calls
             .iter()
-            .map(|call| (id_found(index, call.id), word_found(index, call.name), call.chars))
+            .map(|call| (id_found(index, call.id), word_found(index, call.name), count(call.chars)))
             .collect(),
         beside: None,
     }
+}
+
+fn count(chars: CompactChars) -> u32 {
+    chars.get().whole() as u32
 }
 
 fn usage_found(usage: &Usage) -> [String; 6] {

@@ -1,13 +1,13 @@
-//! The sizes of a message, in the words of the programs that count them.
+//! The sizes of a message, as the programs define them.
 
 use clawscope::js::{JsException, Value, number_text, to_number};
 
 use super::json::Plain;
 
-/// A count that may be no number, or not come about.
+/// A count that may be NaN or fail.
 pub(crate) type Count = Result<f64, JsException>;
 
-/// What is counted of a message.
+/// The counts of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Sizes {
     pub(crate) role: String,
@@ -22,7 +22,7 @@ pub(crate) struct Sizes {
     pub(crate) call: String,
     pub(crate) stop: String,
     pub(crate) usage: Option<[String; 6]>,
-    /// An error, silent, odd.
+    /// Whether it is an error, silent, odd.
     pub(crate) marks: (bool, bool, bool),
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn role(message: &Plain) -> &'static str {
     ROLES.into_iter().find(|name| role.is_some_and(|role| role.is(name))).unwrap_or("other")
 }
 
-/// A count for people who compare.
+/// Formats a count for a comparison.
 pub(crate) fn shown(count: Count) -> String {
     count.map_or_else(|_| "throws".to_owned(), digits)
 }
 
-/// A number as text, zeros all the same.
+/// A number as text, with the same text for both zeros.
 pub(crate) fn digits(number: f64) -> String {
     (number + 0.0).to_string()
 }
@@ -69,7 +69,7 @@ fn each(content: Option<&Plain>, count: impl Fn(&Plain) -> Count) -> Count {
         Some(Plain::List(items)) => {
             let mut sum = 0.0;
             for item in items {
-                // `block.type` of null.
+                // Reading `block.type` of null throws.
                 sum += if *item == Plain::Null { Err(JsException) } else { count(item) }?;
             }
             Ok(sum)
@@ -142,7 +142,7 @@ fn sections(message: &Plain) -> Vec<&Plain> {
     all.into_iter().filter(|text| text.truthy()).collect()
 }
 
-/// What the context pruner counts.
+/// Counts as the context pruner does.
 fn prune(message: &Plain) -> Count {
     let content = message.get("content");
     let other = |block: &Plain| {
@@ -230,7 +230,7 @@ pub(crate) fn usage_of(usage: &Plain) -> [String; 6] {
     let names = ["input", "output", "cacheRead", "cacheWrite"];
     let [input, output, read, write] =
         names.map(|name| usage.get(name).and_then(Plain::number).unwrap_or(0.0));
-    // As terms of a sum: a text takes the others in as text.
+    // As terms of a sum: a text concatenates the others as text.
     let term = |value: Option<&Plain>| match value {
         Some(Plain::Number(number)) => (*number, None),
         Some(Plain::Null | Plain::Bool(false)) => (0.0, None),
@@ -259,7 +259,7 @@ pub(crate) fn usage_of(usage: &Plain) -> [String; 6] {
     [input, output, read, write, tokens, cost.unwrap_or(f64::NAN)].map(digits)
 }
 
-/// Its texts say nothing but the token; the lines of this test never put anything before it.
+/// Whether its texts are only the token; the lines of this test never put anything before it.
 fn silent(blocks: &[Plain]) -> bool {
     let texts =
         blocks.iter().filter(|block| is(block, "text")).filter_map(|block| block.get("text")?.units());
@@ -268,7 +268,7 @@ fn silent(blocks: &[Plain]) -> bool {
         && texts.join("\n").trim_matches(clawscope::js::is_trimmed) == "NO_REPLY"
 }
 
-/// An id as it compares; objects are like nothing.
+/// Returns an id for comparison; objects count as absent.
 pub(crate) fn id(value: Option<&Plain>) -> String {
     match value {
         None | Some(Plain::Null) => "none".to_owned(),
@@ -277,7 +277,7 @@ pub(crate) fn id(value: Option<&Plain>) -> String {
     }
 }
 
-/// A word as it is kept.
+/// A word in its stored form.
 pub(crate) fn word(value: Option<&Plain>) -> String {
     value.map_or_else(|| "absent".to_owned(), Plain::json)
 }

@@ -1,4 +1,4 @@
-//! A command answers for another machine what it answers there, byte for byte.
+//! Commands give the same answers for another machine as on it, byte for byte.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::support::fixture::state_2026_8_1;
 
 const KEY: &str = "agent:main:telegram:direct:8812";
 
-/// Command lines about a store, whose place is `STORE`.
+/// Command lines about a store; `STORE` marks its path.
 const COMMANDS: [&str; 30] = [
     "sessions STORE --json",
     "sessions STORE",
@@ -45,7 +45,7 @@ fn words(line: &str, store: &str) -> Vec<String> {
     line.split(' ').map(|word| word.replace("STORE", store).replace("KEY", KEY)).collect()
 }
 
-/// Runs a command line on a store; exit code, output and errors.
+/// Runs a command line on a store; returns exit code, output and errors.
 fn run(programs: &Programs, line: &str, store: &str, more: &[&str]) -> (i32, String, String) {
     let words = words(line, store);
     let words: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
@@ -53,7 +53,7 @@ fn run(programs: &Programs, line: &str, store: &str, more: &[&str]) -> (i32, Str
 }
 
 #[test]
-fn every_command_answers_as_it_does_on_the_machine_of_the_store() {
+fn every_command_answers_as_on_the_machine_of_the_store() {
     let programs = Programs::new();
     let (_dir, store) = demo();
     let before = contents(&store);

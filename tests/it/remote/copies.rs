@@ -36,7 +36,7 @@ fn a_copy_answers_with_the_paths_of_the_other_machine() {
 }
 
 #[test]
-fn one_transcript_comes_with_the_store_around_it() {
+fn one_transcript_is_copied_with_its_store() {
     let programs = Programs::without_clawscope();
     let (_dir, store) = demo();
     let sessions = store.join("agents/main/sessions");
@@ -49,7 +49,7 @@ fn one_transcript_comes_with_the_store_around_it() {
 }
 
 #[test]
-fn a_database_is_copied_with_what_is_only_in_its_log() {
+fn a_database_is_copied_with_its_wal() {
     let programs = Programs::without_clawscope();
     let state = state_2026_8_1();
     let connection = Connection::open(database_of(state.path())).unwrap();
@@ -105,7 +105,7 @@ fn credentials_are_not_copied_and_a_missing_store_is_named() {
             moved.display()
         ),
     );
-    // A pipe hides the exit code, as some commands do; the words of the shell tell.
+    // A pipe hides the exit code, as some commands do; the shell's message shows it.
     let (code, _, err) = programs.run(&["sessions", &format!("ssh://gateway{}", store.display())]);
     assert_eq!(code, 0, "{err}");
     assert!(!String::from_utf8_lossy(&std::fs::read(moved).unwrap()).contains(secret));

@@ -14,7 +14,7 @@ fn answering(lines: &str) -> Programs {
 }
 
 #[test]
-fn messages_that_are_none_and_lines_without_an_end_are_refused() {
+fn invalid_messages_and_endless_lines_are_refused() {
     for answer in [
         "garbage".to_owned(),
         "{\"exec\":\"touch x\"}".to_owned(),
@@ -31,7 +31,7 @@ fn messages_that_are_none_and_lines_without_an_end_are_refused() {
 }
 
 #[test]
-fn endless_noise_is_no_greeting() {
+fn endless_noise_is_refused_as_a_greeting() {
     let programs = Programs::with_ssh("while :; do echo noise noise noise noise noise; done");
     let (code, _, err) = programs.run(&["sessions", "ssh://gateway"]);
     assert!(code == 3 && err.contains("something else"), "{err}");
@@ -60,7 +60,7 @@ fn screen(programs: &Programs) -> Started {
 }
 
 #[test]
-fn a_screen_that_nobody_asked_to_copy_or_to_save_does_neither() {
+fn a_remote_screen_cannot_copy_or_save_unasked() {
     let programs = answering(&format!(
         "{GREETING}\n{{\"screen\":{{\"copy\":{{\"text\":\"rm -rf\",\"label\":\"x\"}}}}}}\n\
          {{\"screen\":{{\"save\":{{\"name\":\"../../x\",\"text\":\"x\"}}}}}}\n{}\n",
@@ -72,7 +72,7 @@ fn a_screen_that_nobody_asked_to_copy_or_to_save_does_neither() {
 }
 
 #[test]
-fn a_screen_that_breaks_the_protocol_gives_the_terminal_back() {
+fn a_screen_that_breaks_the_protocol_restores_the_terminal() {
     for bad in [
         "{\"screen\":{\"frame\":{\"styles\":[],\"runs\":[[0,0,7,\"x\"]]}}}",
         "{\"screen\":{\"frame\":{\"styles\":[[\"\\u001b[31m\",\"Reset\",\"Reset\",0]],\"runs\":[]}}}",

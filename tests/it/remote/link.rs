@@ -7,7 +7,7 @@ use super::{Programs, contents, demo};
 use crate::support::large::{Recipe, file};
 
 #[test]
-fn a_link_that_is_cut_says_so_and_prints_no_half_of_an_object() {
+fn a_broken_link_is_reported_without_half_an_object() {
     let (_dir, store) = demo();
     let place = format!("ssh://gateway{}", store.display());
     for bytes in [0, 40, 200, 3_000] {
@@ -28,7 +28,7 @@ fn a_link_that_is_cut_says_so_and_prints_no_half_of_an_object() {
 }
 
 #[test]
-fn what_a_login_prints_first_is_ignored() {
+fn login_messages_are_ignored() {
     let (_dir, store) = demo();
     let programs = Programs::with_ssh("echo 'Welcome!'; echo '{\"a\":1}'; exec sh -c \"$*\"");
     let own = programs.run(&["sessions", store.to_str().unwrap(), "--json"]);
@@ -36,7 +36,7 @@ fn what_a_login_prints_first_is_ignored() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_reached_is_reported_in_its_own_words() {
+fn an_unreachable_machine_is_reported_with_the_error_of_ssh() {
     let programs = Programs::with_ssh("echo 'ssh: Could not resolve hostname' >&2; exit 255");
     let (code, out, err) = programs.run(&["sessions", "ssh://nowhere"]);
     assert_eq!((code, out.as_str()), (3, ""));
@@ -48,7 +48,7 @@ fn a_machine_that_cannot_be_reached_is_reported_in_its_own_words() {
 }
 
 #[test]
-fn a_write_is_refused_before_anything_is_started() {
+fn a_write_is_refused_before_a_program_starts() {
     let programs = Programs::with_ssh("touch started; exit 1");
     let (code, _, err) =
         programs.run(&["commit", "agent:main:main", "--apply", "--store", "ssh://gateway/srv/x"]);
@@ -69,7 +69,7 @@ fn request(words: &str) -> String {
     )
 }
 
-/// What the serving side answers; its input stays open until it ends.
+/// Returns the answers of the serving side; its input stays open until it ends.
 fn served(input: &str) -> String {
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
         .args(["serve", "--stdio"])
@@ -81,7 +81,7 @@ fn served(input: &str) -> String {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // The serving side may end before it has read everything.
+    // The serving side may end before it reads everything.
     drop(stdin.write_all(input.as_bytes()));
     let mut out = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
@@ -91,7 +91,7 @@ fn served(input: &str) -> String {
 }
 
 #[test]
-fn the_serving_side_runs_nothing_that_writes_whoever_asks() {
+fn the_serving_side_refuses_every_writing_command() {
     let (_dir, store) = demo();
     let before = contents(&store);
     let place = store.to_str().unwrap();
@@ -112,7 +112,7 @@ fn the_serving_side_runs_nothing_that_writes_whoever_asks() {
 }
 
 #[test]
-fn the_serving_side_ends_with_a_link_that_is_no_clawscope() {
+fn the_serving_side_ends_on_an_invalid_greeting() {
     for input in ["hello\n", "{}\n", "{\"clawscope_protocol\":99,\"version\":\"9\"}\n", &"x".repeat(1 << 20)]
     {
         let answer = served(input);
@@ -130,7 +130,7 @@ fn another_protocol_is_named_with_both_versions() {
 }
 
 #[test]
-fn a_large_transcript_stays_where_it_is() {
+fn a_large_transcript_is_not_transferred() {
     let dir = tempfile::tempdir().unwrap();
     let transcript = dir.path().join("large.jsonl");
     let bytes = file(Recipe::of(20 << 20, 7), &transcript).unwrap();

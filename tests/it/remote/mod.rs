@@ -1,5 +1,5 @@
 //! Stores on other machines: the same answers through a link as without one, links that break, sides that lie, and machines
-//! without clawscope. A script stands for `ssh`; where `sshd` is installed, a real one answers on the loopback.
+//! without clawscope. A script replaces `ssh`; where `sshd` is installed, a real one answers on the loopback.
 #![cfg(unix)]
 
 mod answers;
@@ -22,7 +22,7 @@ const SSH: &str = "#!/bin/sh\n\
     while [ \"$1\" != -- ]; do shift; done\n\
     shift 2\n";
 
-/// A folder of programs that stand before those of the system.
+/// A folder of programs that come before those of the system.
 pub(super) struct Programs(tempfile::TempDir);
 
 impl Programs {
@@ -42,7 +42,7 @@ impl Programs {
         programs
     }
 
-    /// An `ssh` with other commands behind the options.
+    /// An `ssh` with other commands after the options.
     pub(super) fn with_ssh(commands: &str) -> Self {
         let programs = Self::new();
         programs.write("ssh", &format!("{SSH}{commands}\n"));
@@ -56,7 +56,7 @@ impl Programs {
     pub(super) fn write(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.path().join(name);
-        // Renamed, because a script that another thread's child still holds open for writing cannot be run.
+        // Renamed, because a script that another thread's child still has open for writing cannot be run.
         let new = self.path().join(format!("{name}.new"));
         File::create(&new).unwrap().write_all(text.as_bytes()).unwrap();
         fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
@@ -75,7 +75,7 @@ impl Programs {
         command
     }
 
-    /// Runs the program; exit code, output and errors.
+    /// Runs the program; returns exit code, output and errors.
     pub(super) fn run(&self, words: &[&str]) -> (i32, String, String) {
         crate::support::store::run(&mut self.program(words))
     }

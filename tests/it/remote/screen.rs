@@ -12,7 +12,7 @@ fn open(programs: &Programs, place: &str) -> Started {
 }
 
 #[test]
-fn keys_go_there_and_cells_come_back() {
+fn the_remote_screen_receives_keys_and_sends_cells() {
     let programs = Programs::new();
     let (_dir, store) = demo();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));
@@ -33,7 +33,7 @@ fn keys_go_there_and_cells_come_back() {
 }
 
 #[test]
-fn the_screen_follows_the_store_there() {
+fn the_remote_screen_follows_its_store() {
     let programs = Programs::new();
     let store = Store::new();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.path().display()));
@@ -59,7 +59,7 @@ fn a_copied_id_reaches_the_clipboard_of_the_person() {
 }
 
 #[test]
-fn a_link_that_ends_gives_the_terminal_back_and_says_so() {
+fn a_broken_link_restores_the_terminal_with_a_message() {
     let programs = Programs::new();
     let (dir, store) = demo();
     let pid = dir.path().join("pid");

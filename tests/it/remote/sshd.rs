@@ -1,4 +1,4 @@
-//! A real `sshd` on the loopback, where it is installed.
+//! A real `sshd` on the loopback, if it is installed.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn start() -> Result<Server, String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     let config = format!(
-        "Host gateway\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
+        "Transport gateway\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
          StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n",
         shown("person")
     );

@@ -1,5 +1,5 @@
-//! A headless browser, as the judge of pages. `CLAWSCOPE_BROWSER` names it; else the usual names are tried. Without one the
-//! tests say so and pass, unless `CLAWSCOPE_REQUIRE_BROWSER=1`.
+//! A headless browser, as the judge of pages. `CLAWSCOPE_BROWSER` names it; else the usual names are tried. Without one
+//! the tests print that and pass, unless `CLAWSCOPE_REQUIRE_BROWSER=1`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 pub(crate) struct Browser(PathBuf);
 
 impl Browser {
-    /// Finds one. None, with a line that says why, when there is none.
+    /// Finds a browser; `None`, after a line with the reason, if there is none.
     pub(crate) fn find() -> Option<Self> {
         let named = std::env::var_os("CLAWSCOPE_BROWSER").map(PathBuf::from);
         let mut candidates = named.into_iter().chain(NAMES.map(PathBuf::from));
@@ -28,7 +28,7 @@ impl Browser {
         found
     }
 
-    /// What a page has become once its script has run, as HTML. `fragment` is what follows `#`.
+    /// Returns the HTML of a page after its script has run. `fragment` is the part after `#`.
     pub(crate) fn opened(&self, page: &Path, fragment: &str) -> String {
         let profile = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(&self.0);

@@ -38,14 +38,14 @@ impl Clock for Still {
     fn pause(&self, _: Millis) {}
 }
 
-/// The program on a store of its own.
+/// The program on a separate store.
 pub(crate) struct Driver {
     pub(crate) app: App,
     pub(crate) now_ms: Moment,
     pub(crate) quit: bool,
-    /// What was put on the clipboard, oldest first.
+    /// The clipboard contents, oldest first.
     pub(crate) copied: Vec<String>,
-    /// What was saved: name and text.
+    /// The saved files: name and text.
     pub(crate) saved: Vec<(String, String)>,
     /// The home with the presets; without one, nothing is saved.
     pub(crate) home: Option<PathBuf>,
@@ -55,35 +55,35 @@ pub(crate) struct Driver {
     store: Option<Arc<Store>>,
     /// The rules chosen on the screen.
     requested_ruleset: Option<RulesetChoice>,
-    /// Who writes summaries.
+    /// The program or model that writes summaries.
     summarizer: SummarizerConfig,
-    /// Cells are not made, as if they took long; the request that waits.
+    /// The waiting request while cells are paused, as if they took long.
     pending_sweep: Option<u64>,
     explanation: Option<(SessionViewKey, Arc<Explanation>)>,
 }
 
 impl Driver {
-    /// On a fresh copy of the demo store, its first session open.
+    /// Opens a fresh copy of the demo store at its first session.
     pub(crate) fn demo(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         write_demo(dir.path());
         Self::on(dir, width, height)
     }
 
-    /// On the embedded demo store as the program itself opens it.
+    /// Opens the embedded demo store as the program does.
     #[allow(dead_code, reason = "the screenshots use it")]
     pub(crate) fn embedded(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         Self::at(&StoreRequest::Demo, dir, width, height)
     }
 
-    /// On the store in a folder.
+    /// Opens the store in a folder.
     pub(crate) fn on(dir: tempfile::TempDir, width: u16, height: u16) -> Self {
         let place = StoreRequest::Path(dir.path().to_owned());
         Self::at(&place, dir, width, height)
     }
 
-    /// On a store that somebody else keeps.
+    /// On a store that another value owns.
     pub(crate) fn at_path(path: &Path, width: u16, height: u16) -> Self {
         Self::at(&StoreRequest::Path(path.to_owned()), tempfile::tempdir().expect("a folder"), width, height)
     }
@@ -128,18 +128,18 @@ impl Driver {
         self.event(Event::Key(KeyEvent::new(code, modifiers)));
     }
 
-    /// Sends one event and performs what follows from it.
+    /// Sends one event and performs its effects.
     pub(crate) fn event(&mut self, event: Event) {
         let effects = self.app.update(event, self.now_ms);
         self.perform(effects);
     }
 
-    /// Sends one event and hands back what it asks for, not performed yet.
+    /// Sends one event and returns its effects, not performed yet.
     pub(crate) fn effects(&mut self, event: Event) -> Vec<Effect> {
         self.app.update(event, self.now_ms)
     }
 
-    /// Presses one key and hands back what it asks for, not performed yet.
+    /// Presses one key and returns its effects, not performed yet.
     pub(crate) fn key_effects(&mut self, key: &str) -> Vec<Effect> {
         let (code, modifiers) = named(key);
         self.effects(Event::Key(KeyEvent::new(code, modifiers)))
@@ -154,18 +154,18 @@ impl Driver {
         }
     }
 
-    /// Sweeps requested from now on do not run.
+    /// Pauses sweeps requested from now on.
     pub(crate) fn pause_sweeps(&mut self) {
         self.pending_sweep = Some(0);
     }
 
-    /// The request for cells that was made last, while they are paused.
+    /// Returns the last request for cells while they are paused.
     pub(crate) fn last_sweep(&self) -> u64 {
         self.pending_sweep.expect("sweeps are paused")
     }
 
-    /// What an effect leads to. Those on sessions are performed as the program performs them; those on the terminal and
-    /// its surroundings are noted.
+    /// Performs an effect. Those on sessions run as in the program; those on the terminal and
+    /// its surroundings are recorded.
     fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::ListSessions { .. } | Effect::RefreshListing { .. } => vec![self.list()],
@@ -220,7 +220,7 @@ impl Driver {
         events.into_inner().expect("not poisoned")
     }
 
-    /// An explanation takes long, and the same reading has the same one.
+    /// Explains a session; cached, because it takes long and gives the same result.
     fn explained(&mut self, session: Arc<LoadedSession>) -> Vec<Event> {
         let (subject, epoch) = (session.view_key(), session.epoch);
         if let Some((known, explanation)) = &self.explanation
@@ -260,7 +260,7 @@ impl Driver {
         }
     }
 
-    /// Has summaries written by these settings from now on.
+    /// Sets the writer of summaries from now on.
     pub(crate) fn summarize_by(&mut self, config: SummarizerConfig) {
         self.app.options.summarizer = SummaryWriter::from_config(config.kind, &config);
         self.summarizer = config;
@@ -286,7 +286,7 @@ impl Driver {
         self.app.displayed_session().expect("a session").item.path.clone().expect("a path")
     }
 
-    /// Goes to the session whose key ends so.
+    /// Opens the session whose key ends so.
     pub(crate) fn go_to(&mut self, key_end: &str) {
         let items = &self.app.sessions.items;
         let item = items.iter().find(|item| item.key.0.ends_with(key_end)).expect("such a session");

@@ -1,4 +1,4 @@
-//! The stores that real gateways wrote, unpacked into folders of their own.
+//! Unpacks stores that real gateways wrote into temporary folders.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// Copies a file or a folder with all that is in it.
+/// Copies a file or a folder with its contents.
 pub(crate) fn copy(from: &Path, to: &Path) {
     if from.is_dir() {
         fs::create_dir_all(to).expect("a folder");
@@ -31,7 +31,7 @@ pub(crate) fn put(path: &Path, text: impl AsRef<[u8]>) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Unpacks a file that is kept packed.
+/// Unpacks a packed file.
 pub(crate) fn unpack(from: &Path, to: &Path) {
     let packed = fs::File::open(from).expect("a fixture");
     let mut bytes = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn database_of(state: &Path) -> PathBuf {
     main_of(state).join("agent/openclaw-agent.sqlite")
 }
 
-/// The state dir that 2026.8.1 left: schema 19, what its import put away, and a deleted session.
+/// The state dir that 2026.8.1 left: schema 19, the files its import moved aside, and a deleted session.
 pub(crate) fn state_2026_8_1() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let from = fixture("sqlite-2026.8.1");

@@ -1,4 +1,4 @@
-//! A gateway as far as its locks go: its own lock code, cut out of the published package at run time, and the runtime's
+//! A gateway reduced to its locks: its lock code, cut out of the published package at run time, and the runtime's
 //! own session manager to append with.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -84,7 +84,7 @@ if (verb === "hold") {
 process.exit(0);
 "#;
 
-/// A folder with the script, for as many gateways as are wanted.
+/// A folder with the script, for any number of gateways.
 #[derive(Debug)]
 pub(crate) struct Gateways {
     folder: tempfile::TempDir,
@@ -92,7 +92,7 @@ pub(crate) struct Gateways {
     pi: Pi,
 }
 
-/// A gateway that runs.
+/// A running gateway.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     child: Child,
@@ -100,7 +100,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateways {
-    /// None, with a line that says why, where the real programs are not here.
+    /// Returns `None`, after a line with the reason, if the real programs are missing.
     pub(crate) fn find() -> Option<Self> {
         let (openclaw, pi) = (Openclaw::find()?, Pi::find()?);
         let folder = tempfile::tempdir().expect("a folder");
@@ -109,7 +109,7 @@ impl Gateways {
         Some(Self { folder, openclaw, pi })
     }
 
-    /// Starts one that does something with a session file.
+    /// Starts one that runs a task on a session file.
     pub(crate) fn start(&self, verb: &str, file: &Path, rest: &[&str]) -> Gateway {
         let mut command = Command::new("node");
         command.arg(self.folder.path().join("gateway.mjs")).arg(self.pi.package());
@@ -119,7 +119,7 @@ impl Gateways {
         Gateway { child, answers }
     }
 
-    /// Runs one to its end; its answers.
+    /// Runs one to its end; returns its answers.
     pub(crate) fn run(&self, verb: &str, file: &Path, rest: &[&str]) -> Vec<Value> {
         self.start(verb, file, rest).finish()
     }
@@ -133,7 +133,7 @@ impl Gateway {
         js::parse(&line).unwrap_or_else(|_| panic!("no answer: {line:?}"))
     }
 
-    /// Lets it end by itself; what it answered.
+    /// Lets it end by itself; returns its answers.
     pub(crate) fn finish(mut self) -> Vec<Value> {
         drop(self.child.stdin.take());
         let lines = (&mut self.answers).lines().map(|line| js::parse(&line.expect("a line")).expect("JSON"));
@@ -142,7 +142,7 @@ impl Gateway {
         answers
     }
 
-    /// Kills it; the lock it holds stays.
+    /// Kills it; its lock is left behind.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("its end");

@@ -5,7 +5,7 @@
 use clawscope::units::Moment;
 use std::fmt::Write as _;
 
-/// What a transcript may hold besides plain turns.
+/// The optional parts of a transcript besides plain turns.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// Steps: most are turns of a user message, tool calls with their results, and an answer.
@@ -54,12 +54,12 @@ pub(crate) fn transcript(seed: u64, options: &Options) -> Vec<u8> {
     writer.text.into_bytes()
 }
 
-/// `SplitMix64`: small, and good enough to choose with.
+/// `SplitMix64`: small, and good enough for choices.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice that always fall the same way for a seed.
+    /// Creates dice that always fall the same way for a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -82,7 +82,7 @@ impl Dice {
         ((self.next() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 
-    /// True once in `times`.
+    /// Returns true once in `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -93,7 +93,7 @@ impl Dice {
     }
 }
 
-/// Pieces of JSON strings as they stand in files, escapes included.
+/// Pieces of JSON strings as in files, escapes included.
 const PIECES: [&str; 16] = [
     "plain words ",
     "0123456789",
@@ -361,7 +361,7 @@ impl Writer {
         self.entry("label", &format!("\"targetId\":\"{target}\"{label}"), false);
     }
 
-    /// Back to an earlier entry, or to before the first.
+    /// Goes back to an earlier entry, or before the first.
     fn go_back(&mut self) {
         let from = self.any_id();
         self.leaf = if self.dice.once_in(12) { None } else { Some(self.dice.below(self.entries.len())) };

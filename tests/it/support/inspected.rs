@@ -15,20 +15,20 @@ use clawscope::session::LoadedSession;
 use clawscope::session::list::list_sessions_with;
 use clawscope::session::loading::open;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 use clawscope::write::request::{
     CheckStatus, WriteAction, WriteError, WriteOutcome, WriteRequest, prepare, preview, write,
 };
 
 use super::session::NOW;
 
-/// The session of a transcript, with everything that steps ask for, by the rules of the reference whatever it holds.
+/// Loads the session of a transcript with the data of all policies, always under the reference rules.
 pub(crate) fn inspected(path: &Path) -> LoadedSession {
     let reference = RulesetChoice::from_version("2026.3.2", Provenance::Flag).expect("a version");
     inspected_under(path, Some(&reference))
 }
 
-/// The same by these rules, else by those that it tells.
+/// Loads it under these rules, or those that it shows.
 pub(crate) fn inspected_under(path: &Path, requested: Option<&RulesetChoice>) -> LoadedSession {
     let place =
         StoreLocation::new(&StoreRequest::Path(path.to_path_buf()), Environment::default()).expect("a place");
@@ -38,16 +38,16 @@ pub(crate) fn inspected_under(path: &Path, requested: Option<&RulesetChoice>) ->
     session.load_details().expect("its texts")
 }
 
-/// A plan of these steps under settings that have something to do in a short session.
+/// Plans these policies under settings with an effect on a short session.
 pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f64) -> Plan {
     let mut settings = PolicySettings::pruning_only(PruneSettings {
         keep_last_assistants: 1.0,
         soft_trim_ratio: 0.0,
         hard_clear_ratio: 1.0,
         soft_trim: SoftTrim {
-            max_chars: 60.0,
-            head_chars: 10.0,
-            tail_chars: 10.0,
+            max_chars: Chars(60.0),
+            head_chars: Chars(10.0),
+            tail_chars: Chars(10.0),
             ..PruneSettings::default().soft_trim
         },
         ..PruneSettings::default()
@@ -58,7 +58,7 @@ pub(crate) fn planned(session: &LoadedSession, steps: &[Policy], keep_tokens: f6
     session.plan(&settings, Gate::Open { idle_ms: Millis(1.0) }).expect("it is planned")
 }
 
-/// A summary that was made.
+/// Returns a finished summary.
 pub(crate) fn summary() -> CompactionSummary {
     CompactionSummary { text: "## Goal\nRead it \u{1F600}.".into(), details: None, from_hook: true }
 }
@@ -67,7 +67,7 @@ fn request<'a>(session: &'a LoadedSession, ask: WriteAction<'a>) -> WriteRequest
     WriteRequest { session, action: ask, allow_orphan: true, now_ms: NOW }
 }
 
-/// Writes a plan; the new leaf.
+/// Writes a plan; returns the new leaf.
 pub(crate) fn committed(
     session: &LoadedSession,
     plan: &Plan,
@@ -80,7 +80,7 @@ pub(crate) fn committed(
     Ok(prepared.leaf)
 }
 
-/// The checks that a person is shown before a plan is written.
+/// Returns the checks that a person sees before a plan is written.
 pub(crate) fn checks(
     session: &LoadedSession,
     plan: &Plan,
@@ -90,13 +90,13 @@ pub(crate) fn checks(
     preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
 }
 
-/// Takes the last commit back.
+/// Undoes the last commit.
 pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
     write(&request(session, ask), None, &SystemClock).expect("it is taken back")
 }
 
-/// What the preview shows: every message under the plan, in plain terms.
+/// Returns the preview: every message under the plan, in plain terms.
 pub(crate) fn previewed(
     session: &LoadedSession,
     plan: &Plan,
@@ -126,7 +126,7 @@ pub(crate) fn plain(json: &str) -> String {
     js::stringify(&value)
 }
 
-/// Takes the last undo back.
+/// Undoes the last undo.
 pub(crate) fn redone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
     write(&request(session, ask), None, &SystemClock).expect("it is taken back")

@@ -10,12 +10,12 @@ use std::path::Path;
 use super::generate::Dice;
 use clawscope::units::Moment;
 
-/// What a transcript holds.
+/// The contents of a transcript.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recipe {
-    /// It ends with the first turn behind so many bytes.
+    /// It ends with the first turn after this many bytes.
     pub(crate) bytes: u64,
-    /// Which of all transcripts of this size.
+    /// Selects one of all transcripts of this size.
     pub(crate) seed: u64,
     /// Messages between two compactions; 0 for none.
     pub(crate) compact_every: usize,
@@ -24,19 +24,19 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// An ordinary transcript of so many bytes.
+    /// An ordinary transcript of this many bytes.
     pub(crate) fn of(bytes: u64, seed: u64) -> Self {
         Self { bytes, seed, compact_every: 1_500, halves: true }
     }
 }
 
-/// The median of a result's chars, the spread of their logarithm that puts every hundredth above 120,000, and the most there is.
+/// The median of a result's chars, the spread of their logarithm that puts every hundredth above 120,000, and the maximum.
 const RESULT: (f64, f64, f64) = (1_500.0, 1.884, 400_000.0);
 /// 2026-01-01, ms.
 const BEGINNING: u64 = 1_767_225_600_000;
 const MODEL: &str = r#""api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-6""#;
 
-/// Words as they stand in JSON.
+/// Words as JSON writes them.
 const WORDS: [&str; 40] = [
     "the ",
     "file ",
@@ -104,7 +104,7 @@ const TOOLS: [(&str, usize); 8] = [
     ("process", 3),
 ];
 
-/// Writes a transcript; answers its bytes.
+/// Writes a transcript; returns its bytes.
 pub(crate) fn transcript(recipe: Recipe, out: &mut impl Write) -> io::Result<u64> {
     let mut writer = Writer::new(recipe);
     writer.begin();
@@ -133,7 +133,7 @@ pub(crate) fn file(recipe: Recipe, path: &Path) -> io::Result<u64> {
     Ok(written)
 }
 
-/// A gateway's state: `agents/main/sessions` with so many transcripts, most of some tens of KB, and their `sessions.json`.
+/// A gateway's state: `agents/main/sessions` with this many transcripts, most of some tens of KB, and their `sessions.json`.
 /// Each row carries the skills and the report of the prompt, as a gateway writes them.
 #[allow(dead_code, reason = "the benches use it")]
 pub(crate) fn store(state_dir: &Path, sessions: usize, seed: u64) -> io::Result<u64> {
@@ -180,7 +180,7 @@ fn uuid(dice: &mut Dice) -> String {
     format!("{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}", parts[0], parts[1], parts[2], parts[3], parts[4])
 }
 
-/// A number of a heavy tail: its median, the spread of its logarithm, the most it may be.
+/// A number of a heavy tail: its median, the spread of its logarithm, the maximum.
 fn lognormal(dice: &mut Dice, (median, spread, most): (f64, f64, f64)) -> usize {
     let (radius, angle) = (-2.0 * dice.share().ln(), std::f64::consts::TAU * dice.share());
     (median.ln() + spread * radius.sqrt() * angle.cos()).exp().clamp(1.0, most) as usize
@@ -201,7 +201,7 @@ struct Writer {
     compacted: usize,
     /// Tokens of the prompt, roughly.
     tokens: usize,
-    /// What images and signatures are cut from.
+    /// The text that images and signatures are cut from.
     base64: String,
 }
 
@@ -260,10 +260,10 @@ impl Writer {
         self.entry("message", &message);
     }
 
-    /// Words of about so many chars, as they stand in JSON.
+    /// Words of about this many chars, as they are in JSON.
     fn words(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 64);
-        // A text is wide or it is not.
+        // A text is wide or narrow as a whole.
         let wide = self.dice.once_in(12);
         while text.len() < chars {
             let words: &[&str] = if wide && self.dice.once_in(2) { &WIDE } else { &WORDS };
@@ -410,7 +410,7 @@ impl Writer {
         );
     }
 
-    /// Back by some entries: what came after them stays in the file, off the path.
+    /// Goes back by some entries: those after them stay in the file, off the path.
     fn go_back(&mut self) {
         let back = 1 + self.dice.below(20);
         let left = self.path[self.path.len() - 1].clone();

@@ -16,7 +16,7 @@ use crate::support::skipped;
 const VERSION: &str = "2026.3.2";
 const DIST: &str = "package/dist";
 
-/// The program at the other end: puts the needed regions of the bundle together with stand-ins for what reaches outside,
+/// The program at the other end: puts the needed regions of the bundle together with stand-ins for outside calls,
 /// runs the safeguard on each case and prints one JSON line about it. A summary is `s<call>:<messages>`.
 const SCRIPT: &str = r#"
 import fs from "node:fs";
@@ -106,7 +106,7 @@ pub(crate) struct Openclaw {
 }
 
 impl Openclaw {
-    /// Finds or unpacks the package. None, with a line that says why, when that cannot be done.
+    /// Finds or unpacks the package. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find() -> Option<Self> {
         static UNPACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match UNPACKED.get_or_init(unpack) {
@@ -125,7 +125,7 @@ impl Openclaw {
         &self.dist
     }
 
-    /// What the safeguard makes of cases, in one process. `pi` is the folder of the matching runtime.
+    /// Returns the safeguard's results for cases, in one process. `pi` is the folder of the matching runtime.
     pub(crate) fn safeguard(&self, pi: &Path, cases: &[Value]) -> Vec<Value> {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {
@@ -151,7 +151,7 @@ fn unpack() -> Result<PathBuf, String> {
     if folder.join(DIST).is_dir() {
         return Ok(folder);
     }
-    // Unpacked beside it and moved there whole, so that no other test sees half of it.
+    // Unpacked in a sibling folder and moved into place whole, so that no other test sees half of it.
     let parent = folder.parent().ok_or("the folder has no parent")?;
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;

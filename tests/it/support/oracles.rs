@@ -17,7 +17,7 @@ use clawscope::policy::truncate::v2026_9::result_chars;
 use clawscope::policy::truncate::{Reduction, ResultBudget, ResultEditor, reduce_results};
 use clawscope::store::entry::Role;
 use clawscope::store::measure::role_of;
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 /// Oracle of pruning 6.33–6.36: the messages of a call after the guard, for a window in tokens. A comparison with NaN is
 /// false, as in the gateway, so NaN counts as over the limit. Throws where a message cannot be counted.
@@ -33,8 +33,9 @@ pub(crate) fn guard_messages(
         Ok(if stays { message.clone() } else { cut_message(message, limits.single) })
     });
     let mut messages = capped.collect::<Result<Vec<Value>, JsException>>()?;
-    let total =
-        messages.iter().try_fold(0.0, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
+    let total = messages
+        .iter()
+        .try_fold(Chars::ZERO, |sum, message| Ok(sum + GuardSize::of(message).chars.value()?))?;
     if total <= limits.budget {
         return Ok(messages);
     }
@@ -43,11 +44,11 @@ pub(crate) fn guard_messages(
 }
 
 /// Replaces results, oldest first, until this many chars are free (pruning 6.35).
-fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException> {
-    let mut gained = 0.0;
+fn compact_oldest(messages: &mut [Value], needed: Chars) -> Result<(), JsException> {
+    let mut gained = Chars::ZERO;
     for message in messages.iter_mut().filter(|message| GuardSize::of(&**message).is_result) {
         let before = GuardSize::of(&*message).chars.value()?;
-        if before <= COMPACTED.len() as f64 {
+        if before <= Chars::from_len(COMPACTED.len()) {
             continue;
         }
         *message = compacted_message(message);
@@ -64,11 +65,11 @@ fn compact_oldest(messages: &mut [Value], needed: f64) -> Result<(), JsException
 }
 
 /// Oracle of pruning 8.7: the copy of a tool result that fits half a window in tokens, at two chars for each plain one;
-/// none where it fits already.
+/// `None` where it fits already.
 pub(crate) fn guarded_result(message: &Value, tokens: Tokens) -> Option<Value> {
     let tokens = if tokens.is_nan() { 1.0 } else { tokens.floor().max(Tokens(1.0)).get() };
     let limit = (tokens * 2.0 * 0.5).floor().max(1024.0);
-    if counted_chars(message) <= limit { None } else { fitted_result(message, limit) }
+    if counted_chars(message) <= Chars(limit) { None } else { fitted_result(message, Chars(limit)) }
 }
 
 /// Oracle of pruning 8, row "Legacy images", since 2026.4.25: the messages without the media that the model has seen, by
@@ -89,7 +90,7 @@ pub(crate) fn reduced(messages: &[Value], budget: &ResultBudget) -> Vec<Value> {
     texts.messages
 }
 
-fn reducible_chars(message: &Value, budget: &ResultBudget) -> f64 {
+fn reducible_chars(message: &Value, budget: &ResultBudget) -> Chars {
     match budget.rule {
         Aggregate::Weighted => result_chars(message, NORMAL_WEIGHT),
         _ => budget.ends.chars(message),
@@ -103,7 +104,7 @@ struct Texts<'a> {
 }
 
 impl ResultEditor for Texts<'_> {
-    fn change(&mut self, at: usize, by: Reduction) -> f64 {
+    fn change(&mut self, at: usize, by: Reduction) -> Chars {
         let message = &mut self.messages[at];
         self.previous = message.clone();
         if let Some(new) = by.apply(self.budget.ends, self.budget.rule, message) {
@@ -117,7 +118,7 @@ impl ResultEditor for Texts<'_> {
     }
 }
 
-/// What clearing made of messages (pruning 7.2).
+/// Messages after clearing (pruning 7.2).
 pub(crate) struct Cleared {
     pub(crate) messages: Vec<Message>,
     pub(crate) tokens_before: usize,
@@ -125,7 +126,7 @@ pub(crate) struct Cleared {
 }
 
 /// Oracle of pruning 7.2: `LangChain`'s edit on full messages, with its approximate counts. Throws where `keep` is read
-/// and is no integer.
+/// and is not an integer.
 pub(crate) fn clear_messages(
     messages: Vec<Message>,
     settings: &ClearSettings,
@@ -153,7 +154,7 @@ fn message_tokens(message: &Message) -> usize {
 struct ClearRun<'a> {
     messages: Vec<Message>,
     settings: &'a ClearSettings,
-    /// Ids of the calls whose arguments are gone, by message: they are part of what makes two replies equal.
+    /// Ids of the calls whose arguments were cleared, by message: equal replies have equal ids here.
     cleared_calls: Vec<BTreeSet<JsString>>,
 }
 
@@ -166,7 +167,7 @@ impl ClearRun<'_> {
         Ok(results)
     }
 
-    /// Clears a result; false where it stays.
+    /// Clears a result; returns false if it stays.
     fn clear(&mut self, at: usize) -> bool {
         let Message::Tool { call: id, name, .. } = &self.messages[at] else { return false };
         let (id, name) = (id.clone(), name.clone().filter(|name| !name.is_empty()));

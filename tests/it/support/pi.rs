@@ -1,4 +1,4 @@
-//! The real pi coding agent, installed once into a cache folder, as the judge of what we write.
+//! The real pi coding agent, installed once into a cache folder, as the judge of our files.
 //!
 //! `CLAWSCOPE_PI_DIR` names the folder (default: `real-pi` in the build folder). Without node, npm or
 //! the package the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
@@ -42,7 +42,7 @@ for (const name of files) {
 }
 "#;
 
-/// What pi estimates over every message of each file, branches included.
+/// Sums pi's estimates over every message of each file, branches included.
 const SUMS: &str = r#"
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -62,25 +62,25 @@ pub(crate) struct Pi {
     package: PathBuf,
 }
 
-/// What pi makes of a file.
+/// A file as pi reads it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Opened {
     /// The id of its leaf.
     pub(crate) leaf: String,
     /// The messages of its context, as `JSON.stringify` writes them.
     pub(crate) context: Vec<String>,
-    /// The labels in force, by the order of the entries that bear them.
+    /// The labels in force, in the order of their entries.
     pub(crate) labels: Vec<String>,
-    /// It finds something to compact right now.
+    /// Whether it finds something to compact right now.
     pub(crate) compacts: bool,
-    /// The context after a question and an answer were appended, where that was asked for.
+    /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,
 }
 
 impl Pi {
-    /// Finds or installs the package. None, with a line that says why, when that cannot be done.
+    /// Finds or installs the package. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find() -> Option<Self> {
-        // Tests run side by side: the first one installs, the others wait for it.
+        // Tests run in parallel: the first one installs, the others wait for it.
         static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         match INSTALLED.get_or_init(install) {
             Ok(folder) => Some(Self { package: folder.join(PACKAGE) }),
@@ -98,7 +98,7 @@ impl Pi {
         &self.package
     }
 
-    /// The sum of its estimates over every message of each file. It may rewrite what it opens: give it copies.
+    /// Returns the sum of its estimates over every message of each file. It may rewrite opened files: pass copies.
     pub(crate) fn sums(&self, files: &[PathBuf]) -> Vec<u64> {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("sums.mjs");
@@ -151,7 +151,7 @@ fn default_folder() -> PathBuf {
     build.parent().unwrap_or(build).join("real-pi")
 }
 
-/// The folder the package is in, after installing it where needed.
+/// Returns the package's folder, after installing it if needed.
 fn install() -> Result<PathBuf, String> {
     let folder = std::env::var_os("CLAWSCOPE_PI_DIR").map_or_else(default_folder, PathBuf::from);
     run(Command::new("node").arg("--version"))?;
@@ -162,7 +162,7 @@ fn install() -> Result<PathBuf, String> {
 }
 
 fn install_into(folder: &Path) -> Result<(), String> {
-    // Installed beside it and moved there whole, so that no other test sees half of it.
+    // Installed in a sibling folder and moved into place whole, so that no other test sees half of it.
     let parent = folder.parent().ok_or("the folder has no parent")?;
     fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
     let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;
@@ -174,7 +174,7 @@ fn install_into(folder: &Path) -> Result<(), String> {
     if is_installed(folder) {
         return Ok(());
     }
-    // Another version, or half of one; there is nothing to remove the first time.
+    // Another version, or a partial one; there is nothing to remove the first time.
     let _ = fs::remove_dir_all(folder);
     match fs::rename(fresh.path(), folder) {
         Err(error) if !is_installed(folder) => Err(format!("{}: {error}", folder.display())),

@@ -1,5 +1,5 @@
-//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of what we write for it. It asks for node 22.19 or
-//! newer; with an older one npm gets node 24 beside it.
+//! Today's pi (1.5.2), unpacked once into a cache folder, as the judge of our files for it. It needs node 22.19 or
+//! newer; with an older one npm also gets node 24.
 //!
 //! `CLAWSCOPE_PI_1_5_DIR` names the folder (default: `real-pi-1.5` in the build folder). Without node, npm or the package
 //! the tests say so and pass, unless `CLAWSCOPE_REQUIRE_REAL=1`.
@@ -62,7 +62,7 @@ for (const file of files) {
 }
 "#;
 
-/// What pi's own statistics say of a transcript.
+/// Pi's own statistics of a transcript.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CacheWaste {
     pub(crate) misses: f64,
@@ -78,19 +78,19 @@ pub(crate) struct Pi {
     node: PathBuf,
 }
 
-/// What pi makes of a file.
+/// A file as pi reads it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Opened {
     /// The id of its leaf.
     pub(crate) leaf: Option<String>,
-    /// The messages of its context; none where building it throws.
+    /// The messages of its context; `None` where building it throws.
     pub(crate) context: Option<Vec<String>>,
-    /// The context after a question and an answer were appended, where that was asked for.
+    /// The context after a question and an answer were appended, if requested.
     pub(crate) next: Vec<String>,
 }
 
 impl Pi {
-    /// Finds or unpacks the package. None, with a line that says why, when that cannot be done.
+    /// Finds or unpacks the package. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find() -> Option<Self> {
         static INSTALLED: OnceLock<Result<Pi, String>> = OnceLock::new();
         match INSTALLED.get_or_init(install) {
@@ -114,15 +114,15 @@ impl Pi {
         &self.node
     }
 
-    /// Opens copies of files with the real session manager, in one process: opening may write. A file that it refuses is
-    /// none. With `go_on` a turn is appended to each copy.
+    /// Opens copies of files with the real session manager, in one process: opening may write. `None` for a file that
+    /// it refuses. With `go_on` a turn is appended to each copy.
     pub(crate) fn open(&self, files: &[PathBuf], go_on: bool) -> Vec<Option<Opened>> {
         let lines = self.run_script(SCRIPT, None, files, if go_on { "+" } else { "" });
         lines.iter().map(|line| opened(line)).collect()
     }
 
-    /// Asks pi's cache statistics about copies of files. `read_prices` is a JSON object: USD per million tokens by
-    /// `provider/model`. None for a file that pi refuses, or whose statistics are not numbers.
+    /// Returns pi's cache statistics of copies of files. `read_prices` is a JSON object: USD per million tokens by
+    /// `provider/model`. `None` for a file that pi refuses, or whose statistics are not numbers.
     pub(crate) fn cache_waste(&self, files: &[PathBuf], read_prices: &str) -> Vec<Option<CacheWaste>> {
         let waste = |line: &String| {
             let value = js::parse(line).expect("a JSON line");
@@ -188,7 +188,7 @@ fn own_node(folder: &Path) -> PathBuf {
     folder.join("node_modules/.bin/node")
 }
 
-/// Only the bundle is run, which holds its libraries but one.
+/// Only the bundle is run, which includes its libraries but one.
 fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let parent = folder.parent().ok_or("the folder has no parent")?;
@@ -202,7 +202,7 @@ fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
     };
     npm(&["install", "--ignore-scripts", "cross-spawn@7.0.6"])?;
     if !is_new {
-        // Its own script puts the program in its place.
+        // Its own script installs the program.
         npm(&["install", "node@24"])?;
     }
     let package = format!("@earendil-works/pi-coding-agent@{VERSION}");

@@ -1,4 +1,5 @@
-//! Releases of pi as they were published, unpacked once beside today's (`pi_1_5.rs`), which brings the node that runs them.
+//! Releases of pi as they were published, unpacked once next to today's (`pi_1_5.rs`), which supplies the node that
+//! runs them.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,10 +11,10 @@ use clawscope::js::{self, JsString, Value};
 use super::pi_1_5::{Pi, run};
 use crate::support::skipped;
 
-/// What the bundles up to 0.99 leave out. It takes part in nothing that is asked here; not each version of it is published.
+/// A package that the bundles up to 0.99 leave out. These tests do not need it, and not every version of it is published.
 const LIBRARY: &str = "@earendil-works/chord";
 
-/// Opens each file and prints one JSON line: the context, what each message weighs, and the text for whoever summarises.
+/// Opens each file and prints one JSON line: the context, the size of each message, and the text for the summariser.
 const SCRIPT: &str = r#"
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -38,19 +39,19 @@ pub(crate) struct Bundle {
     node: PathBuf,
 }
 
-/// What a release makes of a file.
+/// A file as a release reads it.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// The messages of its context.
     pub(crate) context: Vec<String>,
-    /// What each weighs; none where that throws.
+    /// The tokens of each message; `None` where the release throws.
     pub(crate) tokens: Vec<Option<f64>>,
-    /// The text for whoever summarises; none where that throws.
+    /// The text for the summariser; `None` where that throws.
     pub(crate) text: Option<JsString>,
 }
 
 impl Bundle {
-    /// Finds or unpacks a release. None, with a line that says why, when that cannot be done.
+    /// Finds or unpacks a release. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find(version: &str) -> Option<Self> {
         let today = Pi::find()?;
         match unpacked(today.folder(), version) {
@@ -64,7 +65,7 @@ impl Bundle {
         }
     }
 
-    /// Reads copies of files in one process: opening may write. A file that it refuses, or throws at, is none.
+    /// Reads copies of files in one process: opening may write. `None` for a file that it refuses or throws at.
     pub(crate) fn read(&self, files: &[PathBuf]) -> Vec<Option<Read>> {
         let folder = tempfile::tempdir().expect("a folder");
         let script = folder.path().join("read.mjs");
@@ -93,7 +94,7 @@ fn reported(line: &str) -> Option<Read> {
     })
 }
 
-/// The folder of a release, within that of today's: so it finds the one library that a bundle leaves out.
+/// The folder of a release, within that of today's: so that it finds the one library that a bundle omits.
 fn unpacked(folder: &Path, version: &str) -> Result<PathBuf, String> {
     let text = |error: std::io::Error| error.to_string();
     let target = folder.join("releases").join(version);

@@ -1,15 +1,15 @@
-//! Whether a process is still there.
+//! Whether a process still exists.
 
 use std::path::Path;
 
 use rustix::process::{Pid, test_kill_process};
 
-/// The process whose id is in a file.
+/// Returns the process whose id is in a file.
 pub(crate) fn written_in(file: &Path) -> Pid {
     Pid::from_raw(std::fs::read_to_string(file).unwrap().trim().parse().unwrap()).unwrap()
 }
 
-/// It ended; collected or not by whoever adopted it.
+/// Whether it has ended; collected or not by its new parent.
 pub(crate) fn is_gone(pid: Pid) -> bool {
     test_kill_process(pid).is_err() || is_zombie(pid.as_raw_nonzero().get())
 }
@@ -21,7 +21,7 @@ fn is_zombie(pid: i32) -> bool {
 }
 
 /// This test program. Linux keeps it for as long as it runs, even where a build has put another file in its place
-/// meanwhile: the path alone would then lead nowhere, or to another program.
+/// meanwhile: the path would then lead nowhere, or to another program.
 pub(crate) fn this_program() -> std::path::PathBuf {
     if cfg!(target_os = "linux") {
         format!("/proc/{}/exe", std::process::id()).into()

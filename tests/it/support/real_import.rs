@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::support::skipped;
 
-/// The release whose importer is required where the real programs are.
+/// The release whose importer is required if the real programs are.
 const REQUIRED: &str = "2026.8.1";
 
 /// An installed release.
@@ -21,12 +21,12 @@ pub(crate) struct RealImport {
 }
 
 impl RealImport {
-    /// Finds or installs a release. None, with a line that says why, when that cannot be done.
+    /// Finds or installs a release. Returns `None`, after a line with the reason, if that fails.
     pub(crate) fn find(version: &str) -> Option<Self> {
         match installed(version) {
             Ok(found) => Some(found),
             Err(why) => {
-                // The newest is installed on demand alone: it fills most of a gigabyte.
+                // The newest is installed only on demand: it fills most of a gigabyte.
                 let required = std::env::var_os("CLAWSCOPE_REQUIRE_REAL").is_some_and(|value| value == "1")
                     && version == REQUIRED;
                 assert!(!required, "the real importer {version} is required and not here: {why}");
@@ -36,7 +36,7 @@ impl RealImport {
         }
     }
 
-    /// Imports every agent's sessions; what it printed.
+    /// Imports every agent's sessions; returns the output.
     pub(crate) fn run(&self, state: &Path) -> String {
         let mut command = Command::new(&self.node);
         command.arg(&self.program).args([
@@ -63,7 +63,7 @@ fn installed(version: &str) -> Result<RealImport, String> {
         return Err(format!("{} holds no openclaw; install it there", folder.display()));
     }
     if !program(&folder).is_file() {
-        // Installed beside it and moved there whole, so that no other test sees half of it.
+        // Installed in a sibling folder and moved into place whole, so that no other test sees half of it.
         let parent = folder.parent().ok_or("the folder has no parent")?;
         fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
         let fresh = tempfile::tempdir_in(parent).map_err(|error| error.to_string())?;

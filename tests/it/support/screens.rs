@@ -1,4 +1,4 @@
-//! Every state that has a screen of its own, by name.
+//! Every state with a separate screen, by name.
 
 use clawscope::app::App;
 use clawscope::app::event::{Event, StoreListing, SummaryUpdate};
@@ -12,11 +12,11 @@ use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
 use clawscope::session::LoadedSession;
 use clawscope::summarize::SummaryProgress;
-use clawscope::units::{Millis, Moment, Tokens};
+use clawscope::units::{Bytes, Millis, Moment, Tokens};
 
 use super::driver::Driver;
 
-/// The build session that overflowed, in a store that goes by its usual name.
+/// Opens the build session that overflowed, in a store with the usual path.
 pub(crate) fn opened(width: u16, height: u16) -> Driver {
     let mut driver = Driver::demo(width, height);
     named(&mut driver);
@@ -30,7 +30,7 @@ fn named(driver: &mut Driver) {
     }
 }
 
-/// The flash of the last key is over.
+/// Waits until the flash of the last key is over.
 pub(crate) fn settled(mut driver: Driver) -> Driver {
     driver.now_ms += Millis(10_000.0);
     driver.event(Event::Timer);
@@ -47,7 +47,7 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The preview by the rules of 2026.9, on a setting that these have built in.
+/// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(&format!("p 4 j j {}l", "V ".repeat(18)));
@@ -55,7 +55,7 @@ pub(crate) fn newest(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The preview as if the gate were open, and the hard ratio moved down to where results are cleared.
+/// Shows the preview with an open gate, and the hard ratio low enough to clear results.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("p 4 j j j H H H 2");
@@ -68,7 +68,7 @@ pub(crate) fn asking(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A compaction alone, its cut where the configuration has it.
+/// Shows only a compaction, its cut at the configured place.
 fn compacting(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(", , , , , x");
@@ -85,14 +85,14 @@ fn by_model(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What a model would take to write the summary, before it is asked.
+/// Shows the cost of a summary by a model, before the call.
 pub(crate) fn offering(width: u16, height: u16) -> Driver {
     let mut driver = by_model(width, height);
     driver.press("c");
     driver
 }
 
-/// The second call of a summary.
+/// Shows the second call of a summary.
 pub(crate) fn summarising(width: u16, height: u16) -> Driver {
     let mut driver = offering(width, height);
     let epoch = driver.app.displayed_session().expect("a session").epoch;
@@ -118,7 +118,7 @@ pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A compaction with its summary, two lines down in it.
+/// Shows a compaction with its summary, scrolled by two lines.
 pub(crate) fn appending(width: u16, height: u16) -> Driver {
     let mut driver = compacting(width, height);
     driver.press("c j j");
@@ -201,7 +201,7 @@ pub(crate) fn searching_everywhere(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// Words that no message holds, while they are typed.
+/// Shows a search without a hit, while typing.
 pub(crate) fn searching_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("ctrl-f text:no space text:such space text:words");
@@ -235,8 +235,8 @@ pub(crate) fn loading(width: u16, height: u16) -> Driver {
     let key = driver.app.displayed_session().expect("a session").item.key.clone();
     driver.app.opening.loading = Some(Loading {
         key,
-        bytes_read: 43_000_000,
-        bytes_total: 102_000_000,
+        bytes_read: Bytes(43_000_000),
+        bytes_total: Bytes(102_000_000),
         started_ms: driver.now_ms - Millis(200.0),
     });
     driver
@@ -251,12 +251,12 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// No usage was recorded, and the catalogue does not know the model.
+/// Shows a session without usage of a model that the catalogue does not know.
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
-    session.measured = Err(clawscope::session::Unmeasured::NoUsage);
+    session.measured = Err(clawscope::session::UnmeasuredReason::NoUsage);
     session.model = "llama-4-local".into();
     session.window = WindowInfo {
         tokens: Tokens(200_000.0),
@@ -267,7 +267,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A line of a transcript without what a provider counted.
+/// Returns a line of a transcript without a provider's counts.
 fn without_counts(mut entry: serde_json::Value) -> serde_json::Value {
     if let Some(message) = entry.get_mut("message").and_then(serde_json::Value::as_object_mut) {
         message.remove("usage");
@@ -289,7 +289,7 @@ pub(crate) fn sorted_sessions(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A filter of words and conditions while it is typed.
+/// Shows a filter of words and conditions while typing.
 pub(crate) fn filtering(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("1 / text:telegram space text:age:<1d");
@@ -304,14 +304,14 @@ pub(crate) fn recorded(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The limit of turns alone, moved to three of them.
+/// Shows only the history limit, moved to three turns.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("4 , , x e ctrl-u text:3 enter 2");
     driver
 }
 
-/// A compaction alone, at the line of its cut.
+/// Shows only a compaction, at the line of its cut.
 pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press(", , , , , x 2");
@@ -322,21 +322,21 @@ pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The guard beside pruning.
+/// Shows the guard together with pruning.
 pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("p . x 4");
     driver
 }
 
-/// Every step and what it does, compaction and pruning switched on.
+/// Shows every policy and its effect, with compaction and pruning on.
 pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("s x k k k k k x");
     driver
 }
 
-/// The Chinese session, whose tokens chars/4 tells badly.
+/// Shows the Chinese session, for which chars/4 is a bad estimate.
 pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("feishu:direct:ou_3f7c21ab");
@@ -344,30 +344,30 @@ pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// The same while its messages are being read.
+/// Shows the same while its messages are being read.
 pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("E");
     let epoch = driver.app.displayed_session().expect("a session").epoch;
-    driver.effects(Event::EstimateProgress { epoch, done: 43_000_000, total: 102_000_000 });
+    driver.effects(Event::EstimateProgress { epoch, done: Bytes(43_000_000), total: Bytes(102_000_000) });
     driver
 }
 
-/// What is in the window, a file that was cut under the cursor.
+/// Shows the parts of the window for a file that was truncated while open.
 pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("B j j l j");
     driver
 }
 
-/// The same under a preview, the heaviest messages in sight.
+/// Shows the same under a preview, with the heaviest messages visible.
 pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
     let mut driver = settled(preview(width, height));
     driver.press("B G");
     driver
 }
 
-/// A session that no run has left a report for, and that was never counted.
+/// Shows a session without a report and without usage.
 pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     let mut driver = unmeasured(width, height);
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
@@ -391,15 +391,14 @@ pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The explanation of the build session, on the first change that would have helped.
+/// Shows the explanation of the build session, on the first change that would have helped.
 pub(crate) fn explaining(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("e");
     driver
 }
 
-/// An overflow that no setting would have prevented.
-/// The first change that explain advises, taken into tuning.
+/// Shows the first change that explain advises, in tuning.
 pub(crate) fn advised(width: u16, height: u16) -> Driver {
     let mut driver = explaining(130, 36);
     driver.press("enter");
@@ -420,7 +419,7 @@ pub(crate) fn explaining_in_vain(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A session that nothing is wrong with.
+/// Shows a healthy session.
 pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("whatsapp:group:120363041188");
@@ -428,14 +427,14 @@ pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// An explanation that is still being read.
+/// Shows an explanation that is still being read.
 pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("e");
     driver
 }
 
-/// What was committed: a commit, its undo, and another one.
+/// Shows the history of commits: a commit, its undo, and another one.
 pub(crate) fn committed(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
     driver.press("y u y p c y U");
@@ -443,7 +442,7 @@ pub(crate) fn committed(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The branch before the commit beside the one it made.
+/// Compares the branch before the commit with the one it made.
 pub(crate) fn comparing_branches(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
     driver.press("y C");
@@ -458,7 +457,7 @@ pub(crate) fn comparing(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// The same under settings that were typed, a third one beside the two of the map, the cursor on a change.
+/// The same under typed settings: a third one besides the two of the map, the cursor on a change.
 pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
     let mut driver = comparing(width, height);
     driver.press("a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
@@ -468,7 +467,7 @@ pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Cells that are still being replayed.
+/// Shows cells that are still being replayed.
 pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     let sweep = comparing(width, height).app.compare_screen.sweep_state.sweep.expect("a sweep");
     let mut driver = opened(width, height);
@@ -482,7 +481,7 @@ pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A session that no setting keeps from overflowing.
+/// Shows a session that overflows under every setting.
 pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("slack:channel:c07infra");
@@ -490,7 +489,7 @@ pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Every call as it was recorded, the cursor at the one that failed.
+/// Shows every recorded call, with the cursor on the failed one.
 pub(crate) fn timing(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("t");
@@ -504,7 +503,7 @@ pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-/// A compaction instead, seen near by, with what the cache did not hold.
+/// Shows a compaction instead, zoomed in, with the tokens that the cache missed.
 pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.press("t , , , , , x { { + b h h h");
@@ -518,14 +517,14 @@ pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// A timeline that is still being read.
+/// Shows a timeline that is still being read.
 pub(crate) fn timing_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.key_effects("t");
     driver
 }
 
-/// A session of today's pi: system prompt and tools in the transcript, large results, work beside the conversation.
+/// A session of today's pi: system prompt and tools in the transcript, large results, model work outside the conversation.
 pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     let mut driver = Driver::on(todays_store(), width, height);
     driver.now_ms = TODAY_MS;
@@ -535,14 +534,14 @@ pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// What a plan becomes in it: edits of the context on the same branch.
+/// Shows a plan that becomes context edits on the same branch.
 pub(crate) fn editing(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
     driver.press("p c");
     driver
 }
 
-/// What would be tried after its next overflow, by lent rules.
+/// Shows the recovery from the next overflow under the rules of another release.
 pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
     driver.press("v");

@@ -1,5 +1,5 @@
-//! One secret of each shape, made up, in the surroundings in which transcripts hold it. They are put together at run time,
-//! so that no scanner of repositories takes them for real ones.
+//! One invented secret of each shape, in the typical context of a transcript. They are assembled at run time, so that
+//! no scanner of repositories takes them for real ones.
 
 /// Its name, the secret itself, and a text that holds it.
 pub(crate) struct Sample {
@@ -8,7 +8,7 @@ pub(crate) struct Sample {
     pub(crate) text: String,
 }
 
-/// Letters and digits without a pattern, the same each time.
+/// Letters and digits without a pattern, reproducible.
 pub(crate) fn random(seed: u64, length: usize, alphabet: &str) -> String {
     let text_features: Vec<char> = alphabet.chars().collect();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -39,7 +39,7 @@ pub(crate) fn samples() -> Vec<Sample> {
         assert!(text.contains(&secret), "{name}");
         samples.push(Sample { name, secret, text });
     };
-    // Known by their shape: in a sentence.
+    // Recognised by shape: in a sentence.
     for (name, start, length, alphabet) in [
         ("anthropic key", "sk-ant-api03-", 95, WORD),
         ("anthropic token", "sk-ant-oat01-", 86, WORD),

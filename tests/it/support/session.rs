@@ -1,4 +1,4 @@
-//! A session file in a folder of its own, read as the program reads it, and what is asked of it.
+//! A session file in a separate folder, read as the program reads it, and questions about it.
 
 use std::cell::Cell;
 use std::fs;
@@ -25,7 +25,7 @@ use clawscope::units::{Millis, Moment, Tokens};
 /// 2026-02-25, a time after everything in the generated transcripts.
 pub(crate) const NOW: Moment = Moment(1_772_000_000_000.0);
 
-/// A clock that only moves when someone waits.
+/// A clock that only moves when a caller waits.
 #[derive(Debug)]
 pub(crate) struct TestClock(pub(crate) Cell<Moment>);
 
@@ -52,7 +52,7 @@ fn tree_of(index: &Index) -> Tree {
     }
 }
 
-/// A session file and what was read of it.
+/// A session file and its loaded form.
 #[derive(Debug)]
 pub(crate) struct Session {
     folder: Option<tempfile::TempDir>,
@@ -77,7 +77,7 @@ impl Session {
         Self::read(None, path.to_path_buf(), ReadMode::Entries)
     }
 
-    /// The same as today's pi reads it, which knows edits.
+    /// Reads it as today's pi does, which supports edits.
     pub(crate) fn of_today(path: &Path) -> Self {
         Self::read(None, path.to_path_buf(), ReadMode::Projected)
     }
@@ -96,7 +96,7 @@ impl Session {
         Self::read(self.folder, self.path, self.reading)
     }
 
-    /// Reads what was added to the file.
+    /// Reads the lines added to the file.
     pub(crate) fn grow(&mut self) {
         match refresh(&self.index, &self.source, &mut LineIds, &mut |_, _| true).expect("the session reads") {
             FileChange::Unchanged => return,
@@ -148,8 +148,7 @@ impl Session {
         EntryChange { entry, message }
     }
 
-    /// What a compaction that keeps about this many tokens would be written with; none when there is nothing to
-    /// prepare.
+    /// Returns a compaction that keeps about this many tokens; `None` when there is nothing to prepare.
     pub(crate) fn compaction(&self, keep_tokens: f64, summary: &str) -> Option<PlannedCompaction> {
         let path = self.tree.branch(&self.index, &Leaf::Own);
         let body = |ix| clawscope::store::body::read_entry(&self.source, &self.index, ix);
@@ -165,7 +164,7 @@ impl Session {
         })
     }
 
-    /// Prepares changes and a compaction behind them.
+    /// Prepares changes and a compaction after them.
     pub(crate) fn prepare_with(
         &self,
         changes: Vec<EntryChange>,
@@ -215,7 +214,7 @@ impl Session {
         prepare_undo(&request, &mut RandomIds::default())
     }
 
-    /// The planned context of something prepared, as canonical JSON.
+    /// Returns the planned context of a prepared commit, as canonical JSON.
     pub(crate) fn planned(&self, prepared: &PreparedCommit) -> Vec<String> {
         let json = prepared.messages.iter().map(|message| message.json(&self.source, &self.index));
         json.collect::<Result<_, _>>().expect("the planned messages")

@@ -1,4 +1,4 @@
-//! Tests that are skipped because something is not on this machine. libtest hides what passing tests print, so the last
+//! Tests that are skipped because a component is not on this machine. libtest hides the output of passing tests, so the last
 //! test of a run names them on the terminal in one line.
 
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// What the run has skipped so far.
+/// The tests that this run skipped so far.
 #[derive(Default)]
 struct Skips {
-    /// Number of tests and the reason, by what they need.
+    /// Number of tests and the reason, by missing component.
     tests: BTreeMap<String, (usize, String)>,
     /// Whether the line was printed; later skips have a line each.
     is_told: bool,
@@ -17,7 +17,7 @@ struct Skips {
 
 static SKIPS: Mutex<Skips> = Mutex::new(Skips { tests: BTreeMap::new(), is_told: false });
 
-/// Notes that a test lacks `what`.
+/// Records that a test lacks `what`.
 #[expect(clippy::print_stdout, reason = "with --nocapture the line is where the test is")]
 pub(crate) fn note(what: &str, why: &str) {
     println!("skipped: {what} is not here: {why}");
@@ -28,7 +28,7 @@ pub(crate) fn note(what: &str, why: &str) {
     skips.tests.entry(what.to_owned()).or_insert((0, why.to_owned())).0 += 1;
 }
 
-/// Names all that was skipped, once.
+/// Names all skipped tests, once.
 pub(crate) fn tell_all() {
     let mut skips = SKIPS.lock().unwrap();
     skips.is_told = true;
@@ -51,7 +51,7 @@ fn first_line(why: &str) -> &str {
     why.lines().next().unwrap_or_default().trim()
 }
 
-/// Writes past libtest, which captures only what the macros print.
+/// Writes past libtest, which captures only the output of macros.
 fn tell(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! A gateway's store made by hand, small enough to reckon with, and the program run on it.
+//! A gateway's store made by hand, small enough for sums by hand, and the program run on it.
 
 use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::Write as _;
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 pub(crate) const RESULT_CHARS: usize = 12_000;
 /// Tool results of the long session.
 pub(crate) const RESULTS: usize = 6;
-/// When the long session was last touched, ms.
+/// Time of the last change of the long session, ms.
 pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
-/// An hour and more later: the ttl of five minutes has passed.
+/// More than an hour later: the ttl of five minutes has passed.
 pub(crate) const COLD: &str = "2026-03-05T12:00:00Z";
 
-/// A store in a folder of its own.
+/// A store in a temporary folder.
 pub(crate) struct Store {
     dir: tempfile::TempDir,
 }
@@ -57,7 +57,7 @@ impl Store {
         file.write_all(format!("{line}\n").as_bytes()).expect("appended");
     }
 
-    /// The program with this store as the gateway's own.
+    /// Builds the program with this store as the gateway's own.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = program(words);
         command.env("OPENCLAW_STATE_DIR", self.path());
@@ -75,20 +75,20 @@ impl Store {
         answer
     }
 
-    /// Runs the program and answers exit code, output and errors.
+    /// Runs the program and returns exit code, output and errors.
     pub(crate) fn run(&self, words: &[&str]) -> (i32, String, String) {
         run(&mut self.command(words))
     }
 }
 
-/// The program in an environment where nothing is set and nothing is to be found.
+/// Builds the program in an empty environment.
 pub(crate) fn program(words: &[&str]) -> Command {
     let mut command = Command::cargo_bin("clawscope").expect("the program");
     command.env_clear().env("HOME", "/nonexistent/clawscope-test").args(words);
     command
 }
 
-/// Exit code, output and errors.
+/// Runs a command; returns exit code, output and errors.
 pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
     let output = command.output().expect("it runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");

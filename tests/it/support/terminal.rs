@@ -1,4 +1,4 @@
-//! A terminal for the real program: keys in, a screen out. Everything is waited for with a deadline.
+//! A terminal for the real program: keys in, a screen out. Every wait has a deadline.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -10,7 +10,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 /// A debug build on a busy machine takes its time.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// How often conditions are looked at that no output announces.
+/// The polling interval for conditions that no output announces.
 const TICK: Duration = Duration::from_millis(20);
 
 /// A running program and the screen it draws.
@@ -24,12 +24,12 @@ pub(crate) struct Started {
     modes: String,
 }
 
-/// What the program asked of the terminal besides drawing.
+/// The program's requests to the terminal besides drawing.
 #[derive(Default)]
 pub(crate) struct Signals {
-    /// What it put on the clipboard, as it came: base64.
+    /// The clipboard contents as received: base64.
     copied: Vec<String>,
-    /// How often it rang.
+    /// The number of bells.
     bells: usize,
     /// The texts of its notifications (OSC 9).
     notifications: Vec<String>,
@@ -51,7 +51,7 @@ impl vt100::Callbacks for Signals {
     }
 }
 
-/// How the terminal was left.
+/// The state in which the program left the terminal.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Ended {
     pub(crate) cursor_hidden: bool,
     pub(crate) mouse: bool,
     pub(crate) bracketed_paste: bool,
-    /// The terminal has the modes it had before: lines are edited and echoed by it.
+    /// Whether the terminal has its earlier modes: it edits and echoes lines.
     pub(crate) cooked: bool,
     /// The text of the screen.
     pub(crate) text: String,
@@ -74,20 +74,20 @@ fn cells(count: u16) -> NonZeroU16 {
 }
 
 impl Started {
-    /// Starts the program in a terminal of 120x40, with a home of its own and these variables.
+    /// Starts the program in a terminal of 120x40, with a separate home and these variables.
     pub(crate) fn new(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         Self::at(Path::new(env!("CARGO_BIN_EXE_clawscope")), arguments, variables)
     }
 
-    /// Starts the program that is at a path.
+    /// Starts the program at a path.
     pub(crate) fn at(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
         Self::start(command, variables)
     }
 
-    /// Starts the program from a shell. The terminal is gone with the first process in it, so that the program must not
-    /// be that one where it is to be killed.
+    /// Starts the program from a shell. The terminal closes with its first process, so a program that will be killed
+    /// must not be that one.
     pub(crate) fn in_shell(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = CommandBuilder::new("sh");
         command.args(["-c", "\"$@\"; exit $?", "sh", env!("CARGO_BIN_EXE_clawscope")]);
@@ -98,7 +98,7 @@ impl Started {
     fn start(mut command: CommandBuilder, variables: &[(&str, &str)]) -> Self {
         let pair = native_pty_system().openpty(size(120, 40)).unwrap();
         command.env_clear();
-        // A child without one begins in its home, which is nowhere here.
+        // A child without a working directory starts in its home, which does not exist here.
         command.cwd(std::env::temp_dir());
         for (name, value) in [("TERM", "xterm-256color"), ("HOME", "/nonexistent"), ("COLORFGBG", "15;0")] {
             command.env(name, value);
@@ -125,7 +125,7 @@ impl Started {
         Self { master: pair.master, child, writer, output, parser, modes }
     }
 
-    /// Types.
+    /// Types keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
@@ -137,7 +137,7 @@ impl Started {
         self.until(&format!("{text:?} on the screen"), |screen| screen.contents().contains(text));
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + DEADLINE;
@@ -148,7 +148,7 @@ impl Started {
         }
     }
 
-    /// Waits until something was put on the clipboard; what it was, in base64.
+    /// Waits for clipboard contents; returns them in base64.
     #[track_caller]
     pub(crate) fn until_copied(&mut self) -> String {
         let deadline = Instant::now() + DEADLINE;
@@ -161,12 +161,12 @@ impl Started {
         }
     }
 
-    /// What was put on the clipboard so far, in base64.
+    /// Returns all clipboard contents so far, in base64.
     pub(crate) fn copied(&self) -> &[String] {
         &self.parser.callbacks().copied
     }
 
-    /// How often the program rang so far.
+    /// Returns the number of bells so far.
     pub(crate) fn bells(&self) -> usize {
         self.parser.callbacks().bells
     }
@@ -176,7 +176,7 @@ impl Started {
         &self.parser.callbacks().notifications
     }
 
-    /// Waits until the program has rung so often; how long that took.
+    /// Waits for this many bells; returns the time that took.
     #[track_caller]
     pub(crate) fn until_bells(&mut self, count: usize) -> Duration {
         let start = Instant::now();
@@ -212,10 +212,10 @@ impl Started {
         self.parser.screen().alternate_screen()
     }
 
-    /// Makes the terminal another size.
+    /// Resizes the terminal.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.parser.screen_mut().set_size(cells(rows), cells(columns));
-        // Nothing of the old frame may be taken for a new one.
+        // The old frame must not be taken for a new one.
         self.parser.process(b"\x1b[2J");
         self.master.resize(size(columns, rows)).unwrap();
     }
@@ -263,7 +263,7 @@ impl Started {
         }
     }
 
-    /// How often the threads of the program were woken so far; 0 where the system does not say.
+    /// Returns the context switches of the program's threads so far; 0 where the system does not say.
     pub(crate) fn switches(&self) -> u64 {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid().as_raw_nonzero()));
         let of_thread = |status: String| {
@@ -310,7 +310,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // After a failed test nothing goes on running.
+        // After a failed test no process keeps running.
         drop(self.child.kill());
     }
 }

@@ -1,4 +1,4 @@
-//! A store with many sessions, and others who write to it in every way a gateway, a person or a repair does.
+//! A store with many sessions, and other programs that write to it like a gateway, a person or a repair.
 
 use clawscope::units::Moment;
 use std::collections::BTreeSet;
@@ -12,16 +12,16 @@ use std::time::Duration;
 
 /// Rounds of each writer.
 const ROUNDS: u64 = 12;
-/// Sessions that are put aside, and that are deleted.
+/// Sessions that are archived, and that are deleted.
 pub(crate) const ROTATED: usize = 6;
 pub(crate) const DELETED: usize = 4;
 /// Between two writes: time enough for some to be noticed one by one, and for others not.
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// When the entries were written that were there before, ms since 1970.
+/// Time of the entries that existed before, ms since 1970.
 const OLD_MS: i64 = 1_772_704_801_000;
 
-/// The entries that were noticed so far.
+/// The entries noticed so far.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     entries: Mutex<BTreeSet<String>>,
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Nobody waits for anything.
+    /// Marks all entries as noticed, so that no writer waits.
     pub(crate) fn everything() -> Self {
         Self { everything: true, ..Self::default() }
     }
@@ -53,7 +53,7 @@ impl Seen {
     }
 }
 
-/// The store.
+/// A busy store.
 pub(crate) struct Busy {
     dir: tempfile::TempDir,
 }
@@ -139,7 +139,7 @@ impl Busy {
         lines.map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Everyone begins to write. Each answers the entries written.
+    /// Starts all writers. Each returns its entries.
     pub(crate) fn start(&self, seen: &Arc<Seen>) -> Vec<JoinHandle<Vec<String>>> {
         let dir = self.sessions();
         let files =
@@ -205,7 +205,7 @@ fn add_in_pieces(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     })
 }
 
-/// The file is written anew beside the old one and renamed over it, as repairs do (store J13).
+/// Writes the file again next to the old one and renames it over that, as repairs do (store J13).
 fn replace(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     each(files, |path, entry| {
         let text = fs::read_to_string(path).unwrap() + &line(entry);
@@ -215,7 +215,7 @@ fn replace(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     })
 }
 
-/// The file is emptied and written again in its place, as migrations do (store L4).
+/// Empties the file and writes it again in place, as migrations do (store L4).
 fn cut_and_write_anew(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     each(files, |path, entry| {
         let text = fs::read_to_string(path).unwrap() + &line(entry);
@@ -233,7 +233,7 @@ fn archive(path: &Path, reason: &str, number: usize) {
     fs::rename(path, path.with_file_name(name)).unwrap();
 }
 
-/// A last entry, and the transcript is put aside at once (store F2).
+/// Appends a last entry and archives the transcript at once (store F2).
 fn put_aside(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     let mut written = Vec::new();
     for (number, (name, path)) in files.iter().enumerate() {
@@ -248,7 +248,7 @@ fn put_aside(files: &Files, _dir: &Path, _seen: &Seen) -> Vec<String> {
     written
 }
 
-/// Nobody can read what was deleted: it goes when its last entry was noticed.
+/// A deleted file cannot be read: it is removed after its last entry was noticed.
 fn delete(files: &Files, _dir: &Path, seen: &Seen) -> Vec<String> {
     let mut written = Vec::new();
     for (name, path) in files {
@@ -261,7 +261,7 @@ fn delete(files: &Files, _dir: &Path, seen: &Seen) -> Vec<String> {
     written
 }
 
-/// Sessions that begin, in time with the others.
+/// Creates sessions, in time with the other writers.
 fn create_new(_files: &Files, dir: &Path, _seen: &Seen) -> Vec<String> {
     let mut written = Vec::new();
     for at in 0..ROUNDS {
@@ -276,7 +276,7 @@ fn create_new(_files: &Files, dir: &Path, _seen: &Seen) -> Vec<String> {
     written
 }
 
-/// Sessions that begin and are put aside before most would look.
+/// Creates sessions and archives them before most polls.
 fn come_and_go(_files: &Files, dir: &Path, _seen: &Seen) -> Vec<String> {
     let mut written = Vec::new();
     for at in 0..5 {

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use crate::app::screens::compare::CompareScreen;
 use crate::app::state::App;
 
-/// Columns from which the list is beside the map and a scatter plot below the list.
+/// Columns from which the list is next to the map and a scatter plot below the list.
 const WIDE: u16 = 110;
-/// The fewest columns of the list beside the map.
+/// The fewest columns of the list next to the map.
 const MIN_LIST_COLUMNS: u16 = 46;
 /// Columns of a cell, and between two cells.
 const CELL_COLUMNS: u16 = 8;
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn below_110_columns_the_list_is_under_the_map_and_the_scatter_goes() {
+    fn below_110_columns_the_list_moves_under_the_map_and_the_scatter_plot_disappears() {
         let at = |width, height| layout_compare(Rect { x: 0, y: 1, width, height }, 6, 6, 4);
         let wide = at(130, 34);
         assert!(wide.list.x >= wide.map.right() && wide.scatter.height > 6, "{wide:?}");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_of_many_rows_holds_the_cursor() {
+    fn the_visible_range_contains_the_cursor() {
         for len in 1..40 {
             for at in 0..len {
                 let (first, count) = visible_range(at, len, 7);

@@ -79,7 +79,7 @@ impl MapMetric {
 pub struct SweepQuery {
     /// The varied settings; `None` lets the session choose.
     pub axes: Option<Vec<Axis>>,
-    /// Changes that hold in every cell: tuned settings beside the axes.
+    /// Changes that hold in every cell: tuned settings besides the axes.
     pub base_changes: Vec<SettingChange>,
     /// The policies of every cell.
     pub policies: PolicySet,
@@ -96,7 +96,7 @@ pub enum SweepUpdate {
     Cells(Vec<(usize, Cell)>),
     /// Every cell, with the trade-offs.
     Finished(Arc<Sweep>),
-    /// Why there are no cells.
+    /// The reason that there are no cells.
     Failed(String),
 }
 
@@ -147,7 +147,7 @@ pub struct SweepState {
     pub cells: Vec<Option<Cell>>,
     /// The finished sweep.
     pub sweep: Option<Arc<Sweep>>,
-    /// Why there are no cells.
+    /// The reason that there are no cells.
     pub error: Option<String>,
 }
 
@@ -163,7 +163,7 @@ pub struct CompareScreen {
     sweep_key: Option<SweepKey>,
     /// The awaited request; increases with every request.
     request_id: u64,
-    /// When it was requested.
+    /// The time of the request.
     pub requested_ms: Moment,
     pub metric: MapMetric,
     /// The cursor: one point per axis.

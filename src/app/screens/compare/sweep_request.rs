@@ -97,7 +97,7 @@ impl App {
         SweepQuery { axes, base_changes: base, policies: steps, headroom }
     }
 
-    /// Returns the varied settings as `sweep --vary` takes them; none where the session chooses them.
+    /// Returns the varied settings as `sweep --vary` takes them; `None` where the session chooses them.
     pub(in crate::app) fn axis_texts(&self) -> Vec<String> {
         let axes = self.compare_screen.chosen_axes.iter().flatten();
         let points = |axis: &Axis| {

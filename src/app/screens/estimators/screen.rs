@@ -8,6 +8,7 @@ use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::format::format_signed_percent;
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall};
+use crate::units::Bytes;
 
 /// Lines above the table on a tall screen: title, headline, four notes, a blank, the estimators with their header, a
 /// blank, the table's header.
@@ -33,15 +34,15 @@ pub struct EstimatorsScreen {
 #[derive(Debug, Clone)]
 pub enum EstimatesState {
     /// Messages are being read: bytes read, and bytes in total (0 while unknown).
-    Reading(u64, u64),
+    Reading(Bytes, Bytes),
     Done(Arc<Estimates>),
-    /// Why the estimates failed, and the remedy.
+    /// The reason that the estimates failed, and the remedy.
     Failed(String),
 }
 
 impl Default for EstimatesState {
     fn default() -> Self {
-        Self::Reading(0, 0)
+        Self::Reading(Bytes::ZERO, Bytes::ZERO)
     }
 }
 

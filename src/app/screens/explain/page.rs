@@ -32,7 +32,7 @@ pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
 pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 /// Columns of another refused call before its error: time and kind.
 pub const OTHER_CALL_COLUMNS: u16 = 30;
-/// Columns of the block of parts beside the guards.
+/// Columns of the block of parts next to the guards.
 const PARTS_COLUMNS: u16 = 46;
 
 /// A row with its place on the page.
@@ -232,7 +232,7 @@ impl PageDraft<'_> {
         words
     }
 
-    /// Whether the text of a guard or a count goes below its columns for lack of width.
+    /// Whether the text of a guard or a count is placed below its columns for lack of width.
     fn is_below_columns(&self, row: ExplainRow, words: &str, room: u16) -> bool {
         match row {
             ExplainRow::Guard(_) => {

@@ -1,4 +1,4 @@
-//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row beside its columns.
+//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row next to its columns.
 
 use crate::app::screens::explain::ExplainRow;
 use crate::format::format_number;
@@ -46,24 +46,12 @@ impl Headline {
     }
 }
 
-/// Returns `Set contextPruning.ttl to 30m (tested: every call fits).`, or that nothing would have helped. Without an
-/// overflow, returns the first line of evidence.
+/// Returns the next step after an overflow; without an overflow, the first line of evidence.
 pub fn advice_sentence(explanation: &Explanation) -> String {
-    if let Some(best) = explanation.advice.first().filter(|advice| advice.fits_all) {
-        return format!("{} (tested: {}).", settings_text(best), best.outcome.description());
-    }
-    if explanation.has_overflowed() {
-        return format!("{}.", explanation.advice_headline().1);
-    }
-    let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
-    seen.map(|evidence| evidence.text).unwrap_or_default()
-}
-
-/// Returns `Set KEY to VALUE and KEY to VALUE`.
-fn settings_text(advice: &Advice) -> String {
-    let changes =
-        advice.changes.iter().map(|change| format!("{} to {}", change.key(), change.describe_after()));
-    format!("Set {}", changes.collect::<Vec<_>>().join(" and "))
+    explanation.next_step().unwrap_or_else(|| {
+        let seen = explanation.verdict().and_then(|verdict| verdict.evidence().into_iter().next());
+        seen.map(|evidence| evidence.text).unwrap_or_default()
+    })
 }
 
 /// The text of a row before wrapping.
@@ -149,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_takes_one_line_behind_its_comments() {
+    fn a_patch_becomes_one_line_after_its_comments() {
         let patch = "// guard.budgetShare 0.6: built in\n{\n  \"a\": {\n    \"b\": 1\n  }\n}";
         assert_eq!(patch_lines(patch, 80), ["// guard.budgetShare 0.6: built in", r#"{ "a": { "b": 1 } }"#]);
         assert!(patch_lines("", 80).is_empty());

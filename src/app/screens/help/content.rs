@@ -50,7 +50,7 @@ pub struct HelpSource<'a> {
     pub keymap: &'a Keymap,
     /// The person's commands; [`Action::Custom`] counts in this order.
     pub commands: &'a [CustomCommand],
-    /// Why an action does nothing now; empty when it does something.
+    /// The reason that an action has no effect now; empty when it has one.
     pub blocked: &'a dyn Fn(Action) -> &'static str,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::app::legend::Tone;
 
-/// Columns of one column of entries, and of what leads an entry.
+/// Columns of one column of entries, and of the keys before an entry.
 const COLUMN_WIDTH: usize = 42;
 pub const LEAD_WIDTH: usize = 14;
 /// Columns of a row of the legend with a long meaning.
@@ -22,12 +22,12 @@ impl HelpArea {
         Self { columns: usize::from(width).saturating_sub(8), rows: usize::from(height).saturating_sub(7) }
     }
 
-    /// How many columns of entries are side by side.
+    /// Returns the number of columns of entries.
     pub fn column_count(self) -> usize {
         (self.columns / COLUMN_WIDTH).clamp(1, 3)
     }
 
-    /// How many columns of signs are side by side.
+    /// Returns the number of columns of signs.
     pub(super) fn sign_column_count(self) -> usize {
         (self.columns / SIGN_COLUMN_WIDTH).clamp(1, 2)
     }

@@ -15,9 +15,19 @@ pub struct PoliciesScreen {
     /// The policies that the version has, in order.
     pub policies: Vec<Policy>,
     /// The effect of each policy alone, in policy order; `None` when unknown.
-    pub effects: Vec<Option<PolicyEffect>>,
+    pub effects: Vec<Option<MeasuredEffect>>,
+    /// The next prompt after each policy that is on and all before it, in policy order.
+    pub prompts: Vec<(Policy, u64)>,
     /// The last request for the calls of the planned compaction's summary, and its answer.
     pub summary_calls: Option<(SummaryCallsRequest, Option<Result<SummaryCalls, EffectError>>)>,
+}
+
+/// The effect of one policy, with the prompt that it leaves.
+#[derive(Debug, Clone)]
+pub struct MeasuredEffect {
+    pub effect: PolicyEffect,
+    /// Tokens of the next prompt after it, as the header counts them.
+    pub prompt_tokens: u64,
 }
 
 impl PoliciesScreen {
@@ -37,8 +47,15 @@ impl PoliciesScreen {
     }
 
     /// The effect of a policy alone.
-    pub fn effect(&self, step: Policy) -> Option<&PolicyEffect> {
+    pub fn effect(&self, step: Policy) -> Option<&MeasuredEffect> {
         self.effects.get(step as usize)?.as_ref()
+    }
+
+    /// Returns the tokens of the next prompt before and after a policy that is on; `now` is the prompt before all.
+    pub fn prompt_around(&self, policy: Policy, now: u64) -> Option<(u64, u64)> {
+        let at = self.prompts.iter().position(|(known, _)| *known == policy)?;
+        let before = at.checked_sub(1).map_or(now, |before| self.prompts[before].1);
+        Some((before, self.prompts[at].1))
     }
 
     pub(in crate::app) fn move_by(&mut self, by: isize) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::ids::SessionKey;
 use crate::session::search::SessionHits;
 
-/// Hits that a session shows until the person asks for more.
+/// Hits that a session shows until the person expands it.
 pub const VISIBLE_HITS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 const STRIP_MIN_ROWS: u16 = 24 - CHROME_ROWS;
 const TALL_MIN_ROWS: u16 = 30 - CHROME_ROWS;
 const CHROME_ROWS: u16 = 2;
-/// Columns from which the thresholds show their names beside their numbers.
+/// Columns from which the thresholds show their names next to their numbers.
 const WIDE_MIN_COLUMNS: u16 = 80;
 
 /// The rectangles of the timeline; those of height 0 are not shown.
@@ -20,13 +20,13 @@ pub struct TimelineLayout {
     pub title: Rect,
     /// The curves.
     pub chart: Rect,
-    /// Names of the thresholds, beside the curves.
+    /// Names of the thresholds, next to the curves.
     pub threshold_labels: Rect,
     /// The row of signs below the curves.
     pub markers: Rect,
     /// The times.
     pub axis: Rect,
-    /// Whether each call read the prompt cache.
+    /// The strip that shows how each call read the prompt cache.
     pub cache_lane: Rect,
     /// The title line of the bars.
     pub bars_title: Rect,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pointer_selects_a_call_on_the_curves_the_signs_the_times_and_the_bars_alone() {
+    fn only_curves_signs_times_and_bars_react_to_the_pointer() {
         let places = at(80, 30);
         let column = |x, y| places.column_at(x, y);
         for y in [places.chart.y, places.markers.y, places.axis.y, places.cache_lane.y, places.bars.y] {

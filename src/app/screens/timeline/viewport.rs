@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_call_that_is_seen_is_in_the_columns_and_in_its_own(
+        fn every_visible_call_is_in_the_column_that_it_maps_to(
             calls in 1_usize..3_000, columns in 1_u16..300, cursor in 0_usize..3_000, zooms in 0_usize..6,
         ) {
             let cursor = cursor.min(calls - 1);

@@ -7,10 +7,10 @@ use crate::session::LoadedSession;
 use crate::store::trajectory::{
     CompiledContext, RecordedTool, Recording, RecordingLookup, RunAttempt, find_recording,
 };
-use crate::units::Moment;
+use crate::units::{Chars, Moment};
 
-/// What comes before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
-type PromptHead = (Option<String>, Option<u64>, Vec<RecordedTool>);
+/// The part before the messages of a prompt: the system prompt, or its length where the recorder cut it, and the tools.
+type PromptHead = (Option<String>, Option<Chars>, Vec<RecordedTool>);
 
 /// The recorded runs of a session. Their heads are read on demand, because recordings are large.
 #[derive(Debug, Default)]

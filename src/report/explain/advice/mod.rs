@@ -82,9 +82,9 @@ pub enum AdviceOutcome {
     TooLarge,
     /// Every call fits, but the failing call leaves less room than a typical turn needs.
     LacksRoom,
-    /// Every call fits, with so many compactions.
+    /// Every call fits, with this number of compactions.
     Fits { compactions: usize },
-    /// The failing call fits, but so many other calls do not.
+    /// The failing call fits, but this number of other calls do not.
     OthersTooLarge(usize),
 }
 

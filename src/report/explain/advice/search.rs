@@ -1,4 +1,4 @@
-//! The search: each key alone from its mildest value, then pairs of keys if no single key helps.
+//! The search: each key separately from its mildest value, then pairs of keys if no single key helps.
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, advised_change};
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, render_patch};
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
@@ -42,7 +42,7 @@ struct SettingTrial {
 
 /// Searches for changes that prevent every overflow of the session. `verdict` is the class of the verdict.
 pub(in crate::report::explain) fn search_advice(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     verdict: Option<FindingClass>,
 ) -> SearchResult {
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
@@ -212,7 +212,7 @@ fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &Set
     }
 }
 
-/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files go last and the verdict's
+/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files come last and the verdict's
 /// key first; then fewer keys win, where missing room for a turn counts as one more key.
 fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
     let key = advice.changes.first().map_or("", AdvisedChange::key);
@@ -312,19 +312,19 @@ mod tests {
     }
 
     #[test]
-    fn the_mildest_that_helps_is_advised_where_none_leaves_room() {
+    fn the_mildest_helpful_value_is_advised_if_none_leaves_room() {
         assert_eq!(picked(&[(1, 990), (0, 950), (0, 940)], 900), (Some(1), 3));
         assert_eq!(picked(&[(0, 950), (1, 100)], 900), (Some(0), 2));
     }
 
     #[test]
-    fn the_nearest_is_shown_where_none_helps() {
+    fn the_closest_value_is_shown_if_none_helps() {
         assert_eq!(picked(&[(2, 700), (1, 990), (1, 980), (1, 985)], 900), (Some(2), 4));
         assert_eq!(picked(&[], 900), (None, 0));
     }
 
     #[test]
-    fn a_compaction_setting_is_believed_only_where_the_replay_overflows_as_recorded() {
+    fn a_compaction_setting_is_advised_only_if_the_replay_overflows_as_recorded() {
         let change = |id: SettingId| SettingChange {
             id,
             value: crate::js::Value::from(1.0),

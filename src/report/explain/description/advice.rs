@@ -1,6 +1,7 @@
 //! Advice in words.
 
-use crate::format::quantity;
+use crate::format::{format_number, quantity};
+use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::input_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -21,6 +22,19 @@ impl Explanation {
             (false, false) => format!("None of the {tried} tried would have helped"),
         };
         (helps, head)
+    }
+}
+
+impl Explanation {
+    /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, or that nothing would have helped; `None`
+    /// without an overflow.
+    pub fn next_step(&self) -> Option<String> {
+        if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
+            let change = |change: &AdvisedChange| format!("{} to {}", change.key(), change.describe_after());
+            let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");
+            return Some(format!("Set {changes}: {} (tested).", best.outcome.description()));
+        }
+        self.has_overflowed().then(|| format!("{}.", self.advice_headline().1))
     }
 }
 
@@ -59,8 +73,16 @@ impl AdvisedChange {
     }
 
     fn text(&self, value: &Value) -> String {
-        let text = input_text(self.unit, value);
-        if text.is_empty() { NO_VALUE.to_owned() } else { text }
+        match value {
+            Value::Number(count)
+                if self.unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 =>
+            {
+                format_number(*count as u64)
+            }
+            value => Some(input_text(self.unit, value))
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| NO_VALUE.to_owned()),
+        }
     }
 }
 
@@ -90,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_counts_compactions_and_other_calls_only_where_there_are_some() {
+    fn an_outcome_counts_compactions_and_other_calls_only_if_there_are_any() {
         let said = AdviceOutcome::description;
         assert_eq!(said(AdviceOutcome::Fits { compactions: 0 }), "every call fits");
         assert_eq!(said(AdviceOutcome::Fits { compactions: 2 }), "every call fits, with 2 compactions");

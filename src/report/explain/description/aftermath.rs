@@ -67,16 +67,37 @@ impl Described for Aftermath {
                         .with_rule("compaction 3.6"),
                 ]
             }
-            Self::Stuck { refusal, .. } => vec![
-                Evidence::new("no compaction entry follows this refusal")
-                    .with_entries([*refusal])
-                    .with_rule("compaction 8.12"),
-            ],
+            Self::Stuck { refusal, is_recovered, .. } => {
+                let missing = if *is_recovered {
+                    "no compaction followed this refusal in that time"
+                } else {
+                    "no compaction entry follows this refusal"
+                };
+                vec![Evidence::new(missing).with_entries([*refusal]).with_rule("compaction 8.12")]
+            }
             Self::Moved { entries, leaf, .. } => {
                 let entries = quantity(*entries, "entry");
                 let intact = format!("this branch of {entries} is intact; you can fork it here");
                 vec![Evidence::new(intact).with_entries(*leaf)]
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EntryIx;
+    use crate::units::Millis;
+
+    #[test]
+    fn a_refusal_that_a_late_compaction_answered_is_not_said_to_have_none() {
+        let said = |is_recovered: bool| {
+            let stuck = Aftermath::Stuck { refusal: EntryIx(3), idle_ms: Millis(1_200_000.0), is_recovered };
+            assert_eq!(stuck.headline(), "the gateway did nothing about the refusal for 20m");
+            stuck.evidence().remove(0).text
+        };
+        assert_eq!(said(false), "no compaction entry follows this refusal");
+        assert_eq!(said(true), "no compaction followed this refusal in that time");
     }
 }

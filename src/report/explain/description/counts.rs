@@ -10,16 +10,17 @@ impl PromptCount {
             Counter::Provider { is_stated: true } => "from the refusal; only this count can refuse",
             Counter::Provider { is_stated: false } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
-                "triggers compaction: the last reported usage plus chars/4 of what followed"
+                "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"
             }
             Counter::Runtime { adds_estimate: false } => {
-                "triggers compaction: the last answer's usage before the run"
+                "compared with the trigger: the last usage before this run"
             }
             Counter::StoredCounter { is_stale: false } => "shown in the status line",
             Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
-            Counter::CharsByFour => "triggers pruning and the context guard",
-            Counter::Calibrated { counted_calls } => {
-                return format!("clawscope: fitted to {}", quantity(counted_calls, "counted call"));
+            Counter::CharsByFour => "compared with the thresholds of pruning and of the context guard",
+            Counter::Calibrated { counted_calls, fits_refusal } => {
+                let refusal = if fits_refusal { " and this refusal" } else { "" };
+                return format!("clawscope: fitted to {}{refusal}", quantity(counted_calls, "counted call"));
             }
         };
         fixed.to_owned()

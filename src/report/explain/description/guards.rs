@@ -47,8 +47,13 @@ impl GuardReason {
                 describe_gate(*gate, release, provider.as_deref().unwrap_or_default())
             }
             Self::BelowBudget(budget) => {
-                format!("acts above {} tokens of messages, by its estimate", format_short_estimate(*budget))
+                let budget = format_short_estimate(*budget);
+                format!("acts above {budget} tokens of messages; it counts results twice")
             }
+            Self::BelowSingle(tokens) => {
+                format!("acts on a single result above {} tokens", format_short_estimate(*tokens))
+            }
+            Self::Contradicted => "due by its rule, but the provider's counts show no effect".to_owned(),
             Self::NoLargeResult => "no result was large enough to cut".to_owned(),
             Self::CompactionOff => "compaction.enabled is false".to_owned(),
             Self::NothingToCompare { trigger } => {

@@ -18,7 +18,7 @@ fn phrase(sizes: &str, fixed: u64, mechanism: &Mechanism) -> String {
 }
 
 #[test]
-fn a_message_is_alone_too_large_above_the_limit_with_or_without_the_fixed_parts() {
+fn a_message_is_too_large_if_it_exceeds_the_limit_with_the_fixed_parts() {
     let said = |tokens: f64, fixed: u64| {
         phrase("u:9 a:9 r:75", fixed, &mechanism(FindingClass::UserMessage, tokens))
     };

@@ -1,4 +1,4 @@
-//! Explanations in words, as the commands and the screen print them. The files beside this folder only fill in values.
+//! Explanations in words, as the commands and the screen print them. The files next to this folder only fill in values.
 
 mod advice;
 mod aftermath;

@@ -59,11 +59,14 @@ impl Described for Outlook {
             Self::Healthy { prompt, window, trigger } => {
                 let source = if prompt.is_measured { "counted by the provider" } else { "estimated" };
                 let size = format!("{} of {}, {source}", format_prompt(prompt), format_number(*window));
-                let trigger = format!("compaction starts above {}", format_trigger(*trigger));
-                vec![
-                    Evidence::new(size).with_entries(prompt.last_call),
-                    Evidence::new(trigger).with_rule("compaction 2.7"),
-                ]
+                let trigger = trigger.map_or_else(
+                    || Evidence::new("compaction is off"),
+                    |trigger| {
+                        Evidence::new(format!("compaction starts above {}", format_trigger(trigger)))
+                            .with_rule("compaction 2.7")
+                    },
+                );
+                vec![Evidence::new(size).with_entries(prompt.last_call), trigger]
             }
         }
     }
@@ -79,9 +82,10 @@ fn describe_round(round: &RefilledCompaction) -> Evidence {
 }
 
 /// Describes the room of a session that fits, until the trigger or the end of the window.
-fn describe_room(prompt: &NextPrompt, window: u64, trigger: f64) -> String {
+fn describe_room(prompt: &NextPrompt, window: u64, trigger: Option<f64>) -> String {
     let spare = format_short(window.saturating_sub(prompt.tokens));
     let tokens = prompt.tokens as f64;
+    let trigger = trigger.unwrap_or_default();
     if window == 0 {
         format!("No overflow: {} tokens; the window is unknown", format_prompt(prompt))
     } else if prompt.tokens > window {

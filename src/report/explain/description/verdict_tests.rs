@@ -21,7 +21,7 @@ fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
 }
 
 #[test]
-fn a_headline_says_how_often_and_what_to_do_where_both_fit() {
+fn a_headline_has_count_and_advice_if_both_fit() {
     let said = |remark: Option<VerdictRemark>| overflow(1, remark).headline("it grew");
     assert_eq!(said(None), "Overflowed: it grew.");
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Compaction as a guard: above its trigger before the call, and after the refusal.
 
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::guard_report::{GuardKind, GuardReport, GuardState};
@@ -8,7 +8,7 @@ use crate::report::explain::guards::reason::{Comparison, GuardReason};
 use crate::store::entry::EntryKind;
 use crate::units::Tokens;
 
-pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport {
+pub(super) fn threshold_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
     let new = |state, reason| GuardReport::new(GuardKind::Compaction, state, reason);
     let settings = failure.session.configured_settings.compaction;
     if !settings.enabled {
@@ -36,7 +36,7 @@ pub(super) fn threshold_guard(case: &Case<'_>, failure: &Failure) -> GuardReport
     new(state, compared(outcome)).with_entry(check.entry)
 }
 
-pub(super) fn recovery_guard(case: &Case<'_>, failure: &Failure) -> GuardReport {
+pub(super) fn recovery_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
     let done = case.compactions.iter().filter(|it| it.entry > failure.overflow.entry).count();
     let (state, reason) = match (failure.overflow.recognised, done) {
         (Some(false), 0) => {

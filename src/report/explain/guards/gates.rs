@@ -1,4 +1,4 @@
-//! The gates of pruning: each closed gate, and whether opening it alone would have made every call fit.
+//! The gates of pruning: each closed gate, and whether opening only it would have made every call fit.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -10,20 +10,20 @@ use crate::policy::Policy;
 use crate::policy::prune::Gate;
 use crate::policy::settings::PolicySetting;
 use crate::replay::Settings;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::reason::GuardReason;
 use crate::report::explain::replay_runner::ReplayRunner;
-use crate::units::Millis;
+use crate::units::{Chars, Millis};
 
 /// A ttl shorter than any usual pause between two runs.
 const SHORT_TTL_MS: Millis = Millis(60_000.0);
 /// Protected assistant messages: the default, and the smallest useful value.
 const KEEP_LAST: [f64; 2] = [3.0, 1.0];
 /// The smallest soft trim: the length above which a result is trimmed, and the length kept, in chars.
-const SMALLEST_TRIM: (f64, f64) = (400.0, 150.0);
+const SMALLEST_TRIM: (Chars, Chars) = (Chars(400.0), Chars(150.0));
 
-/// One gate to open alone.
+/// One gate to open.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateTrial {
     key: &'static str,
@@ -39,7 +39,7 @@ pub(in crate::report::explain) struct GateResult {
     pub fits_all: bool,
 }
 
-/// Opens each gate of a configured pruner alone. A gate with several values to try fits if one of them makes every call
+/// Opens each gate of a configured pruner separately. A gate with several values to try fits if one of them makes every call
 /// fit.
 pub(in crate::report::explain) fn try_gates(runner: &ReplayRunner) -> Vec<GateResult> {
     if !runner.session.pruning_configured {
@@ -81,7 +81,9 @@ fn gate_trials(runner: &ReplayRunner) -> Vec<GateTrial> {
         }),
         gate("contextPruning.softTrimRatio", &|it| it.policies.prune.soft_trim_ratio = 0.0),
         gate("contextPruning.hardClearRatio", &|it| it.policies.prune.hard_clear_ratio = 0.0),
-        gate("contextPruning.minPrunableToolChars", &|it| it.policies.prune.min_prunable_tool_chars = 0.0),
+        gate("contextPruning.minPrunableToolChars", &|it| {
+            it.policies.prune.min_prunable_tool_chars = Chars::ZERO;
+        }),
         gate("contextPruning.softTrim.maxChars", &|it| {
             let (max_chars, kept) = SMALLEST_TRIM;
             let trim =
@@ -117,7 +119,7 @@ pub(super) fn gate_rule(gate: Gate) -> &'static str {
 }
 
 /// Returns a closed gate with the names that its description needs.
-pub(super) fn closed_gate(case: &Case<'_>, failure: &Failure, gate: Gate) -> GuardReason {
+pub(super) fn closed_gate(case: &OverflowCase<'_>, failure: &Failure, gate: Gate) -> GuardReason {
     let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
     GuardReason::ClosedGate { gate, release: case.session.ruleset.id.display_name(), provider }
 }

@@ -1,4 +1,4 @@
-//! One guard as it was at the failing call: its state, the reason, and the settings that would have opened it.
+//! One guard at the failing call: its state, the reason, and the settings that would have opened it.
 
 use crate::ids::EntryIx;
 use crate::report::explain::guards::reason::GuardReason;
@@ -71,7 +71,7 @@ pub struct GuardReport {
     pub missing_tokens: Option<u64>,
     /// Whether those follow from an estimate.
     pub missing_is_estimate: bool,
-    /// Keys of the gates that make every call fit when opened alone.
+    /// Keys of the gates that each make every call fit when opened.
     pub opening_keys: Vec<&'static str>,
     /// The rule that kept it from acting.
     pub rule: &'static str,

@@ -7,12 +7,13 @@ mod guard_report;
 mod inert;
 mod reason;
 
-use crate::gateway::ruleset::Guard as ContextGuard;
+use crate::policy::Policy;
+use crate::policy::guard::GuardLimits;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
-use crate::units::Tokens;
+use crate::units::Chars;
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
@@ -20,11 +21,20 @@ pub use inert::PruningInert;
 pub(super) use inert::find_pruning_inert;
 pub use reason::{Comparison, GuardReason};
 
+/// The guard's chars per token (pruning 6.30).
+const GUARD_CHARS_PER_TOKEN: f64 = 4.0;
+/// Times that the guard counts the chars of a result (pruning 6.32).
+const RESULT_WEIGHT: f64 = 2.0;
+
 /// Reports every guard of the release, in its state at the failing call.
-pub(super) fn report_guards(case: &Case<'_>, failure: &Failure, opened: &[GateResult]) -> Vec<GuardReport> {
+pub(super) fn report_guards(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    opened: &[GateResult],
+) -> Vec<GuardReport> {
     let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
-    guards.extend(context_guard(failure, sent));
+    guards.extend(context_guard(case, failure, sent));
     guards.push(compaction::threshold_guard(case, failure));
     guards.push(compaction::recovery_guard(case, failure));
     guards
@@ -43,7 +53,7 @@ fn history_guard(failure: &Failure, sent: Option<&CallReplay>) -> GuardReport {
 }
 
 fn pruning_guard(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     sent: Option<&CallReplay>,
     opened: &[GateResult],
@@ -75,23 +85,33 @@ fn pruning_guard(
     }
 }
 
-fn context_guard(failure: &Failure, sent: Option<&CallReplay>) -> Option<GuardReport> {
+fn context_guard(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    sent: Option<&CallReplay>,
+) -> Option<GuardReport> {
     let new = |state, reason| GuardReport::new(GuardKind::Context, state, reason);
-    let rules = failure.session.ruleset.id.rules();
-    if rules.guard == ContextGuard::None {
-        return None;
-    }
+    let session = &failure.session;
+    let window = failure.believed_window.gateway.model_tokens;
+    let limits = GuardLimits::under(session.ruleset.id.rules(), window, &session.configured_settings.guard)?;
     let freed = sent.map_or(0.0, |sent| sent.guarded.tokens.get());
     if freed > 0.0 {
         return Some(new(GuardState::Acted, GuardReason::Freed(freed as u64)));
     }
-    let share = failure.session.configured_settings.guard.budget_share;
-    let budget = share * failure.believed_window.gateway.model_tokens.get();
-    let estimate = failure.gateway_estimate().saturating_sub(failure.session.fixed_tokens()) as f64;
-    Some(if estimate <= budget {
-        new(GuardState::NotDue, GuardReason::BelowBudget(budget as u64))
-            .with_missing_tokens(Tokens(budget - estimate), true)
-    } else {
-        new(GuardState::FreedNothing, GuardReason::NoLargeResult)
+    let runner = case.replays.as_ref();
+    if runner.is_some_and(|runner| runner.contradicts(Policy::Guard)) {
+        return Some(new(GuardState::FreedNothing, GuardReason::Contradicted));
+    }
+    let tokens = |chars: Chars| chars.to_tokens(GUARD_CHARS_PER_TOKEN);
+    if limits.budget == Chars::INFINITY {
+        let single = tokens(limits.single / RESULT_WEIGHT).whole();
+        return Some(new(GuardState::NotDue, GuardReason::BelowSingle(single)));
+    }
+    let budget = tokens(limits.budget);
+    let not_due = new(GuardState::NotDue, GuardReason::BelowBudget(budget.whole()));
+    Some(match runner.and_then(|runner| runner.guard_chars(&session.context.messages)).map(tokens) {
+        Some(counted) if counted <= budget => not_due.with_missing_tokens(budget - counted, true),
+        Some(_) => new(GuardState::FreedNothing, GuardReason::NoLargeResult),
+        None => not_due,
     })
 }

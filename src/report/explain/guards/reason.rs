@@ -1,4 +1,4 @@
-//! Why a guard acted or did not act, as values.
+//! The reason why a guard acted or did not act, as values.
 
 use crate::gateway::prune_setting::Unit;
 use crate::js::Value;
@@ -9,7 +9,7 @@ use crate::units::Tokens;
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuardReason {
     NoHistoryLimit,
-    /// The history limit dropped so many messages.
+    /// The history limit dropped this number of messages.
     DroppedMessages(usize),
     /// The call sent fewer turns than the history limit allows.
     FewerTurns {
@@ -32,8 +32,12 @@ pub enum GuardReason {
         /// The provider of the call.
         provider: Option<String>,
     },
-    /// The context guard acts above so many estimated tokens of messages.
+    /// The context guard acts above this number of estimated tokens of messages, in which results count twice.
     BelowBudget(u64),
+    /// The context guard acts on a single result above so many estimated tokens.
+    BelowSingle(u64),
+    /// The context guard acts by its rule, but the provider's counts show that it had no effect.
+    Contradicted,
     NoLargeResult,
     CompactionOff,
     /// No usage was reported yet that could be compared with the trigger.

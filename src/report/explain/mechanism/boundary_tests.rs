@@ -1,14 +1,14 @@
 //! Each class at the smallest part that shows it, and one token below.
 
 use super::*;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::testing::{refusal, with_failure};
 use crate::session::testing::{loaded_session, message, transcript, user};
 use crate::units::Tokens;
 
-type Detector = fn(&Case<'_>, &Failure) -> Option<Mechanism>;
+type Detector = fn(&OverflowCase<'_>, &Failure) -> Option<Mechanism>;
 
-/// Returns class, tokens and count of what a rule finds.
+/// Returns class, tokens and count found by a rule.
 fn found(rule: Detector, sizes: &str, prompt: u64, fixed: u64) -> Option<(FindingClass, Tokens, usize)> {
     let found = with_failure(sizes, prompt, fixed, rule);
     found.map(|found| (found.class, found.tokens, found.count))
@@ -54,7 +54,7 @@ fn a_message_is_the_cause_from_three_times_the_usual_on() {
 }
 
 #[test]
-fn a_loop_takes_three_results_and_four_tenths_of_the_room() {
+fn a_tool_loop_has_three_results_and_four_tenths_of_the_room() {
     let count = |sizes: &str, prompt: u64| found(detect_tool_loop, sizes, prompt, 200).map(|found| found.2);
     assert_eq!(count("u:9 a:9 r:100 a:9 r:100 a:9 r:120", 1_320), Some(3), "320 of 800 tokens");
     assert_eq!(count("u:9 a:9 r:100 a:9 r:100 a:9 r:119", 1_300), None);
@@ -80,7 +80,7 @@ fn fixed_parts_and_images_are_the_cause_from_their_share_on() {
 }
 
 #[test]
-fn the_parts_of_a_prompt_are_told_apart_by_the_run_and_by_what_was_sent_before() {
+fn prompt_parts_are_split_by_run_and_by_the_last_counted_call() {
     use PromptPartKind::{Fixed, NewestMessage, NewestResults, OlderResults, Rest, RunResults};
     let parts = |sizes: &str, first_new: Option<usize>| {
         with_failure(sizes, 1_100, 50, |_, failure| {
@@ -130,7 +130,7 @@ fn switched(counted: u64) -> Option<(FindingClass, Tokens, Vec<EntryIx>)> {
     );
     let entries = [user("go on"), answer, user("more"), other];
     let session = loaded_session(&transcript(&entries), 200_000.0);
-    let case = Case::read(&session, None).expect("memory is readable");
+    let case = OverflowCase::read(&session, None).expect("memory is readable");
     let found = detect_model_switch(&case, case.failure.as_ref().expect("a refusal"));
     found.map(|found| (found.class, found.tokens, found.entries))
 }
@@ -143,7 +143,7 @@ fn a_smaller_model_is_the_cause_only_above_half_of_its_limit_from_the_model_befo
 }
 
 #[test]
-fn the_same_model_is_no_switch_however_much_it_was_sent() {
+fn the_same_model_is_never_a_model_switch() {
     let found = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
         detect_model_switch(case, &Failure { last_counted: Some((EntryIx(1), 900)), ..failure.clone() })
     });
@@ -153,7 +153,7 @@ fn the_same_model_is_no_switch_however_much_it_was_sent() {
 /// Returns the results of the loop that a run is, whose results have 40 tokens each; 200 of 1,000 tokens are fixed.
 fn looped(entries: &[String]) -> Option<usize> {
     let session = loaded_session(&transcript(entries), 200_000.0);
-    let mut case = Case::read(&session, None).expect("memory is readable");
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
     let failure = case.failure.take().expect("a refusal");
     let weight = |message: &crate::context::ContextMessage| match message.size.role {
         Role::ToolResult => Tokens(40.0),
@@ -165,7 +165,7 @@ fn looped(entries: &[String]) -> Option<usize> {
 }
 
 #[test]
-fn a_run_that_filled_up_again_after_a_refusal_or_a_compaction_is_a_loop_from_a_share_of_the_room_on() {
+fn a_run_that_refills_the_window_after_a_refusal_or_a_compaction_is_a_loop() {
     use crate::session::testing::{call, result};
     let step = || [call("c", "exec", "{}"), result("c", "exec", "done", "")];
     let steps = |count: usize| (0..count).flat_map(|_| step()).collect::<Vec<String>>();
@@ -187,7 +187,7 @@ fn a_run_that_filled_up_again_after_a_refusal_or_a_compaction_is_a_loop_from_a_s
 fn refusals_are_counted_from_the_last_message_of_the_person_up_to_the_failing_call() {
     let count = |entries: &[String]| {
         let session = loaded_session(&transcript(entries), 200_000.0);
-        let case = Case::read(&session, None).expect("memory is readable");
+        let case = OverflowCase::read(&session, None).expect("memory is readable");
         refusals_in_run(&case, case.failure.as_ref().expect("a refusal"))
     };
     assert_eq!(count(&[user("go on"), refusal()]), 1);

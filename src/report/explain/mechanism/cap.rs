@@ -3,38 +3,39 @@
 
 use crate::report::explain::failure::Failure;
 use crate::store::entry::Role;
+use crate::units::Chars;
 
 /// A result cut below this many chars is useless.
-const MIN_LIMIT_CHARS: f64 = 200.0;
+const MIN_LIMIT_CHARS: Chars = Chars(200.0);
 
 /// Returns that limit in chars and the number of results that it cuts; `None` if the prompt fits, or if no limit frees
 /// enough.
-pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Option<(u64, usize)> {
+pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Option<(Chars, usize)> {
     let messages = failure.session.context.messages.iter().enumerate();
-    let results: Vec<(f64, f64)> = messages
+    let results: Vec<(Chars, f64)> = messages
         .filter(|(_, message)| message.size.role == Role::ToolResult)
-        .map(|(at, message)| (f64::from(message.size.text_chars), failure.weights[at].get()))
+        .map(|(at, message)| (message.size.text_chars.get(), failure.weights[at].get()))
         .filter(|(chars, _)| *chars > MIN_LIMIT_CHARS)
         .collect();
     let over = failure.prompt_tokens as f64 - failure.limit as f64;
-    let freed = |cap: f64| -> f64 {
+    let freed = |cap: Chars| -> f64 {
         results
             .iter()
             .filter(|(chars, _)| *chars > cap)
-            .map(|(chars, tokens)| tokens * (1.0 - cap / chars))
+            .map(|(chars, tokens)| tokens * (1.0 - cap / *chars))
             .sum()
     };
     let (mut low, mut high) =
-        (MIN_LIMIT_CHARS, results.iter().map(|(chars, _)| *chars).fold(MIN_LIMIT_CHARS, f64::max));
+        (MIN_LIMIT_CHARS, results.iter().map(|(chars, _)| *chars).fold(MIN_LIMIT_CHARS, Chars::max));
     if over <= 0.0 || freed(low) < over {
         return None;
     }
-    while high - low > 1.0 {
-        let middle = f64::midpoint(low, high);
+    while high - low > Chars(1.0) {
+        let middle = Chars(f64::midpoint(low.get(), high.get()));
         if freed(middle) >= over { low = middle } else { high = middle }
     }
     let cut = results.iter().filter(|(chars, _)| *chars > low).count();
-    Some((low as u64, cut))
+    Some((low.floor(), cut))
 }
 
 #[cfg(test)]
@@ -49,9 +50,9 @@ mod tests {
             let mut failure = failure.clone();
             let context = std::sync::Arc::make_mut(&mut failure.session.context);
             for (message, (chars, _)) in context.messages[2..].iter_mut().zip(results) {
-                message.size.text_chars = *chars;
+                message.size.text_chars = Chars::from(*chars).into();
             }
-            largest_fitting_limit(&failure)
+            largest_fitting_limit(&failure).map(|(chars, cut)| (chars.whole(), cut))
         })
     }
 
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_named_that_would_leave_next_to_nothing_or_that_nothing_needs() {
+    fn no_limit_is_proposed_that_is_too_small_or_not_needed() {
         assert_eq!(limit_for(&[(4_000, 1_000.0)], 950), Some((200, 1)), "200 chars of 4,000 stay");
         assert_eq!(limit_for(&[(4_000, 1_000.0)], 951), None);
         assert_eq!(limit_for(&[(200, 500.0)], 10), None, "a result this short is useless when cut");

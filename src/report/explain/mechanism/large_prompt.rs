@@ -1,11 +1,11 @@
 //! The finding about the part that made the prompt too large.
 
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::mechanism::cap::largest_fitting_limit;
 use crate::report::explain::mechanism::cause::Mechanism;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Share of the prompt outside all messages above which the finding is about it.
 const MIN_UNSEEN_SHARE: f64 = 0.3;
@@ -29,7 +29,7 @@ pub struct LargePrompt {
     /// The tool of the first result; secrets are masked.
     pub tool: Option<String>,
     /// The largest limit of chars per tool result under which the prompt fits, and the number of results that it cuts.
-    pub result_limit: Option<(u64, usize)>,
+    pub result_limit: Option<(Chars, usize)>,
 }
 
 /// The fit of a single message into the limit.
@@ -44,7 +44,7 @@ pub enum MessageFit {
 }
 
 impl LargePrompt {
-    fn new(case: &Case<'_>, failure: &Failure, mechanism: &Mechanism) -> Self {
+    fn new(case: &OverflowCase<'_>, failure: &Failure, mechanism: &Mechanism) -> Self {
         let results =
             [FindingClass::SingleResult, FindingClass::ParallelResults, FindingClass::ToolLoopTreadmill];
         let is_result = mechanism.class == FindingClass::SingleResult;
@@ -65,16 +65,7 @@ impl LargePrompt {
 
     /// Returns the fit of the mechanism's part as a single message.
     pub fn message_fit(&self) -> MessageFit {
-        self.fit_of(self.mechanism.tokens)
-    }
-
-    /// Whether the part exceeds the limit even without any other message, in whole tokens.
-    pub(in crate::report::explain) fn never_fits(&self) -> bool {
-        self.fit_of(self.mechanism.tokens.round()) != MessageFit::FitsAlone
-    }
-
-    fn fit_of(&self, tokens: Tokens) -> MessageFit {
-        let limit = Tokens(self.limit as f64);
+        let (tokens, limit) = (self.mechanism.tokens, Tokens(self.limit as f64));
         if tokens > limit {
             MessageFit::NeverFits
         } else if tokens + Tokens(self.fixed_tokens as f64) > limit {
@@ -97,14 +88,14 @@ impl LargePrompt {
             ("limit", self.limit as f64),
             ("over", self.prompt_tokens.saturating_sub(self.limit) as f64),
         ];
-        numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars as f64)));
+        numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars.get())));
         numbers
     }
 }
 
 /// Builds the finding of a mechanism.
 pub(in crate::report::explain) fn mechanism_finding(
-    case: &Case<'_>,
+    case: &OverflowCase<'_>,
     failure: &Failure,
     mechanism: &Mechanism,
 ) -> Found<LargePrompt> {

@@ -17,7 +17,7 @@ pub(super) use parts::prompt_parts;
 pub use parts::{PromptPart, PromptPartKind};
 
 use crate::ids::EntryIx;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::session::overflow::Overflow;
@@ -42,7 +42,7 @@ const FIXED_SHARE: f64 = 0.6;
 const PREVIOUS_MODEL_SHARE: f64 = 0.5;
 
 /// Finds the mechanism of a failure.
-pub(super) fn find_mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
+pub(super) fn find_mechanism(case: &OverflowCase<'_>, failure: &Failure) -> Mechanism {
     let own = [
         detect_byte_limit,
         detect_model_switch,
@@ -59,7 +59,7 @@ pub(super) fn find_mechanism(case: &Case<'_>, failure: &Failure) -> Mechanism {
         .unwrap_or_else(|| gradual_growth(case, failure))
 }
 
-fn detect_byte_limit(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_byte_limit(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let (images, tokens) = failure.images();
     let entries = messages_with_images(failure);
     failure.is_byte_limit().then_some(Mechanism {
@@ -71,7 +71,7 @@ fn detect_byte_limit(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// The call went to a model that takes less than the previous model was sent.
-fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_model_switch(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let (before, tokens) =
         failure.last_counted.or_else(|| case.calls.last().map(|call| (call.entry, call.prompt_tokens)))?;
     let from = case.session.index.entry(before).model?;
@@ -87,11 +87,11 @@ fn detect_model_switch(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> 
     })
 }
 
-fn detect_fixed_alone(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_fixed_alone(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     (failure.fixed_tokens >= failure.limit).then(|| fixed_mechanism(failure))
 }
 
-fn detect_fixed_most(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_fixed_most(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     (failure.fixed_tokens as f64 >= FIXED_SHARE * failure.limit as f64).then(|| fixed_mechanism(failure))
 }
 
@@ -104,7 +104,7 @@ fn fixed_mechanism(failure: &Failure) -> Mechanism {
     }
 }
 
-fn detect_images(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_images(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let (count, tokens) = failure.images();
     let most = tokens >= Tokens(IMAGE_SHARE * failure.prompt_tokens as f64);
     (count > 0 && most && fits_without(failure, tokens)).then(|| Mechanism {
@@ -121,7 +121,7 @@ fn messages_with_images(failure: &Failure) -> Vec<EntryIx> {
 }
 
 /// The newest user message.
-fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_user_message(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
     let at = failure.run_opening()?;
     let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role == Role::Assistant);
@@ -136,7 +136,7 @@ fn detect_user_message(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
 }
 
 /// The results of the newest turn, one or all of them. Results no larger than their siblings are a loop.
-fn detect_results(_: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_results(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let newest = failure.newest_results();
     let messages = &failure.session.context.messages;
     let weight = |at: &usize| failure.weights[*at];
@@ -184,7 +184,7 @@ fn turn_result_tokens(failure: &Failure, range: std::ops::Range<usize>) -> Vec<T
 }
 
 /// The results of one run exceeded the remaining room, or a run was refused or compacted and filled up again.
-fn detect_tool_loop(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+fn detect_tool_loop(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
     let results: Vec<usize> = (run_start_position(failure)..messages.len())
         .filter(|at| messages[*at].size.role == Role::ToolResult)
@@ -210,25 +210,25 @@ fn run_start_position(failure: &Failure) -> usize {
 }
 
 /// Counts the refusals since the last user message before the failing call, including the failing call.
-pub(super) fn refusals_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+pub(super) fn refusals_in_run(case: &OverflowCase<'_>, failure: &Failure) -> usize {
     let from = run_start_entry(case);
     let in_run = |overflow: &&Overflow| overflow.entry >= from && overflow.entry <= failure.overflow.entry;
     case.overflows().iter().filter(in_run).count()
 }
 
-fn compactions_in_run(case: &Case<'_>, failure: &Failure) -> usize {
+fn compactions_in_run(case: &OverflowCase<'_>, failure: &Failure) -> usize {
     let from = run_start_entry(case);
     let index = &case.session.index;
     let compactions = case.path.iter().filter(|ix| index.entry(**ix).kind == EntryKind::Compaction);
     compactions.filter(|ix| **ix >= from && **ix < failure.overflow.entry).count()
 }
 
-fn run_start_entry(case: &Case<'_>) -> EntryIx {
+fn run_start_entry(case: &OverflowCase<'_>) -> EntryIx {
     case.user_messages().last().copied().unwrap_or(EntryIx(0))
 }
 
 /// The fallback: no part stands out.
-fn gradual_growth(_: &Case<'_>, failure: &Failure) -> Mechanism {
+fn gradual_growth(_: &OverflowCase<'_>, failure: &Failure) -> Mechanism {
     let messages = &failure.session.context.messages;
     let newest = messages.last().map(|message| message.entry);
     Mechanism {

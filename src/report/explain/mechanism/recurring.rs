@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::ids::EntryIx;
 use crate::js::Value;
-use crate::report::explain::case::Case;
+use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::cause::Mechanism;
@@ -44,7 +44,7 @@ const DAYS_AND_MONTHS: [&str; 19] = [
 /// Number of messages to compare, the newest first.
 const MAX_MESSAGES: usize = 400;
 
-pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mechanism> {
+pub(super) fn detect_recurring(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let requested = case.user_messages();
     let mut by_text: HashMap<String, Vec<EntryIx>> = HashMap::new();
     let compared = requested.len().min(MAX_MESSAGES);
@@ -64,7 +64,7 @@ pub(super) fn detect_recurring(case: &Case<'_>, failure: &Failure) -> Option<Mec
     })
 }
 
-fn message_text(case: &Case<'_>, ix: EntryIx) -> Option<String> {
+fn message_text(case: &OverflowCase<'_>, ix: EntryIx) -> Option<String> {
     let message = body::read_message(&case.session.source, &case.session.index, ix).ok()??;
     let content = message.get("content")?;
     let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));

@@ -12,7 +12,7 @@ use crate::units::{Millis, Tokens};
 
 /// Delay before progress shows.
 const SLOW_MS: Millis = Millis(150.0);
-/// Columns of a terminal from which the progress has a bar and names what is counted.
+/// Columns of a terminal from which the progress has a bar and names the counted items.
 const BAR_COLUMNS: u16 = 80;
 
 impl View<'_> {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_alone_is_lowest() {
+    fn a_single_value_has_the_lowest_level() {
         for values in [&[][..], &[5.0], &[5.0, 5.0], &[f64::NAN]] {
             let levels = Levels::from_values(values.iter().copied());
             assert!(!levels.has_several() && levels.level(5.0) == 0, "{values:?}");

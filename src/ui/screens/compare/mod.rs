@@ -84,7 +84,7 @@ fn short_name(axis: &Axis) -> &str {
     axis.key().rsplit('.').next().unwrap_or(axis.key())
 }
 
-/// Formats a value beside the map: whole thousands as `20k`.
+/// Formats a value next to the map: whole thousands as `20k`.
 fn label(point: &AxisPoint) -> String {
     match point.number {
         Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {

@@ -162,7 +162,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Draws the names of the lines beside them, at most one per row.
+    /// Draws the names of the lines next to them, at most one per row.
     fn labels(&self, area: Rect, buf: &mut Buffer) {
         let mut named: Vec<u16> = Vec::new();
         let mut label = |y: u16, words: &str, role: Role| {

@@ -44,7 +44,7 @@ fn guard(view: &View<'_>, guard: &GuardReport, row: &PlacedRow, buf: &mut Buffer
     put(buf, (x + 2, y), end, guard.kind.as_str(), view.theme.style(Role::Text));
     let state = guard.missing_tokens.map_or_else(
         || guard.state.as_str().to_owned(),
-        |by| format!("{} short", format_short_tokens(by, !guard.missing_is_estimate)),
+        |by| format!("{} below", format_short_tokens(by, !guard.missing_is_estimate)),
     );
     put(buf, (x + GUARD_COLUMNS.0, y), end, &state, style);
     if row.area.height == 1 {

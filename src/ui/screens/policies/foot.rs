@@ -13,7 +13,7 @@ use crate::format::{
 };
 use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
-use crate::report::compaction::{CompactionView, Split};
+use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -149,7 +149,8 @@ fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a
         Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
     let summary = format!("including an assumed summary of {}", format_short_estimate(cut.summary_tokens));
-    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
+    let basis = Span::styled("messages by chars/4", muted);
+    ("tokens", vec![becomes, vec![basis], vec![Span::styled(summary, muted)]])
 }
 
 fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
@@ -211,14 +212,14 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 fn split<'a>(view: &CompactionView, theme: &Theme) -> Option<FactLine<'a>> {
     let messages = quantity(view.turn_prefix.messages, "message");
     let (words, role) = match (view.split, view.turn_prefix.messages) {
-        (Split::None, _) => return None,
+        (TurnSplit::None, _) => return None,
         (_, 0) => {
             ("counted as a split turn, although none of the turn is above the cut".to_owned(), Role::Text)
         }
-        (Split::Turn, _) => {
+        (TurnSplit::Turn, _) => {
             (format!("the cut splits a turn; {messages} of it get a separate summary"), Role::Text)
         }
-        (Split::Misdetected, _) => (
+        (TurnSplit::Misdetected, _) => (
             format!("not a real split: the whole previous turn, {messages}, gets a separate summary"),
             Role::Warn,
         ),

@@ -1,4 +1,4 @@
-//! The text around the selected hit, beside the list.
+//! The text around the selected hit, next to the list.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -50,7 +50,7 @@ impl View<'_> {
         }
     }
 
-    /// Sums up the calls that missed the cache, beside the title.
+    /// Sums up the calls that missed the cache, next to the title.
     fn missed_calls(&self, after: u16, buf: &mut Buffer) {
         let totals = self.timeline.cache_totals();
         if totals.misses.calls == 0 {

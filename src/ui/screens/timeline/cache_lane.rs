@@ -1,5 +1,5 @@
 //! The lane of the prompt cache below the curves: whether each recorded call read its prompt from the cache, and a letter
-//! for the cause where it did not. Letters, because colours alone are lost on some terminals and to some eyes.
+//! for the cause where it did not. Letters, because colours are lost on some terminals and to some eyes.
 
 use ratatui::buffer::Buffer;
 
@@ -13,7 +13,7 @@ use crate::ui::widgets::{apply_style, put};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     Read,
-    /// The prompt is new, so that nobody could have cached it.
+    /// The prompt is new, so it could not be cached yet.
     New,
     Miss(Letter),
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_the_prompt_by_a_step_share_a_letter_and_other_causes_have_their_own() {
+    fn prompt_changes_by_a_policy_share_a_letter_and_other_causes_do_not() {
         let letter = |cause| Letter::of(cause).0;
         assert_eq!(letter(MissCause::Pruning), letter(MissCause::ContextEdit));
         let others = [MissCause::Pause, MissCause::ModelChanged, MissCause::BranchSwitched, MissCause::Guard];

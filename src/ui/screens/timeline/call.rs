@@ -139,7 +139,7 @@ impl View<'_> {
         vec![Span::styled(words, self.theme.bold(style))]
     }
 
-    /// Returns the provider's count, only for the recorded call, and the estimate beside it.
+    /// Returns the provider's count, only for the recorded call, and the estimate.
     fn measured(&self, trace: TraceKind, at: usize) -> Spans {
         let call = &self.timeline.trace(trace)[at];
         let counted = self.timeline.calls()[at].measured_tokens();
@@ -211,7 +211,7 @@ impl View<'_> {
         })
     }
 
-    /// Returns what the recorded call did not read from the cache, and why.
+    /// Returns the tokens that the recorded call did not read from the cache, and the cause.
     fn missed(&self, trace: TraceKind, at: usize) -> Spans {
         let Some(miss) = self.timeline.miss(at).filter(|_| trace == TraceKind::Recorded) else {
             return Vec::new();

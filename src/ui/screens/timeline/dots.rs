@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_joined_by_an_upright_and_heights_outside_stay_at_the_edge() {
+    fn a_step_is_joined_by_a_vertical_line_and_heights_are_clamped() {
         assert_eq!(drawn(&[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0], 1), ["  ⡏⠉", "⣀⣀⡇ "]);
         assert_eq!(drawn(&[1.0; 8], 2), ["⠛⠛⠛⠛", "    "]);
         assert_eq!(drawn(&[-1.0; 8], 2), ["    ", "⣀⣀⣀⣀"]);

@@ -212,7 +212,7 @@ impl View<'_> {
     }
 }
 
-/// Returns the fate that a policy newly gave to messages of a prompt; a repeated effect is no news.
+/// Returns the fate that a policy newly gave to messages of a prompt; a repeated effect is not new.
 fn new_fate(calls: &[CallReplay], at: usize) -> Option<Fate> {
     let call = &calls[at];
     let before = at.checked_sub(1).map(|before| &calls[before]);

@@ -1,4 +1,4 @@
-//! Journals that clawscope did not write: whatever they say, a repair leaves every byte that was in the file.
+//! Journals that clawscope did not write: with any content, a repair keeps every byte that was in the file.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -46,7 +46,7 @@ fn seal(intent: &[u8], payload: &[u8]) -> Vec<u8> {
     journal
 }
 
-/// The bytes of a journal with a valid seal, for this file and with the right hash of the end it names.
+/// The bytes of a journal with a valid seal, for this file with the right hash of its named end.
 pub fn sealed(transcript: &Path, forgery: &Forgery) -> Vec<u8> {
     let (file, bytes) = (fs::metadata(transcript).unwrap(), fs::read(transcript).unwrap());
     let end = forgery.size.min(bytes.len() as u64) as usize;
@@ -80,7 +80,7 @@ pub fn transcript_in(folder: &Path, text: &[u8]) -> PathBuf {
     path
 }
 
-/// Repairs, checks that the bytes that were there are still there, and returns the outcome.
+/// Repairs, checks that the old bytes are unchanged, and returns the outcome.
 pub fn repair(path: &Path) -> Result<Option<RecoveredCommit>, CommitError> {
     let before = fs::read(path).unwrap();
     let found = find_interrupted(path, Moment::ZERO);
@@ -90,7 +90,7 @@ pub fn repair(path: &Path) -> Result<Option<RecoveredCommit>, CommitError> {
     done
 }
 
-/// A payload that has to do with what follows `size` in the file, or not.
+/// Returns a payload that continues the file after `size`, or an unrelated one.
 pub fn payload_of(text: &[u8], size: usize, kind: u8, extra: &[u8]) -> Vec<u8> {
     let rest = &text[size.min(text.len())..];
     match kind % 5 {
@@ -102,7 +102,7 @@ pub fn payload_of(text: &[u8], size: usize, kind: u8, extra: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Repairs a transcript twice beside these journal bytes.
+/// Repairs a transcript twice next to these journal bytes.
 pub fn journal_costs_no_byte(text: &[u8], journal: impl FnOnce(&Path) -> Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript_in(folder.path(), text);
@@ -111,7 +111,7 @@ pub fn journal_costs_no_byte(text: &[u8], journal: impl FnOnce(&Path) -> Vec<u8>
     let _ = repair(&path);
 }
 
-/// The first bytes choose the form: a journal as it is; one with a valid seal; a forgery for the transcript, which may
+/// The first bytes choose the form: the bytes unchanged; one with a valid seal; a forgery for the transcript, which may
 /// be cut off at its end.
 #[allow(dead_code, reason = "for the target; the tests choose forgeries")]
 pub fn any_journal_costs_no_byte(bytes: &[u8]) {
@@ -128,7 +128,7 @@ pub fn any_journal_costs_no_byte(bytes: &[u8]) {
     }
 }
 
-/// Names that a forger cannot know before the file exists are filled in.
+/// Fills in names that a forger cannot know before the file exists.
 #[allow(dead_code, reason = "for the target")]
 fn sealed_intent(transcript: &Path, text: &[u8], intent: &[u8], payload: &[u8]) -> Vec<u8> {
     let file = fs::metadata(transcript).unwrap();

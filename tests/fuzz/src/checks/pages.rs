@@ -1,4 +1,4 @@
-//! Exported pages: whatever the texts of a session are, a browser sees the elements that the program writes.
+//! ExportedDocument pages: for any texts of a session, a browser sees only the elements that the program writes.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -63,7 +63,7 @@ fn page(mut word: impl FnMut() -> String) -> String {
     export(&request, Format::Html).unwrap().text
 }
 
-/// Collects what a browser makes of a page.
+/// Collects the elements of a page as a browser sees them.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub scripts: Cell<usize>,
@@ -142,14 +142,14 @@ pub fn read(page: &str) -> Seen {
     tokenizer.sink
 }
 
-/// The words are the texts of a session, in turn.
+/// Checks a page whose texts are these words, in turn.
 pub fn page_of_words_is_harmless(word: impl FnMut() -> String) {
     let seen = read(&page(word));
     assert_eq!(*seen.faults.borrow(), Vec::<String>::new());
     assert_eq!((seen.scripts.get(), seen.styles.get()), (1, 1));
 }
 
-/// The bytes are words, separated by form feeds.
+/// Checks a page whose texts are these bytes, separated by form feeds.
 #[allow(dead_code, reason = "for the target; the tests choose words")]
 pub fn page_has_the_programs_elements_alone(bytes: &[u8]) {
     let words: Vec<String> = super::parts(bytes).collect();

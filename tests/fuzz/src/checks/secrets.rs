@@ -1,4 +1,4 @@
-//! Redaction: a secret that is planted among any words does not come out.
+//! Redaction: a secret planted among any words does not appear in the output.
 
 use clawscope::redact::Redactor;
 
@@ -8,12 +8,12 @@ fn redacted(text: &str) -> String {
     redactor.redact_text(text).into_owned()
 }
 
-/// Whether a text shows by itself that it holds this secret; a line of a private key does not.
+/// Whether a text reveals this secret by itself; a line of a private key does not.
 pub fn is_known_alone(text: &str, secret: &str) -> bool {
     !redacted(text).contains(secret)
 }
 
-/// Neither masking nor masking what was masked leaves the secret in the text.
+/// Neither masking once nor masking twice leaves the secret in the text.
 pub fn secret_stays_hidden(name: &str, secret: &str, text: &str) {
     let once = redacted(text);
     assert!(!once.contains(secret), "{name}: {text:?} became {once:?}");

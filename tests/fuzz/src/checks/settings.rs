@@ -13,7 +13,7 @@ pub fn keymap_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-/// The bytes are a `config.toml`, a form feed, and a preset.
+/// Reads the bytes as a `config.toml`, a form feed, and a preset.
 pub fn config_is_read_or_refused(bytes: &[u8]) {
     thread_local! {
         static HOME: tempfile::TempDir = tempfile::tempdir().unwrap();

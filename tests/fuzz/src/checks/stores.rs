@@ -1,4 +1,4 @@
-//! Stores with one damaged file: the good session is still listed, whatever happens to the rest, and no file changes.
+//! Stores with one damaged file: the good session is still listed, and no file changes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ impl State {
         listing
     }
 
-    /// Reads the store with one damaged file. The good session is listed, and every file stays as it is.
+    /// Reads the store with one damaged file. The good session is listed, and no file changes.
     pub fn survives(&self, name: &str, bytes: &[u8]) {
         self.put(name, bytes);
         let before = files(self.0.path());
@@ -74,7 +74,7 @@ impl State {
         assert!(files(self.0.path()) == before, "reading changed a file");
     }
 
-    /// The bytes are `openclaw.json` and the two files that it may include, separated by form feeds.
+    /// Reads the bytes as `openclaw.json` and the two files that it may include, separated by form feeds.
     pub fn survives_configuration(&self, bytes: &[u8]) {
         let texts: Vec<String> = super::parts(bytes).collect();
         let text = |at: usize| texts.get(at).map_or(&b""[..], String::as_bytes);
@@ -83,7 +83,7 @@ impl State {
         self.survives("openclaw.json", text(0));
     }
 
-    /// A database may hide the files beside it, so that only its own bytes are held. Returns whether something is
+    /// A database may hide the files next to it, so that only its own bytes are compared. Returns whether something is
     /// found wrong with it.
     pub fn leaves_database(&self, bytes: &[u8]) -> bool {
         self.put(DATABASE, bytes);

@@ -9,8 +9,9 @@ use clawscope::store::index::{Index, OpenStatus};
 use clawscope::store::load::{FileChange, load, load_bytes, refresh};
 use clawscope::store::source::Source;
 use clawscope::transcript::{Leaf, Tree};
+use clawscope::units::Bytes;
 
-/// JSON that is read is written such that it reads the same.
+/// Checks that JSON that parses is written so that it parses to the same value.
 pub fn line_is_read_or_refused(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(value) = js::parse(&text) {
@@ -19,7 +20,7 @@ pub fn line_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-/// Asks for everything that is known of a transcript.
+/// Reads all data of a transcript.
 fn read_all(index: &Index, source: &Source) {
     for rules in [Ruleset::V2026_3_2.rules(), Ruleset::Pi1_5.rules()] {
         let tree = Tree::under(rules, index);
@@ -29,16 +30,16 @@ fn read_all(index: &Index, source: &Source) {
     }
 }
 
-/// Every byte is accounted for, and a whole line that is an entry is listed and read again.
+/// Checks that every byte is accounted for, and that every whole line with an entry is listed and read again.
 pub fn file_keeps_its_lines(bytes: &[u8]) {
     let index = load_bytes("fuzz.jsonl", bytes, &mut LineIds);
     let source = Source::from_memory("fuzz.jsonl", bytes);
-    assert_eq!(index.end + index.pending_bytes, bytes.len() as u64, "every byte is accounted for");
+    assert_eq!(index.file_bytes(), Bytes::from_len(bytes.len()), "every byte is accounted for");
     for (ix, entry) in index.iter() {
         body::read_entry(&source, &index, ix).unwrap_or_else(|error| panic!("line {}: {error}", entry.line));
     }
     read_all(&index, &source);
-    if index.open_status != OpenStatus::Opens || index.pending_bytes > 0 {
+    if index.open_status != OpenStatus::Opens || index.pending_bytes > Bytes(0) {
         return;
     }
     let lines: Vec<u64> = index.iter().map(|(_, entry)| entry.line).collect();
@@ -51,7 +52,7 @@ pub fn file_keeps_its_lines(bytes: &[u8]) {
     }
 }
 
-/// A file that grows from `cut` bytes to its end is read to the same index as the whole.
+/// Checks that a file that grows from `cut` bytes to its end has the same index as the whole.
 pub fn growth_ends_like_the_whole(bytes: &[u8], cut: usize) {
     let mut grown = load_bytes("fuzz.jsonl", &bytes[..cut], &mut LineIds);
     let source = Source::from_memory("fuzz.jsonl", bytes);
@@ -67,7 +68,7 @@ pub fn growth_ends_like_the_whole(bytes: &[u8], cut: usize) {
     assert_eq!((grown.end, grown.pending_bytes), (whole.end, whole.pending_bytes));
 }
 
-/// Both, cut at a place that follows from the bytes.
+/// Checks both, cut at a place that depends on the bytes.
 #[allow(dead_code, reason = "for the target; the tests choose the cut")]
 pub fn file_keeps_its_lines_and_grows(bytes: &[u8]) {
     file_keeps_its_lines(bytes);

@@ -1,4 +1,4 @@
-//! Op `append_branch`: steps of the session object, and the file they leave.
+//! Op `append_branch`: steps of the session object, and the resulting file.
 
 use clawscope::context::{bodies, build_context};
 use clawscope::ids::IdSource;
@@ -42,7 +42,7 @@ pub(super) fn answer(session: &Session) -> Result<Value, JsException> {
     ]))
 }
 
-/// The file with the tail behind it, and its prefix as it was before.
+/// The file with the tail after it, and its prefix before the append.
 fn written(opened: &[u8], tail: &str) -> (tempfile::TempDir, Source, FilePrefix) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("copy.jsonl");

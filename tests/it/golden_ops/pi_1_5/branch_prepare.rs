@@ -1,4 +1,4 @@
-//! Op `branch_prepare`: what is summarised of a branch that is left.
+//! Op `branch_prepare`: the summarised messages of an abandoned branch.
 
 use clawscope::ids::EntryIx;
 use clawscope::js::{JsException, Value};

@@ -1,4 +1,5 @@
-//! Op `compaction_prepare`: what a compaction of the projected branch would summarise and keep, and what would follow.
+//! Op `compaction_prepare`: the summarised and the kept messages of a compaction of the projected branch, and the
+//! context after it.
 
 use std::collections::HashMap;
 
@@ -101,7 +102,7 @@ fn following(
 }
 
 impl Session {
-    /// Ids from behind those that reading a version 1 file took.
+    /// Returns ids after those that reading a version 1 file took.
     pub(super) fn fresh_ids(&self) -> CountedIds {
         let (to_v2, _) = self.index.migration_steps();
         CountedIds(if to_v2 { self.index.entries.len() as u32 } else { 0 })

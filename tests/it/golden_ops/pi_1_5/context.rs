@@ -1,4 +1,4 @@
-//! Op `context`: the projected messages, what opening does to the file, and the system state.
+//! Op `context`: the projected messages, the effect of opening on the file, and the system state.
 
 use clawscope::context::llm::to_llm;
 use clawscope::context::projection::project;
@@ -46,7 +46,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
 }
 
 /// Oracle of store-pi-1.5 D9: pi sends system messages on where a session keeps them. clawscope reads them apart, by
-/// `replay_system_messages`, and never needs the list as it is sent.
+/// `replay_system_messages`, and never needs the list that is sent.
 fn to_llm_for(pi: PiRelease, message: &Value) -> Result<Option<Value>, JsException> {
     let passes = pi.has(PiChange::KeepsSystemMessages) && role_of(message) == Role::System;
     if passes { Ok(Some(message.clone())) } else { to_llm(message) }

@@ -27,15 +27,15 @@ use sha2::{Digest, Sha256};
 use super::overflowed_answer::AnswerJudge;
 use super::{CountedIds, Session, number, object, transcript};
 
-/// The runtime whose detectors these cases ask.
+/// The runtime whose detectors these cases use.
 const NEWEST_RUNTIME: Runtime<'_> = Runtime::Pi("1.5.2");
 
-/// Judges answers as that runtime does, under a window of so many tokens.
+/// Judges answers as that runtime does, with a window of this many tokens.
 fn judge(window: Option<f64>) -> AnswerJudge<'static> {
     AnswerJudge { runtime: NEWEST_RUNTIME, window, counts_length: true }
 }
 
-/// The answer to a case; none where the op is not built.
+/// The answer to a case; `None` where the op is not built.
 pub(super) fn answer(
     pi: PiRelease,
     op: &str,
@@ -67,7 +67,7 @@ fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsExcepti
     Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
 }
 
-/// The same with the session's own leaf moved to the case's; an unknown one leaves it where it is.
+/// The same with the session's own leaf moved to the case's; an unknown one does not move it.
 fn moved(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsException> {
     let mut session = opened(pi, case, root)?;
     if let Leaf::Id(id) = &session.leaf
@@ -83,7 +83,7 @@ fn built(session: &mut Session) -> Result<(), JsException> {
     Ok(())
 }
 
-/// A file that is no session is refused; an empty one is begun (store-pi-1.5 C3).
+/// A file that is not a session is refused; an empty one is begun (store-pi-1.5 C3).
 fn index_of(pi: PiRelease, source: &Source, ids: &mut CountedIds) -> Result<Index, JsException> {
     let index = load_for_release(source, pi, ids, &mut |_, _| true).expect("the transcript is read");
     match index.open_status {

@@ -1,4 +1,4 @@
-//! Op `overflow_match`: error texts and answers as pi 1.5 judges them.
+//! Op `overflow_match`: error texts and answers as pi 1.5 classifies them.
 
 use std::path::Path;
 

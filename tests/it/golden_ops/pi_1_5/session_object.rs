@@ -1,5 +1,5 @@
 //! pi's session object, an oracle of these cases: it appends entries one by one, each a child of the leaf that becomes
-//! the new leaf (store-pi-1.5 B2, B4–B6, K4). The program itself appends only what a commit writes; of that the rules of
+//! the new leaf (store-pi-1.5 B2, B4–B6, K4). The program itself appends only the lines of a commit; of that the rules of
 //! edits are run here too.
 
 use clawscope::commit::{is_editable, stored_replacement};
@@ -10,7 +10,7 @@ use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::store::entry::EntryKind;
 use clawscope::store::index::{Index, LinePosition};
 use clawscope::transcript::{Leaf, Tree};
-use clawscope::units::Moment;
+use clawscope::units::{Bytes, Moment};
 
 /// A session in memory for appends.
 pub(super) struct SessionObject {
@@ -106,7 +106,7 @@ impl SessionObject {
         Ok(self.append(EntryKind::Label, &own, new_ids))
     }
 
-    /// Appends the summary of the branch that is left behind another entry; it names the old leaf (store-pi-1.5 B5).
+    /// Appends the summary of the left branch after another entry; it names the old leaf (store-pi-1.5 B5).
     /// Throws for an unknown entry.
     pub(super) fn append_branch_summary(
         &mut self,
@@ -203,8 +203,11 @@ impl SessionObject {
         self.text.push('\n');
         let Ok(value) = js::parse(text) else { return };
         self.index.line_count += 1;
-        let place =
-            LinePosition { offset: self.index.end, bytes: text.len() as u32, line: self.index.line_count };
+        let place = LinePosition {
+            offset: self.index.end,
+            bytes: Bytes::from_len(text.len()),
+            line: self.index.line_count,
+        };
         self.index.end += text.len() as u64 + 1;
         self.index.push_parsed(&value, place, &mut LineIds);
         self.leaf = self.index.last();

@@ -1,4 +1,4 @@
-//! Op `tokens`: estimates per message, plain and as decisions are made by.
+//! Op `tokens`: estimates per message, plain and in the form that decisions use.
 
 use clawscope::context::tokens::projected::estimate_projected;
 use clawscope::context::tokens::usage::last_usage;

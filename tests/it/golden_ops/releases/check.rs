@@ -1,4 +1,4 @@
-//! Ops `guard`, `preflight` and `reserve`: what a release checks of one call, and what it keeps free.
+//! Ops `guard`, `preflight` and `reserve`: a release's checks of one call, and its reserve.
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::compaction::{CompactionSettings, gateway_compaction_under};
@@ -8,11 +8,11 @@ use clawscope::policy::preflight::{PreflightInput, Pressure, check, sum_pressure
 use clawscope::policy::prune::{Gate, weighted_chars};
 use clawscope::policy::truncate::{reduce_to_budget, result_budget};
 use clawscope::policy::{Policy, PolicySettings};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::{Released, number, object};
 
-/// Oracle of releases R41 and R43: what a version says of a call that its guard stops. The product asks only whether it
+/// Oracle of releases R41 and R43: a version's text for a call that its guard stops. The product only needs whether it
 /// stops.
 fn stop_text(rules: &Rules) -> Value {
     match rules.guard {
@@ -55,8 +55,8 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
     let estimate = |message: &Value| estimate_under(rules, message);
     let (counted, sum) =
         prompt_tokens(rules, &session.messages, &text("systemPrompt"), &text("prompt"), estimate)?;
-    let single = session.number("maxChars");
-    // From 2026.8.1 on nothing is configured, and the check may be asked for another limit all the same.
+    let single = session.number("maxChars").map(Chars);
+    // From 2026.8.1 on nothing is configured, but the check may get another limit.
     let single =
         single.filter(|_| rules.result_limit.is_configured() || rules.aggregate == Aggregate::Weighted);
     let budget = result_budget(rules, Tokens(window), single, false).ok_or(JsException)?;
@@ -79,7 +79,7 @@ pub(super) fn preflight(session: &Released) -> Result<Value, JsException> {
         ("estimatedPromptTokens", number(checked.estimate.get())),
         ("promptBudgetBeforeReserve", number(checked.prompt_limit.get())),
         ("overflowTokens", number(checked.overflow.get())),
-        ("toolResultReducibleChars", number(checked.reducible_chars)),
+        ("toolResultReducibleChars", number(checked.reducible_chars.get())),
         ("effectiveReserveTokens", checked.reserve.map_or(Value::Null, |tokens| number(tokens.get()))),
     ]))
 }
@@ -113,7 +113,7 @@ fn wrapped(key: &str, value: Value) -> Value {
 
 /// Oracle of the check of a prompt that was not sent yet, without the margin: the tokens that a provider counted, and
 /// the rest. `estimate` counts one message under the runtime's rule. The older check ignores the system prompt. The
-/// product checks contexts, from what it measured of each message, and takes the tokens of a prompt from its settings.
+/// product checks contexts, from the measured sizes of each message, and takes the tokens of a prompt from its settings.
 fn prompt_tokens(
     rules: &Rules,
     messages: &[Value],
@@ -131,7 +131,7 @@ fn prompt_tokens(
     Ok((0.0, messages + (prompt.encode_utf16().count() as f64 / 4.0).ceil()))
 }
 
-/// The system prompt or the prompt, as a message of its own.
+/// The system prompt or the prompt, as a separate message.
 fn text_tokens(rules: &Rules, text: &str) -> f64 {
-    12.0 + (weighted_chars(rules.prune_size.weight, &text.into()) / 4.0).ceil()
+    12.0 + weighted_chars(rules.prune_size.weight, &text.into()).to_tokens(4.0).ceil().get()
 }

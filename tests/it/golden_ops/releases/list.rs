@@ -1,4 +1,4 @@
-//! Ops `truncate`, `reduce`, `history_images` and `history_limit`: what a release makes of a list of messages.
+//! Ops `truncate`, `reduce`, `history_images` and `history_limit`: a release's changes of a list of messages.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use clawscope::policy::truncate::{
     truncated_message_by,
 };
 use clawscope::policy::{Policy, PolicySettings};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::super::history_limit::limited;
 use super::{Released, number, object};
@@ -22,13 +22,13 @@ pub(super) fn truncate(session: &Released) -> Value {
     let rules = session.rules();
     let window = session.number("contextWindow");
     let limit = |window: Option<f64>| max_result_chars_under(rules, Tokens(window.unwrap_or(f64::NAN)));
-    let max_chars = session.number("maxChars").unwrap_or_else(|| limit(window));
+    let max_chars = session.number("maxChars").unwrap_or_else(|| limit(window).get());
     let mut cut = CutOptions::default();
     // The oldest have no such settings (releases R31).
     if rules.truncation != (Truncation::Head { floor_has_suffix: false }) {
         let suffix = session.session.setting("suffix").and_then(Value::as_str).cloned();
         cut.suffix = suffix.unwrap_or(cut.suffix);
-        cut.min_keep_chars = session.number("minKeepChars").unwrap_or(cut.min_keep_chars);
+        cut.min_keep_chars = Chars(session.number("minKeepChars").unwrap_or(cut.min_keep_chars.get()));
     }
     let likely = window.map(|window| {
         let (mut list, window) = (session.list(), Tokens(window));
@@ -39,7 +39,7 @@ pub(super) fn truncate(session: &Released) -> Value {
     let mut changed = Vec::new();
     let mut messages = session.messages.clone();
     for (at, message) in messages.iter_mut().enumerate().filter(|(_, message)| is_result(message)) {
-        if let Some(new) = truncated_message_by(rules.truncation, message, max_chars, &cut) {
+        if let Some(new) = truncated_message_by(rules.truncation, message, Chars(max_chars), &cut) {
             *message = new;
             changed.push(number(at as f64));
         }
@@ -55,11 +55,12 @@ pub(super) fn truncate(session: &Released) -> Value {
 pub(super) fn reduced(session: &Released) -> Value {
     let window = session.number("contextWindow").unwrap_or(f64::NAN);
     let protects = session.session.setting("protectTrailing").is_some_and(|on| on.as_bool() == Some(true));
-    let Some(mut budget) = result_budget(session.rules(), Tokens(window), session.number("maxChars"), false)
+    let Some(mut budget) =
+        result_budget(session.rules(), Tokens(window), session.number("maxChars").map(Chars), false)
     else {
         return Value::Null;
     };
-    budget.total_limit = session.number("aggregateMaxChars").unwrap_or(budget.total_limit);
+    budget.total_limit = Chars(session.number("aggregateMaxChars").unwrap_or(budget.total_limit.get()));
     let spares = protects && matches!(budget.rule, Aggregate::Elided | Aggregate::Weighted);
     budget.fresh_min_keep = spares.then_some(FRESH_MIN_KEEP);
     let mut list = session.list();
@@ -75,12 +76,12 @@ pub(super) fn reduced(session: &Released) -> Value {
         messages[*at] = apply_all(list.edits(*at), &messages[*at]);
     }
     object([
-        ("maxChars", number(budget.single_limit)),
-        ("aggregateBudgetChars", number(budget.total_limit)),
+        ("maxChars", number(budget.single_limit.get())),
+        ("aggregateBudgetChars", number(budget.total_limit.get())),
         ("oversizedCount", number(singles().count() as f64)),
         ("aggregateCount", number(positions.len() as f64)),
-        ("oversizedReducibleChars", number(singles().map(|done| done.freed_chars).sum())),
-        ("aggregateReducibleChars", number(others().map(|done| done.freed_chars).sum())),
+        ("oversizedReducibleChars", number(singles().map(|done| done.freed_chars.get()).sum())),
+        ("aggregateReducibleChars", number(others().map(|done| done.freed_chars.get()).sum())),
         ("changedIndexes", Value::Array(changed.into_iter().map(|at| number(at as f64)).collect())),
         ("messages", session.session.list(&messages)),
     ])

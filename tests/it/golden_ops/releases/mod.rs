@@ -22,7 +22,7 @@ use clawscope::units::Tokens;
 
 use super::{Session, number, object, on_session};
 
-/// The answer to a case of the set with this name; none where it is no set of a release.
+/// The answer to a case of the set with this name; `None` where it is not a set of a release.
 pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, JsException>> {
     let id = set.strip_prefix("openclaw-")?;
     let ruleset = Ruleset::ALL.into_iter().find(|ruleset| ruleset.id() == id)?;
@@ -66,7 +66,7 @@ impl Released {
         self.ruleset.rules()
     }
 
-    /// The repair before a prompt of a model with the API that the case's text for missing results is for.
+    /// Returns the repair before a prompt, for the API that the case's text for missing results belongs to.
     fn repair_rules(&self) -> RepairRules {
         let is_responses_api = self.session.setting("missingToolResultText").is_some();
         RepairRules { rules: self.rules(), is_responses_api }
@@ -76,7 +76,7 @@ impl Released {
         &self.session.context
     }
 
-    /// The context as the policies take it.
+    /// Returns the context in the form of the policies.
     fn list(&self) -> MessageList<'_> {
         MessageList::from_context(self.context(), Some(&self.features))
     }
@@ -112,7 +112,7 @@ impl Released {
         })
     }
 
-    /// The messages as a plan leaves them, and the positions of those that differ.
+    /// Returns the messages after a plan, and the positions of those that differ.
     fn after(&self, plan: &Plan) -> (Vec<Value>, Value) {
         let new: Vec<Value> =
             self.messages.iter().enumerate().map(|(at, message)| message_after(message, at, plan)).collect();
@@ -120,7 +120,7 @@ impl Released {
         (new, changed)
     }
 
-    /// The positions of messages that are others now.
+    /// Returns the positions of changed messages.
     fn changed(&self, new: &[Value]) -> Value {
         let pairs = self.messages.iter().zip(new).enumerate();
         let differs = pairs.filter(|(_, (old, new))| super::canonical(old) != super::canonical(new));

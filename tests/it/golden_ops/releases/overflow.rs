@@ -1,4 +1,4 @@
-//! Op `overflow_match`: error texts and answers as a release judges them.
+//! Op `overflow_match`: error texts and answers as a release classifies them.
 
 use std::path::Path;
 

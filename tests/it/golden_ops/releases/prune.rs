@@ -11,7 +11,7 @@ use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::policy::{Policy, PolicySettings};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
-use clawscope::units::{Millis, Tokens};
+use clawscope::units::{Chars, Millis, Tokens};
 
 use super::super::prune::effective;
 use super::super::{or_throws, throws};
@@ -24,10 +24,10 @@ pub(super) fn answer(session: &Released) -> Value {
     let mut result = Object::default();
     result.set("effective", settings.as_ref().map_or(Value::Null, effective));
     let sizes = |messages: &[Value]| {
-        messages.iter().try_fold(0.0, |sum, message| Ok(sum + rules.prune_size.chars(message)?))
+        messages.iter().try_fold(Chars::ZERO, |sum, message| Ok(sum + rules.prune_size.chars(message)?))
     };
     let before = sizes(&session.messages);
-    result.set("before", or_throws(before.map(number)));
+    result.set("before", or_throws(before.map(|chars| number(chars.get()))));
     let gate = match (requested, &settings) {
         (Some(requested), settings) => decided(session, requested, settings.as_ref()),
         (None, Some(_)) => Gate::Open { idle_ms: Millis::ZERO },
@@ -48,7 +48,7 @@ pub(super) fn answer(session: &Released) -> Value {
     let changed = if let Ok((messages, positions)) = planned {
         let total = before.and_then(|_| sizes(&messages));
         let changed = positions.as_array().is_some_and(|positions| !positions.is_empty());
-        result.set("after", or_throws(total.map(number)));
+        result.set("after", or_throws(total.map(|chars| number(chars.get()))));
         result.set("changedIndexes", positions);
         result.set("messages", session.session.list(&messages));
         Value::Bool(changed)

@@ -3,7 +3,7 @@
 use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
-use clawscope::units::Tokens;
+use clawscope::units::{Chars, Tokens};
 
 use super::super::{or_throws, tokens};
 use super::{Released, number, object};
@@ -13,7 +13,7 @@ pub(super) fn answer(session: &Released) -> Value {
     let tokens_of = |at: usize| estimate_under(rules, &session.messages[at]);
     let estimate = estimate_context_under(rules, &session.context().messages, tokens_of);
     let all = 0..session.messages.len();
-    let pruner = |at: usize| rules.prune_size.chars(&session.messages[at]);
+    let pruner = |at: usize| rules.prune_size.chars(&session.messages[at]).map(Chars::get);
     let total = all.clone().try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     object([
         ("estimate", or_throws(estimate.map(estimated))),

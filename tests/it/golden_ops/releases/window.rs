@@ -1,4 +1,4 @@
-//! Op `window`: the tokens a model takes, what a release thinks of them, and the limit of one tool result.
+//! Op `window`: the tokens a model takes, a release's verdict on them, and the limit of one tool result.
 
 use clawscope::gateway::ruleset::{ResultLimit, Rules};
 use clawscope::gateway::window::DEFAULT_WINDOW;
@@ -26,7 +26,7 @@ pub(super) fn answer(rules: &Rules, case: &Value) -> Value {
     let verdict = judge_with_limits(rules, tokens, info.model_tokens, given);
     let limit = match rules.result_limit {
         ResultLimit::None => Value::Null,
-        _ => number(max_result_chars_under(rules, info.tokens)),
+        _ => number(max_result_chars_under(rules, info.tokens).get()),
     };
     let mut reported =
         Object::from([("tokens", number(info.tokens.get())), ("source", Value::from(info.source.name()))]);
