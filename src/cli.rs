@@ -2,6 +2,7 @@
 
 pub mod guide;
 mod help;
+mod read_place;
 mod session;
 mod settings;
 mod store;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::redact::SecretDisplay;
+pub use read_place::ReadPlace;
 pub use session::{CacheArgs, CompareArgs, ContextArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs};
 pub use settings::{
     CheckArgs, ContextViewArgs, MeasureArg, POLICIES, PlanArgs, RegretArgs, ReplayArgs, ReplaySettingsArgs,
@@ -60,7 +62,7 @@ pub struct StoreArgs {
     /// Use the built-in demo store
     #[arg(long, global = true, conflicts_with = "store")]
     pub demo: bool,
-    /// Find SESSION in this store instead of the gateway's state dir
+    /// Use this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
     /// Read a store on another machine through this command, such as "docker exec -i NAME"; `ssh://HOST[/PATH]` as
@@ -78,8 +80,15 @@ pub struct StoreArgs {
     pub config: Option<PathBuf>,
     /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; clawscope knows 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
     /// [default: the release that last wrote the store, else 2026.3.2]
-    #[arg(long, value_name = "VERSION", global = true)]
+    #[arg(long, value_name = "RELEASE", global = true)]
     pub ruleset: Option<String>,
+}
+
+/// Returns the store options without a place in the help, for commands that read no store. They stay global options,
+/// so that a line with them is not an error.
+fn hidden_store_options() -> Vec<clap::Arg> {
+    let options = StoreArgs::augment_args(clap::Command::new("store"));
+    options.get_arguments().map(|option| option.clone().hide(true)).collect()
 }
 
 #[derive(Debug, Subcommand)]
@@ -157,31 +166,31 @@ pub enum Command {
     #[command(after_long_help = help::SETTINGS_HELP)]
     Settings(SettingsArgs),
     /// Print the full text of a rule, such as pruning-5.12
-    #[command(after_long_help = help::RULE)]
+    #[command(after_long_help = help::RULE, args = hidden_store_options())]
     Rule(RuleArgs),
     /// Print a topic of the guide; without a topic, list the topics
-    #[command(after_long_help = help::GUIDE)]
+    #[command(after_long_help = help::GUIDE, args = hidden_store_options())]
     Guide {
         /// Print this topic [default: list the topics]
         #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
         topic: Option<guide::Topic>,
     },
     /// List the presets: named sets of settings, for --settings
-    #[command(after_long_help = help::PRESETS)]
+    #[command(after_long_help = help::PRESETS, args = hidden_store_options())]
     Presets {
         /// Print one JSON object instead of text
         #[arg(long)]
         json: bool,
     },
     /// Write the demo store to a new folder, to commit there or open it by path
-    #[command(after_long_help = help::DEMO)]
+    #[command(after_long_help = help::DEMO, args = hidden_store_options())]
     Demo {
         /// Write to this folder, which must be new or empty
         #[arg(short, long, value_name = "DIR")]
         out: PathBuf,
     },
     /// Print the JSON schema of a command's --json; without a name, list the commands
-    #[command(after_long_help = help::SCHEMA)]
+    #[command(after_long_help = help::SCHEMA, args = hidden_store_options())]
     Schema {
         /// Print the schema of this command, or of error
         name: Option<String>,
@@ -190,13 +199,13 @@ pub enum Command {
     #[command(after_long_help = help::SERVE)]
     Serve(ServeArgs),
     /// Print a completion script for your shell
-    #[command(after_long_help = help::COMPLETIONS)]
+    #[command(after_long_help = help::COMPLETIONS, args = hidden_store_options())]
     Completions {
         /// Print the script for this shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of clawscope or of one command (roff)
-    #[command(after_long_help = help::MAN)]
+    #[command(after_long_help = help::MAN, args = hidden_store_options())]
     Man {
         /// Print the page of this command [default: clawscope]
         command: Option<String>,

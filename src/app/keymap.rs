@@ -58,7 +58,7 @@ pub enum KeymapError {
         key: String,
     },
     /// An unknown action.
-    #[error("[{context}] {key:?} = {action:?}: unknown action{}; \"\" unbinds the key", alike(action))]
+    #[error("[{context}] {key:?} = {action:?}: unknown action.{} \"\" unbinds the key.", alike(action))]
     Action {
         /// The TOML table.
         context: String,
@@ -162,7 +162,7 @@ impl Keymap {
 fn alike(slip: &str) -> String {
     let names: Vec<&str> = ACTIONS.iter().map(|row| row.1).collect();
     let near = similar::get_close_matches(slip, &names, 3, 0.6);
-    if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) }
+    if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(" or ")) }
 }
 
 /// Ranks the keys of an action for display: esc, plain characters, enter and tab, other named keys, modified
@@ -215,8 +215,8 @@ const MODIFIERS: [(&str, KeyModifiers); 3] =
 pub(super) fn key_slip(key: &str) -> String {
     let names: Vec<&str> = NAMED_KEYS.iter().map(|(name, _)| *name).collect();
     let near = similar::get_close_matches(key, &names, 1, 0.6);
-    let near = near.first().map(|near| format!(", did you mean {near}?")).unwrap_or_default();
-    format!("{key:?}: unknown key{near}; use a character, or a name such as enter, esc or ctrl-d")
+    let near = near.first().map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
+    format!("{key:?}: unknown key.{near} Use a character, or a name such as enter, esc or ctrl-d.")
 }
 
 pub(super) fn parse_key(text: &str) -> Option<KeyChord> {

@@ -135,7 +135,7 @@ Examples:
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq -r '.sessions[].key'
 
-A filter has words and conditions: >80% (of the window), tokens:>100k, cost:>1 (USD), age:<2d, compactions:>2, \
+A filter has words and conditions: >80% or full:>80% (of the window), tokens:>100k, cost:>1 (USD), age:<2d, compactions:>2, \
 overflows:>0, model:opus, agent:main, channel:telegram, kind:cron, id:8f1b, is:orphan, has:subagent. ! in front excludes.
 
 A session without a name shows the start of its first user message. clawscope shortens the text that a gateway puts \
@@ -260,11 +260,12 @@ Examples:
   clawscope sweep KEY --vary contextPruning.hardClearRatio=0.2..0.6:0.1 --json \\
       | jq .smallestChange
 
-Every cell of the grid replays the whole session. Best trade-offs are the cells that no other cell beats in cost, peak and \
-tokens cleared together. The smallest change is the cell with the fewest changed settings in which every call fits the \
-first time, with the headroom free; of several, the one whose values move least, then the cheapest.
+clawscope replays the whole session for every combination of the values. Best trade-offs are the combinations that no \
+other beats in cost, peak and tokens cleared together. The smallest change is the combination with the fewest changed \
+settings in which every call fits the first time, with the headroom free; of several, the one whose values move least, \
+then the cheapest.
 
-A value `as is` leaves a pruning setting unset; any other value turns pruning on. clawscope never writes openclaw.json or \
+A value `as is` keeps the configured one; any other value of a pruning setting turns pruning on. clawscope never writes openclaw.json or \
 pi's settings.json: you apply the patch or the commands yourself.";
 
 pub(super) const CHECK: &str = "\
@@ -274,7 +275,7 @@ Examples:
 
 Replays the session (`clawscope replay --help`). Exit code 0: every prompt fits the budget; 1: at least one does not. The \
 size of a prompt is the provider's count, adjusted by what your settings change, or an estimate if there is no count. \
-Against the whole window, the default, an answered call fits whatever its count.";
+Without --budget, a call that the provider answered always counts as fitting.";
 
 pub(super) const SIMULATE: &str = "\
 Examples:
@@ -452,8 +453,8 @@ Examples:
   clawscope rules --ruleset 2026.4.15 --diff 2026.7.1
   clawscope rules --releases                      every ruleset
 
-Releases with the same rules share a ruleset, named after the first of them. `clawscope replay SESSION --ruleset VERSION` \
-shows what an upgrade does to a session; `clawscope explain --all --ruleset VERSION` what it does to a store.";
+Releases with the same rules share a ruleset, named after the first of them. `clawscope replay SESSION --ruleset RELEASE` \
+shows what an upgrade does to a session; `clawscope explain --all --ruleset RELEASE` what it does to a store.";
 
 pub(super) const SETTINGS_HELP: &str = "\
 Examples:

@@ -134,7 +134,7 @@ pub struct RulesArgs {
     /// Use the release of this store [default: the gateway's state dir, or the demo store without one]
     pub path: Option<PathBuf>,
     /// Print only what changes from the release to this one
-    #[arg(long, value_name = "VERSION", conflicts_with = "releases")]
+    #[arg(long, value_name = "RELEASE", conflicts_with = "releases")]
     pub diff: Option<String>,
     /// List every ruleset and its releases
     #[arg(long)]

@@ -92,12 +92,12 @@ pub struct ExportArgs {
     /// Replace every letter and digit and keep sizes and structure, for bug reports
     #[arg(long, conflicts_with = "no_redact")]
     pub shape_only: bool,
-    /// Draw the picture with this many columns and rows
-    #[arg(long, value_name = "COLSxROWS", default_value = "130x40")]
-    pub size: String,
-    /// Use these colours in the picture: dark, light or mono
-    #[arg(long, value_name = "NAME", default_value = "dark")]
-    pub colours: String,
+    /// With --format svg: draw the picture with this many columns and rows [default: 130x40]
+    #[arg(long, value_name = "COLSxROWS")]
+    pub size: Option<String>,
+    /// With --format svg: use these colours, dark, light or mono [default: dark]
+    #[arg(long, value_name = "NAME")]
+    pub colours: Option<String>,
     /// The plan to include, if any of these options is set.
     #[command(flatten)]
     pub plan: PlanArgs,

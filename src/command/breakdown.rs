@@ -9,6 +9,7 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::context::budget::BudgetPart;
 use crate::format::{format_counted, format_estimate, format_number, format_percent};
+use crate::plan::Plan;
 use crate::report::breakdown::{
     Figure, Line, Section, SectionKind, WindowContents, heavy_blocks, sections, warnings,
 };
@@ -18,8 +19,14 @@ use crate::session::{CountSource, LoadedSession};
 const MAX_SECTION_LINES: usize = 30;
 const BAR_WIDTH: u64 = 24;
 
-pub(super) fn show(session: &LoadedSession, json: bool, output: &mut Output) -> Result<(), Failure> {
-    let contents = WindowContents::new(session, None);
+/// Shows the window of the next call, under a plan if there is one.
+pub(super) fn show(
+    session: &LoadedSession,
+    plan: Option<&Plan>,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let contents = WindowContents::new(session, plan).under_plan();
     let blocks = heavy_blocks(session, &contents.heaviest_entries(), &mut || true);
     if json {
         return Ok(output.json(&report_json(session, &contents, &blocks))?);

@@ -109,7 +109,7 @@ fn print_causes(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure
     let columns = [
         ("cause", Align::Left),
         ("calls", Align::Right),
-        ("not read", Align::Right),
+        ("missed", Align::Right),
         ("extra cost", Align::Right),
         ("", Align::Left),
     ];
@@ -189,17 +189,17 @@ fn print_calls(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let columns = [
-        ("time", Align::Left),
-        ("answer", Align::Left),
+        ("answered", Align::Left),
+        ("entry", Align::Left),
         ("read", Align::Right),
         ("written", Align::Right),
         ("uncached", Align::Right),
-        ("not read", Align::Right),
+        ("missed", Align::Right),
         ("extra cost", Align::Right),
         ("cause", Align::Left),
     ];
     let mut table = Table::new(&columns);
-    table.drop_first(&["answer"]);
+    table.drop_first(&["entry"]);
     let hidden = if all { 0 } else { ledger.calls.len().saturating_sub(MAX_CALLS) };
     for call in &ledger.calls[hidden..] {
         table.push(call_cells(session, call));

@@ -28,7 +28,7 @@ pub(super) fn run(
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_exact(&args.target.session)?;
     let read = writing::read_for_write(&session, args.write);
-    let mut preview = preview_session(workspace, session, None, &args.plan)?;
+    let mut preview = preview_session(workspace, session, None, &args.plan, output)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
     }

@@ -12,12 +12,12 @@ use super::session_output::{SessionJson, finite, print_session_header, session_j
 use super::table::{Align, Cell, Table};
 use super::writing::ReplacedEntryJson;
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::commit::{PolicyRecord, ReceiptKind};
+use crate::commit::PolicyRecord;
 use crate::export::json::JsonOutput;
-use crate::format::{format_estimate, format_time, quantity};
+use crate::format::{format_estimate, format_time};
 use crate::js::Value;
 use crate::units::{Moment, Tokens};
-use crate::write::commit_list::{CommitRecord, CommitStatus, list_commits};
+use crate::write::commit_list::{CommitRecord, CommitStatus, describe_count, list_commits};
 
 pub(super) fn run(
     args: &SessionArgs,
@@ -40,25 +40,9 @@ pub(super) fn run(
     }
     table(&commits).print(output, "")?;
     writeln!(output)?;
-    let in_force = commits.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
-    let all = describe_count(&commits);
-    output.line(
-        Tone::Plain,
-        &format!("{all}, {in_force} active · `clawscope undo --commit ID` undoes one of them"),
-    )?;
+    let count = describe_count(&commits);
+    output.line(Tone::Plain, &format!("{count} · `clawscope undo --commit ID` undoes one of them"))?;
     Ok(())
-}
-
-/// Counts commits and undos: `2 commits and 1 undo`.
-fn describe_count(records: &[CommitRecord]) -> String {
-    let undos = records.iter().filter(|record| record.receipt.kind == ReceiptKind::Undo).count();
-    let parts = [(records.len() - undos, "commit"), (undos, "undo")];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| quantity(*count as u64, word))
-        .collect();
-    parts.join(" and ")
 }
 
 fn table(commits: &[CommitRecord]) -> Table {
@@ -79,15 +63,16 @@ fn table(commits: &[CommitRecord]) -> Table {
             (Some(before), Some(after)) => format!("{before} → {after}"),
             _ => String::new(),
         };
-        let tone = if committed.status == CommitStatus::InForce { Tone::Good } else { Tone::Dim };
+        let (sign, tone) =
+            if committed.status == CommitStatus::InForce { ("●", Tone::Good) } else { ("○", Tone::Dim) };
         table.push(vec![
             receipt.id.as_str().into(),
             format_time(receipt.time).into(),
-            committed.summary().into(),
+            committed.summary.as_str().into(),
             tokens.into(),
             if receipt.changed.is_empty() { String::new() } else { receipt.changed.len().to_string() }.into(),
             receipt.from_leaf.as_str().into(),
-            Cell::new(committed.status.as_str(), tone),
+            Cell::new(&format!("{sign} {}", committed.status.as_str()), tone),
         ]);
     }
     table

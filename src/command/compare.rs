@@ -12,7 +12,7 @@ use super::session_output::{BudgetJson, SessionJson, budget_json, print_session_
 use super::table::{Align, Cell, Table};
 use crate::cli::{CompareArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_estimate};
+use crate::format::{format_estimate, format_number};
 use crate::ids::EntryIx;
 use crate::js::Members;
 use crate::report::compare::{
@@ -46,25 +46,21 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     print_session_header(output, session, session.window)?;
-    let shared = format_count(comparison.shared_entries as u64, "entry in common", "entries in common");
-    let parting = comparison.fork_point.map(|entry| session.index.display_id(entry));
-    let parting =
-        parting.map_or_else(|| "no common entry".to_owned(), |name| format!("they diverge after {name}"));
-    output.line(Tone::Plain, &format!("{shared}; {parting}"))?;
+    output.line(Tone::Plain, &comparison.describe_fork(&session.index))?;
     writeln!(output)?;
     facts_table(comparison).print(output, "")?;
     writeln!(output)?;
     for change in MessageChange::ALL {
         let (count, [first, second]) = comparison.count(change);
         if count > 0 {
-            let messages = format_count(count as u64, "message", "messages");
+            let count = format_number(count as u64);
             let tokens = match change {
                 MessageChange::Changed => format!("{} → {}", format_estimate(first), format_estimate(second)),
                 _ => format_estimate(first.max(second)),
             };
             output.line(
                 change_tone(change),
-                &format!("{} {messages} {}, {tokens} by chars/4", change.sign(), change.label()),
+                &format!("{} {count} {}, {tokens} by chars/4", change.sign(), change.label()),
             )?;
         }
     }

@@ -18,8 +18,7 @@ use super::usage_totals::describe_usage;
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
 use crate::context::tokens::ContextEstimate;
 use crate::format::{
-    format_count, format_counted, format_estimate, format_number, format_ordinal, format_percent,
-    round_tokens,
+    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
 };
 use crate::gateway::window::WindowInfo;
 use crate::js::{JsException, Value};
@@ -40,13 +39,18 @@ pub(super) fn run(
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_session(&args.target.session, output)?;
     if context_settings::has_changes(&view.settings) {
-        let preview =
-            context_settings::plan_next_call(workspace, session, args.leaf.as_deref(), &view.settings)?;
+        let preview = context_settings::plan_next_call(
+            workspace,
+            session,
+            args.leaf.as_deref(),
+            &view.settings,
+            output,
+        )?;
         return show_under_settings(view, &preview, output);
     }
     let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
     if view.breakdown {
-        return breakdown::show(&session, args.target.json, output);
+        return breakdown::show(&session, None, args.target.json, output);
     }
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
     let sent = stored_plan(&session)?;
@@ -89,16 +93,7 @@ fn show_under_settings(
         ));
     }
     if view.breakdown {
-        if plan.total_after() != plan.total_before() {
-            let [before, after] = [None, Some(plan)].map(|plan| {
-                let count = next_call(session, plan).0;
-                format_counted(count.tokens, !count.is_estimate())
-            });
-            output.note(&format!(
-                "note: these settings change the prompt, {before} → {after} tokens; the parts below are without that change"
-            ))?;
-        }
-        return breakdown::show(session, args.target.json, output);
+        return breakdown::show(session, Some(plan), args.target.json, output);
     }
     let estimate = session.runtime_estimate();
     if args.target.json {
@@ -151,7 +146,7 @@ fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
         let text =
             text.map_or_else(|error| error.to_string(), |excerpt| excerpt.with_secrets(secrets).line());
         table.push(vec![
-            at.to_string().into(),
+            (at + 1).to_string().into(),
             session.index.display_id(message.entry).into(),
             message.size.role.as_str().into(),
             tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
@@ -240,6 +235,7 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
             let (next, since) = (whole(estimate.tokens), whole(estimate.trailing_tokens));
             let measured = format_number(whole(estimate.usage_tokens));
             let name = session.index.display_id(session.context.messages[at].entry);
+            let name = format!("{} ({name})", format_ordinal(at));
             // The sum is a measurement as long as no message follows the count.
             let sum = if since == 0 {
                 format!("{} measured at {name} with its answer", format_number(next))

@@ -2,6 +2,7 @@
 
 use super::environment::Workspace;
 use super::failure::Failure;
+use super::output::Output;
 use super::preview::{Preview, preview_session};
 use crate::cli::{PlanArgs, ReplaySettingsArgs};
 use crate::policy::Policy;
@@ -20,6 +21,7 @@ pub(super) fn plan_next_call(
     session: LoadedSession,
     leaf: Option<&str>,
     args: &ReplaySettingsArgs,
+    output: &mut Output,
 ) -> Result<Preview, Failure> {
     let plan = PlanArgs {
         policy: if args.policy.is_empty() { default_policies(args)? } else { args.policy.clone() },
@@ -29,7 +31,7 @@ pub(super) fn plan_next_call(
         now: None,
         gates: true,
     };
-    let mut preview = preview_session(workspace, session, leaf, &plan)?;
+    let mut preview = preview_session(workspace, session, leaf, &plan, output)?;
     if let Some(window) = preview.simulated.assumed.runtime_window {
         preview.session.limits.runtime_window = window;
     }

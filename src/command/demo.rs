@@ -25,7 +25,10 @@ pub(super) fn run(out: &Path, invocation: &Invocation, output: &mut Output) -> R
         |error| Failure::unreadable(format!("{}: cannot write the demo store: {error}", out.display()));
     std::fs::create_dir_all(&folder).and_then(|()| demo::write_to(&folder)).map_err(failed)?;
     output.line(Tone::Strong, &format!("The demo store is in {}. Type next:", out.display()))?;
-    let name = shell::word(&out.to_string_lossy());
+    // A bare name may be the name of a command, as `demo` is.
+    let is_bare = out.is_relative() && out.components().count() == 1;
+    let name = if is_bare { Path::new(".").join(out) } else { out.to_owned() };
+    let name = shell::word(&name.to_string_lossy());
     for line in [
         format!("clawscope {name}"),
         format!("clawscope sessions {name}"),

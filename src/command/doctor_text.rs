@@ -17,6 +17,7 @@ use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::reset::ResetMode;
+use crate::gateway::window::WindowSource;
 use crate::js::{self, Value};
 use crate::policy::settings::{SettingId, find_setting};
 use crate::session::Mark;
@@ -133,7 +134,7 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
             if known { format!("{provider}/{id}") } else { "each session's own".to_owned() }.into(),
             if known { format_number(window.tokens.whole()) } else { "-".to_owned() }.into(),
             Cell::new(
-                &if known { format!("{}: {window_from}", window.source.name()) } else { "-".to_owned() },
+                &if known { describe_window_origin(window.source, window_from) } else { "-".to_owned() },
                 Tone::Dim,
             ),
             if *eligible { "eligible" } else { "not eligible" }.into(),
@@ -143,6 +144,17 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
     }
     table.print(output, "")?;
     Ok(writeln!(output)?)
+}
+
+/// Describes where a window comes from: `models.providers in /srv/openclaw.json:75`.
+fn describe_window_origin(source: WindowSource, from: &Provenance) -> String {
+    match (source, from) {
+        (WindowSource::ModelsConfig, from) => format!("models.providers in {from}"),
+        (WindowSource::AgentContextTokens, from) => format!("contextTokens in {from}"),
+        (WindowSource::Model, Provenance::Rule { why, .. }) => format!("clawscope's model list {why}"),
+        (WindowSource::Model, from) => format!("model list in {from}"),
+        (WindowSource::Default, _) => source.label().to_owned(),
+    }
 }
 
 fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Output) -> Result<(), Failure> {
@@ -157,18 +169,24 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
             Cell::new(&describe_origins(&row.provenance, &over), Tone::Dim),
         ]);
     }
+    output.line(Tone::Strong, "pruning")?;
+    table.print(output, "  ")?;
+    writeln!(output)?;
+    output.line(Tone::Strong, "compaction")?;
+    let mut table =
+        Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
     for row in &checkup.compaction_rows {
         let over = overridden_origins(config, COMPACTION_PATH, row.name(), &row.provenance);
         table.push(vec![
-            row.key().into(),
+            row.name().into(),
             format_value(None, &row.value).into(),
             Cell::new(&describe_origins(&row.provenance, &over), Tone::Dim),
         ]);
     }
-    table.print(output, "")?;
+    table.print(output, "  ")?;
     let compaction = &checkup.compaction;
     let line = format!(
-        "compaction: {} · mode {} · reserve {} tokens · keeps the last {}",
+        "  {} · mode {} · reserve {} tokens · keeps the last {}",
         if compaction.enabled { "on" } else { "off" },
         checkup.mode.as_str(),
         format_number(compaction.reserve_tokens.whole()),
@@ -179,16 +197,18 @@ fn print_settings(workspace: &Workspace, checkup: &DoctorReport, output: &mut Ou
         output.line(Tone::Dim, &words)?;
     }
     writeln!(output)?;
+    output.line(Tone::Strong, "memory flush")?;
     let mut table =
         Table::new(&[("compaction", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
-    for (key, value, from) in flush_rows(checkup) {
+    let is_above = |key: &str| checkup.compaction_rows.iter().any(|row| row.name() == key);
+    for (key, value, from) in flush_rows(checkup).into_iter().filter(|(key, ..)| !is_above(key)) {
         table.push(vec![
             key.into(),
             format_value(None, &value).into(),
             Cell::new(&from.to_string(), Tone::Dim),
         ]);
     }
-    table.print(output, "")?;
+    table.print(output, "  ")?;
     Ok(writeln!(output)?)
 }
 
@@ -202,7 +222,7 @@ fn describe_raised_reserve(checkup: &DoctorReport) -> Option<String> {
         let what = if set.is_some() { "the configured reserve" } else { "the runtime's reserve" };
         let what = format!("{what} {}", format_number(own.whole()));
         format!(
-            "            reserveTokensFloor {} ({}) overrides {what}",
+            "  reserveTokensFloor {} ({}) overrides {what}",
             format_number(floor.whole()),
             checkup.flush.floor_tokens.provenance
         )
@@ -233,11 +253,12 @@ fn print_other_settings(checkup: &DoctorReport, output: &mut Output) -> Result<(
     if table.is_empty() {
         return Ok(());
     }
-    table.print(output, "")?;
+    output.line(Tone::Strong, "other settings")?;
+    table.print(output, "  ")?;
     let default = checkup.other_settings.iter().filter(|row| row.provenance == Provenance::Default).count();
     output.line(
         Tone::Dim,
-        &format!("{} more at their default (--json lists them)", format_number(default as u64)),
+        &format!("  {} more at their default (--json lists them)", format_number(default as u64)),
     )?;
     Ok(writeln!(output)?)
 }
@@ -248,7 +269,8 @@ fn print_lifecycles(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some((_, first)) = checkup.lifecycles.first() else { return Ok(()) };
-    let mut table = Table::new(&[("session", Align::Left), ("reset", Align::Left), ("resets", Align::Left)]);
+    let mut table =
+        Table::new(&[("session", Align::Left), ("rule", Align::Left), ("next reset", Align::Left)]);
     for (key, lifecycle) in &checkup.lifecycles {
         let policy = &lifecycle.policy;
         let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));

@@ -7,19 +7,20 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 use super::failure::{Exit, Failure};
+use super::output::Output;
 use super::ruleset::requested_ruleset;
-use super::suggest::{did_you_mean, nearest};
-use crate::cli::StoreArgs;
+use super::suggest::{alternatives, did_you_mean, nearest};
+use crate::cli::{ReadPlace, StoreArgs};
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::env::{Environment, absolute};
+use crate::gateway::env::{Environment, absolute, effective_home};
 use crate::gateway::ruleset::RulesetChoice;
 use crate::gateway::state_dir::{profiles, state_dir, with_profile};
 use crate::ids::{EntryIx, SessionKey};
 use crate::session::context_limits::ContextLimits;
 use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};
 use crate::session::loading::{OpenError, open_session};
-use crate::session::store_location::{StoreLocation, StoreRequest};
+use crate::session::store_location::{StoreLocation, StoreRequest, abbreviate_home, missing_store};
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::index::OpenStatus;
@@ -68,11 +69,7 @@ impl Workspace {
 
     /// Opens the store for a command that takes a SESSION: a path to a transcript is a store by itself.
     pub fn for_session(text: &str, args: &StoreArgs, invocation: &Invocation) -> Result<Self, Failure> {
-        let file = absolute(&invocation.env.cwd, Path::new(text));
-        if args.store.is_none() && !args.demo && file.is_file() {
-            return Self::from_place(&StoreRequest::Path(file), args, invocation);
-        }
-        Self::from_path(None, args, invocation)
+        Self::from_place(&session_place(text, args, invocation)?, args, invocation)
     }
 
     fn from_place(place: &StoreRequest, args: &StoreArgs, invocation: &Invocation) -> Result<Self, Failure> {
@@ -175,6 +172,39 @@ pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<Sto
     }
 }
 
+/// Resolves the store options for a command that takes a SESSION.
+fn session_place(text: &str, args: &StoreArgs, invocation: &Invocation) -> Result<StoreRequest, Failure> {
+    let file = absolute(&invocation.env.cwd, Path::new(text));
+    if args.store.is_none() && !args.demo && file.is_file() {
+        return Ok(StoreRequest::Path(file));
+    }
+    resolve_place(None, args)
+}
+
+/// Says on the error stream that a command reads the demo store because there is no other, so that nobody takes its
+/// sessions for their own.
+pub(super) fn note_demo_store(
+    place: ReadPlace<'_>,
+    args: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let request = match place {
+        ReadPlace::NoStore => return Ok(()),
+        ReadPlace::Store(path) => resolve_place(path, args)?,
+        ReadPlace::Session(text) => session_place(text, args, invocation)?,
+    };
+    if request != StoreRequest::Default {
+        return Ok(());
+    }
+    let env = profile_environment(args, invocation)?;
+    let Some(path) = missing_store(&env) else { return Ok(()) };
+    let path = abbreviate_home(&path, &effective_home(&env));
+    Ok(output.note(&format!(
+        "note: no gateway store at {path}; this is the built-in demo store. Pass a PATH or set OPENCLAW_STATE_DIR."
+    ))?)
+}
+
 pub(super) fn profile_environment(args: &StoreArgs, invocation: &Invocation) -> Result<Environment, Failure> {
     match &args.profile {
         None => Ok(invocation.env.clone()),
@@ -243,7 +273,7 @@ fn retain_agent(listed: &mut SessionListing, agent: &str) -> Result<(), Failure>
         let near = did_you_mean(&wanted, known.iter().copied());
         return Err(Failure::Reported {
             exit: Exit::Usage,
-            message: format!("--agent {agent}: unknown agent; expected one of {}.{near}", known.join(", ")),
+            message: format!("--agent {agent:?}: expected {}.{near}", alternatives(&known)),
             candidates: nearest(&wanted, known.iter().copied()).map(str::to_owned).into_iter().collect(),
             typed: Some(agent.to_owned()),
         });

@@ -330,5 +330,9 @@ fn describe_cost_change(recorded: Option<ReplaySummary>, whole: ReplaySummary) -
     let Some(cost) = whole.cost else { return String::new() };
     let before = recorded.and_then(|recorded| recorded.cost);
     let shown = format_estimated_usd(cost);
-    before.map_or_else(|| shown.clone(), |before| format!("{shown} ({})", format_usd_change(before, cost)))
+    let change = before.map(|before| match format_usd_change(before, cost) {
+        same if same == "$0" => "same".to_owned(),
+        change => change,
+    });
+    change.map_or_else(|| shown.clone(), |change| format!("{shown} ({change})"))
 }

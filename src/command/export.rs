@@ -37,6 +37,11 @@ pub(super) fn run(
     if args.format == "svg" {
         return export_picture(args, place, invocation, output);
     }
+    for (option, value) in [("--size", &args.size), ("--colours", &args.colours)] {
+        if value.is_some() {
+            return Err(Failure::usage(format!("{option} needs --format svg.")));
+        }
+    }
     if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, invocation)) {
         return export_shape_folder(args, folder, place, invocation, output);
     }
@@ -251,13 +256,14 @@ fn export_picture(
             "--format svg shows the session as it opens. For a plan or another leaf, open the screen and press S there.",
         ));
     }
-    let size = parse_size(&args.size)?;
+    let size = parse_size(args.size.as_deref().unwrap_or("130x40"))?;
     let workspace = Workspace::for_session(&args.session, place, invocation)?;
     let session = workspace.open_session(&args.session, output)?;
     refuse_store_target(args, &session, invocation)?;
     let looked = export_request(args, &session, workspace.now_ms, None).redactor();
+    let colours = args.colours.as_deref().unwrap_or("dark");
     let redactor: Redactor = looked.map_err(|error| Failure::unreadable(error.to_string()))?;
-    let text = session_picture(&workspace.listed, session, size, &args.colours, &redactor, workspace.now_ms)
+    let text = session_picture(&workspace.listed, session, size, colours, &redactor, workspace.now_ms)
         .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
     write_output(args, &text, false, invocation, output)?;
     // A picture in a file leaves no other trace on the terminal, so name the file.
@@ -276,7 +282,7 @@ fn parse_size(text: &str) -> Result<(u16, u16), Failure> {
         })
         .ok_or_else(|| {
             Failure::usage(format!(
-                "--size {text}: expected columns and rows, as 130x40, of at most {MAX_PICTURE_SIZE}"
+                "--size {text}: expected columns and rows, from 20x5 to {MAX_PICTURE_SIZE}x{MAX_PICTURE_SIZE}, such as 130x40"
             ))
         })
 }

@@ -2,7 +2,9 @@
 //! prove.
 
 use super::failure::Failure;
+use super::output::Output;
 use crate::cli::WindowArg;
+use crate::format::format_number;
 use crate::gateway::provenance::Provenance;
 use crate::js::Value;
 use crate::policy::PolicySet;
@@ -10,13 +12,15 @@ use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
-/// Adds the window of the option as `contextWindow`; a learnt one only if it differs from the believed window. An
-/// explicit `--set contextWindow` takes precedence.
+/// Adds the window of the option as `contextWindow`; a learnt one only if it differs from the believed window, and a note
+/// says which it is. An explicit `--set contextWindow` takes precedence.
 pub(super) fn with_learned_window(
     requested: Option<WindowArg>,
     changes: Vec<SettingChange>,
     session: &LoadedSession,
+    output: &mut Output,
 ) -> Result<Vec<SettingChange>, Failure> {
     let named = changes.iter().any(|change| change.id == SettingId::ContextWindow);
     match requested.filter(|_| !named) {
@@ -26,7 +30,26 @@ pub(super) fn with_learned_window(
     }
     let inputs = ReplayInputs::read(session, PolicySet::NONE)
         .map_err(|error| Failure::unreadable(error.to_string()))?;
-    Ok(insert_window(changes, inputs.provider_window.get(), session.limits.runtime_window.get()))
+    let (learnt, believed) = (inputs.provider_window, session.limits.runtime_window);
+    let before = changes.len();
+    let changes = insert_window(changes, learnt.get(), believed.get());
+    output.note(&describe_learned(if changes.len() > before { Some(learnt) } else { None }, believed))?;
+    Ok(changes)
+}
+
+/// Describes the window that the session proves, or that it proves no other than the believed one.
+fn describe_learned(learnt: Option<Tokens>, believed: Tokens) -> String {
+    match learnt {
+        Some(tokens) => format!(
+            "note: --window learnt is {} tokens, by the calls that the provider refused or answered",
+            format_number(tokens.whole())
+        ),
+        None if believed.is_finite() => format!(
+            "note: --window learnt: no call proves another window than {} tokens",
+            format_number(believed.whole())
+        ),
+        None => "note: --window learnt: no call proves a window".to_owned(),
+    }
 }
 
 fn insert_window(mut changes: Vec<SettingChange>, window: f64, believed: f64) -> Vec<SettingChange> {
@@ -47,6 +70,17 @@ mod tests {
     fn a_window_in_tokens_is_set_even_if_the_runtime_assumes_it() {
         let set = insert_window(Vec::new(), 200_000.0, f64::NAN);
         assert_eq!((set[0].id, &set[0].value), (SettingId::ContextWindow, &Value::Number(200_000.0)));
+    }
+
+    #[test]
+    fn a_note_says_which_window_was_learnt() {
+        let [one, none] =
+            [Some(Tokens(65_474.6)), None].map(|learnt| describe_learned(learnt, Tokens(200_000.0)));
+        assert!(
+            one.contains("is 65,474 tokens") && none.contains("another window than 200,000"),
+            "{one} {none}"
+        );
+        assert!(describe_learned(None, Tokens(f64::NAN)).ends_with("no call proves a window"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::suggest::did_you_mean;
+use super::suggest::{alternatives, did_you_mean};
 use crate::cli::Cli;
 use crate::format::format_count;
 use crate::gateway::env::absolute;
@@ -20,12 +20,10 @@ pub(super) fn run(command: Option<&str>, output: &mut Output) -> Result<(), Fail
     let page = match command {
         None => &program,
         Some(name) => program.find_subcommand(name).ok_or_else(|| {
-            let known: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
-            let near = did_you_mean(name, known.iter().copied());
-            Failure::usage(format!(
-                "No command is called {name:?}. The commands are {}.{near}",
-                known.join(", ")
-            ))
+            let known: Vec<String> =
+                program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+            let near = did_you_mean(name, known.iter().map(String::as_str));
+            Failure::usage(format!("COMMAND {name:?}: expected {}.{near}", alternatives(&known)))
         })?,
     };
     Ok(output.write_all(&roff(page)?)?)

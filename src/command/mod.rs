@@ -98,7 +98,7 @@ use std::io::Write as _;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use environment::Invocation;
+use environment::{Invocation, note_demo_store};
 use failure::{Exit, Failure};
 use output::Output;
 use usage_error::{path_hint, usage_failure};
@@ -167,7 +167,10 @@ fn dispatch(
         Some(_) if cli.path.is_some() => {
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
-        Some(command) => run_command(command, &cli.store, invocation, output),
+        Some(command) => {
+            note_demo_store(command.read_place(), &cli.store, invocation, output)?;
+            run_command(command, &cli.store, invocation, output)
+        }
         None => screen::run(cli, words, invocation),
     }
 }

@@ -7,10 +7,10 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, SummaryLength, format_value};
 use super::session_output::finite;
-use super::summary::{GatewayCallsJson, gateway_calls_json, print_gateway_calls};
+use super::summary::{GatewayCallsJson, gateway_calls, gateway_calls_json, print_gateway_calls};
 use super::table::{Align, Cell, Table};
 use crate::export::json::EffectJson;
-use crate::format::{format_count, format_estimate, format_number};
+use crate::format::{format_count, format_estimate, format_number, format_ordinal};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::ruleset::Compaction;
@@ -23,6 +23,7 @@ use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
+use crate::write::summary::job::describe_no_summary;
 
 pub(super) fn describe_check(checked: &PreflightResult) -> String {
     let [estimate, room] =
@@ -96,7 +97,10 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
             .into(),
             format_estimate(effect.tokens_before).into(),
             after(format_estimate(effect.tokens_after), moved).as_str().into(),
-            Cell::new(&describe_effect(effect), if effect.changed { Tone::Plain } else { Tone::Dim }),
+            Cell::new(
+                &describe_effect(preview, effect),
+                if effect.changed { Tone::Plain } else { Tone::Dim },
+            ),
         ]);
     }
     table.print(output, "  ")?;
@@ -110,7 +114,7 @@ pub(super) fn print(preview: &Preview, output: &mut Output) -> Result<(), Failur
     print_compaction(preview, output)
 }
 
-fn describe_effect(effect: &PolicyEffect) -> String {
+fn describe_effect(preview: &Preview, effect: &PolicyEffect) -> String {
     let counts = Fate::ALL.iter().filter(|fate| fate.is_change()).map(|fate| (fate, effect.count(*fate)));
     let words: Vec<String> = counts
         .filter(|(_, count)| *count > 0)
@@ -119,6 +123,9 @@ fn describe_effect(effect: &PolicyEffect) -> String {
     match (words.is_empty(), effect.changed) {
         (false, _) => words.join("   "),
         (true, true) if effect.policy == Policy::Repair => "moves, renames or adds results".to_owned(),
+        (true, true) if effect.policy == Policy::Compact => {
+            format!("adds a summary of {} tokens", format_estimate(preview.plan.tokens_added))
+        }
         (true, true) => "replaces messages with identical bytes".to_owned(),
         (true, false) => "nothing to do".to_owned(),
     }
@@ -192,22 +199,36 @@ fn print_compaction(preview: &Preview, output: &mut Output) -> Result<(), Failur
         return Ok(output.line(Tone::Strong, words)?);
     };
     let name = session.index.display_id(view.first_kept);
+    let name = match session.context.position(view.first_kept) {
+        Some(at) => format!("{} ({name})", format_ordinal(at)),
+        None => name,
+    };
     output.line(Tone::Strong, &format!("compaction: cuts before {name}"))?;
+    let calls = gateway_calls(preview)?;
+    if let Some(Err(why)) = &calls {
+        output.line(Tone::Warning, &format!("  {}", describe_no_summary(why)))?;
+    }
     output
         .line(if view.trigger.fires { Tone::Warning } else { Tone::Dim }, &describe_trigger(&view.trigger))?;
     for (part, words) in compaction_parts(&view) {
         if part.messages > 0 {
-            let messages = format_count(part.messages, "message", "messages");
-            output.line(
-                Tone::Plain,
-                &format!("  {messages}, {} tokens, {words}", format_estimate(part.tokens)),
-            )?;
+            output.line(Tone::Plain, &format!("  {} {words}", describe_messages(part)))?;
         }
+    }
+    if view.lost.messages > 0 {
+        let words = format!(
+            "  {} lost: the last compaction kept them, this one neither keeps nor summarises them",
+            describe_messages(view.lost)
+        );
+        output.line(Tone::Warning, &words)?;
     }
     for (tone, words) in remarks(&view, &preview.summary_length) {
         output.line(tone, &format!("  {words}"))?;
     }
-    print_gateway_calls(preview, output)
+    match &calls {
+        Some(Ok(calls)) => print_gateway_calls(preview, calls, output),
+        _ => Ok(()),
+    }
 }
 
 fn describe_trigger(trigger: &CompactionTrigger) -> String {
@@ -222,13 +243,18 @@ fn describe_trigger(trigger: &CompactionTrigger) -> String {
     }
 }
 
-fn compaction_parts(view: &CompactionView) -> [(MessageTotals, &'static str); 5] {
+/// Counts messages and their tokens: `31 messages (~19,171 tokens)`.
+fn describe_messages(part: MessageTotals) -> String {
+    let messages = format_count(part.messages, "message", "messages");
+    format!("{messages} ({} tokens)", format_estimate(part.tokens))
+}
+
+fn compaction_parts(view: &CompactionView) -> [(MessageTotals, &'static str); 4] {
     [
         (view.previous, "the previous summary, merged into the new one"),
         (view.history, "summarised"),
         (view.turn_prefix, "summarised as the start of a turn"),
         (view.kept, "kept"),
-        (view.lost, "lost: kept by the previous compaction, neither kept nor summarised by this one"),
     ]
 }
 

@@ -16,6 +16,7 @@ use crate::export::json::JsonOutput;
 use crate::files::attached;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;
+use crate::session::preset_values::parse_preset;
 
 /// Replaces the name of a preset in `--settings` with its settings, before those of `--set`. A file of that name comes
 /// first.
@@ -50,6 +51,8 @@ pub(super) fn preset_settings(
         )));
     }
     let preset = read_preset(env, &name).map_err(|error| Failure::usage(format!("{option} {error}")))?;
+    // A fault is the preset's, not that of the `--set` that its values become.
+    parse_preset(&name, &preset.values)?;
     Ok(Some(preset.values.iter().map(|(key, value)| format!("{key}={value}")).collect()))
 }
 
@@ -107,11 +110,14 @@ pub(super) fn run(json: bool, invocation: &Invocation, output: &mut Output) -> R
     let mut table = Table::new(&[("preset", Align::Left), ("settings", Align::Left)]);
     for file in files {
         let (text, tone) = match file.values {
-            Ok(values) => {
-                let values: Vec<String> =
-                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                (values.join(" "), Tone::Plain)
-            }
+            Ok(values) => match parse_preset(&file.name, &values) {
+                Ok(_) => {
+                    let values: Vec<String> =
+                        values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                    (values.join(" "), Tone::Plain)
+                }
+                Err(error) => (error.0, Tone::Bad),
+            },
             Err(error) => (error.replace('\n', " "), Tone::Bad),
         };
         table.push(vec![file.name.into(), Cell::new(&text, tone)]);

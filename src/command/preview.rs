@@ -24,7 +24,7 @@ use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
-use crate::policy::{Policy, PolicySet};
+use crate::policy::{Fate, Policy, PolicySet};
 use crate::report::cost::describe_cache_cost;
 use crate::session::assumed_summary::EARLIER_SUMMARIES;
 use crate::session::setting_change::{SettingChange, read_changes};
@@ -95,7 +95,7 @@ pub(super) fn build_preview(
 ) -> Result<Preview, Failure> {
     let workspace = Workspace::for_session(session, place, invocation)?;
     let loaded = workspace.open_session(session, output)?;
-    preview_session(workspace, loaded, leaf, args)
+    preview_session(workspace, loaded, leaf, args, output)
 }
 
 /// Builds the plan for a session that is already open.
@@ -104,12 +104,13 @@ pub(super) fn preview_session(
     loaded: LoadedSession,
     leaf: Option<&str>,
     args: &PlanArgs,
+    output: &mut Output,
 ) -> Result<Preview, Failure> {
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
     let now_ms = parse_time(args.now.as_deref().unwrap_or("now"), workspace.now_ms)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let loaded = require_context(at_leaf(&workspace, loaded, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &loaded)?;
+    let changes = with_learned_window(args.window, changes, &loaded, output)?;
     refuse_unsupported(&changes, &loaded)?;
     let policies = requested_policies(&args.policy, &changes, &loaded)?;
     let mut simulated = simulate_settings(&loaded, &changes, policies);
@@ -199,7 +200,7 @@ impl Preview {
         let hint = if self.session.ruleset.id.is_pi() {
             "      pi sends everything unchanged; this shows what editing the context would cut the results to"
         } else if self.gate_ignored {
-            "      for now the gateway sends everything unchanged; this shows what pruning does once it runs"
+            "      the rows below show what pruning does once it runs"
         } else if self.gate == Gate::Off {
             "      --set contextPruning.mode=cache-ttl shows what pruning would do"
         } else {
@@ -213,12 +214,14 @@ impl Preview {
         if self.simulated.prune_switched_on {
             output.line(Tone::Warning, "pruning is off in the config; previewing with mode cache-ttl")?;
         }
-        let words = describe_gate(self.gate, &self.session);
-        Ok(if self.gate.is_open() {
-            output.line(Tone::Good, &format!("would prune now: {words}"))
-        } else {
-            output.line(Tone::Warning, &format!("would not prune now: {words}"))
-        }?)
+        if let Gate::Open { idle_ms } = self.gate {
+            let idle = format_duration(idle_ms);
+            let line = format!("would prune now: {idle} since the last call, longer than the ttl");
+            return Ok(output.line(Tone::Good, &line)?);
+        }
+        let words = self.session.describe_closed_gate(self.gate).unwrap_or_default();
+        let ignored = if self.gate_ignored { ", ignored in this preview" } else { "" };
+        Ok(output.line(Tone::Warning, &format!("not pruning now: {words}{ignored}"))?)
     }
 
     /// Prints tokens before and after, with their share of the window.
@@ -265,8 +268,14 @@ impl Preview {
     }
 
     pub(super) fn describe_changes(&self) -> String {
+        let changes = Fate::ALL.into_iter().filter(|fate| fate.is_change());
+        let counts = changes.map(|fate| (fate, self.plan.count(fate))).filter(|(_, count)| *count > 0);
+        let parts: Vec<String> = counts
+            .map(|(fate, count)| format!("{} {} {}", fate.sign(), format_number(count), fate.word()))
+            .collect();
         let changed = self.plan.fates().iter().filter(|fate| fate.fate.is_change()).count();
-        format_count(changed as u64, "message changes", "messages change")
+        let changed = format_count(changed as u64, "message changes", "messages change");
+        if parts.is_empty() { changed } else { format!("{changed}: {}", parts.join("   ")) }
     }
 }
 
@@ -280,34 +289,5 @@ pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
             format_number(*count as u64)
         }
         _ => input_text(unit, value),
-    }
-}
-
-fn describe_gate(gate: Gate, session: &LoadedSession) -> String {
-    match gate {
-        Gate::Open { idle_ms } => {
-            format!("{} since the last call, longer than the ttl", format_duration(idle_ms))
-        }
-        Gate::Off => "contextPruning.mode is not cache-ttl".to_owned(),
-        Gate::NoPruner => {
-            format!("{} never prunes, whatever the config", session.ruleset.id.display_name())
-        }
-        Gate::NotEligible => {
-            format!(
-                "the gateway prunes only for caches that it knows, not for {}/{}",
-                session.provider, session.model
-            )
-        }
-        Gate::NeverTouched => {
-            "no run has recorded a call in this session yet, so the gateway does not prune it".to_owned()
-        }
-        Gate::NoTtl => "a ttl of 0 turns pruning off".to_owned(),
-        Gate::Warm { idle_ms, ttl_ms } => {
-            format!(
-                "the gateway waits until the session was idle for {} (now {})",
-                format_duration(ttl_ms),
-                format_duration(idle_ms)
-            )
-        }
     }
 }

@@ -329,6 +329,10 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     }
     writeln!(output)?;
     table(session, view).print(output, "")?;
+    if let Some(row) = view.rows.iter().find(|row| !row.rule.is_empty()) {
+        let hint = format!("`clawscope rule {}` prints a rule", row.rule.replacen(' ', "-", 1));
+        output.line(Tone::Dim, &hint)?;
+    }
     print_explanations(view, output)
 }
 

@@ -107,7 +107,7 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
     let mut rows: Vec<(&str, [String; 2])> = vec![
         ("calls", totals.map(|total| format_number(total.calls as u64))),
         ("overflows", totals.map(|total| format_number(total.overflows as u64))),
-        ("  not recovered", totals.map(|total| format_number(total.failed as u64))),
+        ("  without an answer", totals.map(|total| format_number(total.failed as u64))),
         ("largest prompt", [0, 1].map(|trace| describe_peak(&totals[trace], traces[trace], window))),
         ("compactions", totals.map(|total| format_number(total.compactions as u64))),
         ("freed by policies", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
@@ -179,14 +179,17 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
     let mut lines = discrepancies(replayed);
     lines.push((Tone::Dim, describe_estimates(replayed.inputs.fit_error)));
     lines.extend(
-        describe_cost(&totals[0].cost_breakdown).map(|words| (Tone::Dim, format!("recorded cost: {words}"))),
+        describe_cost(&totals[0].cost_breakdown)
+            .map(|words| (Tone::Dim, format!("cost of this path: {words}"))),
     );
     lines.extend(describe_other_branches(replayed, &totals[0]).map(|words| (Tone::Dim, words)));
     let own = totals[1].measured_calls;
     if own < replayed.replay.calls.len() {
+        let rest = replayed.replay.calls.len() - own;
         let line = format!(
-            "cost: from the provider's counts for {} of the simulated calls, from the cache model for the rest (retention {})",
-            format_number(own as u64),
+            "simulated cost: {} as the provider counted, {} priced by clawscope's cache model (retention {})",
+            quantity(own, "call"),
+            format_number(rest),
             replayed.inputs.retention.as_str()
         );
         lines.push((Tone::Dim, line));
@@ -295,7 +298,7 @@ fn print_calls(replayed: &ReplayReport, all: bool, output: &mut Output) -> Resul
     let mut table = Table::new(&[
         ("#", Align::Right),
         ("entry", Align::Left),
-        ("time", Align::Left),
+        ("sent", Align::Left),
         ("idle", Align::Right),
         ("recorded", Align::Right),
         ("", Align::Left),
@@ -373,13 +376,13 @@ fn print_policy_log(replayed: &ReplayReport, all: bool, output: &mut Output) -> 
         .policy_log
         .stats
         .iter()
-        .map(|often| format!("{} {}", often.kind.word(), format_number(often.times as u64)))
+        .map(|often| format!("{} ({})", often.kind.word(), quantity(often.times, "time")))
         .collect();
-    output.line(Tone::Strong, &format!("policies acted: {}{more}", often.join(" · ")))?;
+    output.line(Tone::Strong, &format!("policies that acted: {}{more}", often.join(", ")))?;
     let mut table = Table::new(&[
         ("policy", Align::Left),
-        ("at", Align::Right),
-        ("calls", Align::Right),
+        ("call", Align::Right),
+        ("times", Align::Right),
         ("time", Align::Left),
         ("messages", Align::Right),
         ("first entry", Align::Left),

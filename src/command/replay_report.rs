@@ -57,7 +57,7 @@ pub(super) fn replay_session(
     let changes: Vec<SettingChange> = read_changes(args.settings.as_deref(), &args.set)?;
     let workspace = Workspace::for_session(name, place, invocation)?;
     let session = require_context(at_leaf(&workspace, workspace.open_session(name, output)?, leaf)?)?;
-    let changes = with_learned_window(args.window, changes, &session)?;
+    let changes = with_learned_window(args.window, changes, &session, output)?;
     refuse_unsupported(&changes, &session)?;
     let own = match place.ruleset {
         Some(_) => load_under_writer_ruleset(name, leaf, &session, place, invocation)?,

@@ -72,7 +72,7 @@ fn find_rule(citation: &str) -> Result<Rule, Failure> {
             || format!("DOCUMENT-ID with a document of {}", names()),
             |document| format!("an id of {}, such as {}", document.name, sections(*document).join(", ")),
         );
-        Failure::usage(format!("{citation:?} is not a rule; expected {expected}.{near}"))
+        Failure::usage(format!("RULE {citation:?}: expected {expected}.{near}"))
     })
 }
 

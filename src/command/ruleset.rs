@@ -96,7 +96,7 @@ mod tests {
         );
         assert_eq!(error_text(requested_ruleset_from(&none, &Config::default())), "");
         let slip = error_text(requested_ruleset_from(&none, &own("newest")));
-        assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is not a version"), "{slip}");
+        assert!(slip.starts_with("2 /h/config.toml: ruleset: \"newest\" is no release"), "{slip}");
     }
 
     #[test]

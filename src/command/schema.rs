@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::output::{FailureJson, Output, Tone};
-use super::suggest::did_you_mean;
+use super::suggest::{alternatives, did_you_mean};
 use super::{
     breakdown_json, cache_json, check, commits, compare, context_json, doctor_json, estimators, explain_all,
     explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
@@ -96,9 +96,9 @@ pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure
         return Ok(writeln!(output, "{:#}", json_schema())?);
     }
     let schema = find(name).ok_or_else(|| {
-        let known = names().collect::<Vec<_>>().join(", ");
+        let known: Vec<String> = names().map(str::to_owned).collect();
         let near = did_you_mean(name, names());
-        Failure::usage(format!("schema {name:?}: no such answer. Expected one of {known}.{near}"))
+        Failure::usage(format!("NAME {name:?}: expected {}.{near}", alternatives(&known)))
     })?;
     Ok(writeln!(output, "{schema:#}")?)
 }

@@ -236,13 +236,13 @@ impl Found<'_> {
             shown += session.hits.len() as u64;
         }
         if shown < hits {
-            let more = format_number(hits - shown);
             let advice = if shown < self.limit as u64 {
-                "A session lists its newest hits only.".to_owned()
+                "a session lists its newest hits only".to_owned()
             } else {
-                format!("--limit {} shows more of them.", hits.min(shown * 4))
+                format!("--limit {hits} shows more")
             };
-            output.line(Tone::Dim, &format!("{more} more. {advice}"))?;
+            let line = format!("{} of {} shown; {advice}", format_number(shown), quantity(hits, "hit"));
+            output.line(Tone::Dim, &line)?;
         }
         Ok(self.print_unread(output)?)
     }

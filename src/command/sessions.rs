@@ -16,9 +16,7 @@ use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::export::json::JsonOutput;
-use crate::format::{
-    format_age, format_amount, format_count, format_estimate, format_number, format_percent,
-};
+use crate::format::{format_age, format_cents, format_count, format_estimate, format_number, format_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
 use crate::session::family::{Families, Rollup};
@@ -307,7 +305,9 @@ fn print(
     if is_empty {
         writeln!(output, "no sessions")?;
     }
-    for finding in findings {
+    // The note about the demo store is already there.
+    let missing = workspace.missing_path();
+    for finding in findings.iter().filter(|finding| missing.as_ref() != Some(&finding.path)) {
         output.note(&finding.to_string())?;
     }
     Ok(())
@@ -385,7 +385,7 @@ fn cells(workspace: &Workspace, item: &SessionItem, full_key: bool) -> [Cell; 12
     // The heading names the agent; clawscope also finds a key without it.
     let key = if full_key { &item.key.0 } else { item.short_key() };
     let cost =
-        item.usage.and_then(|usage| Some(format_amount(usage.cost.total()?, usage.cost.is_estimated())));
+        item.usage.and_then(|usage| Some(format_cents(usage.cost.total()?, usage.cost.is_estimated())));
     [
         key.into(),
         Cell::new(&item.display_name(), Tone::Dim),

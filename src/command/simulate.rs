@@ -341,7 +341,7 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
         );
         table.push(vec![
             Cell::new(fate.fate.sign(), fate_tone(fate.fate)),
-            at.to_string().into(),
+            (at + 1).to_string().into(),
             session.index.display_id(message.entry).into(),
             tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
             Cell::new(fate.fate.word(), fate_tone(fate.fate)),
@@ -375,6 +375,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
         ("tokens", Align::Right),
         ("rule", Align::Left),
     ]);
+    let example = counts.first().map(|(_, (_, _, rule))| rule.replacen(' ', "-", 1));
     for ((fate, reason), (messages, tokens, rule)) in counts {
         table.push(vec![
             Cell::new(fate.sign(), Tone::Plain),
@@ -385,7 +386,9 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
             Cell::new(rule, Tone::Dim),
         ]);
     }
-    Ok(table.print(output, "  ")?)
+    table.print(output, "  ")?;
+    let hint = example.map(|rule| format!("  `clawscope rule {rule}` prints a rule"));
+    Ok(hint.map_or(Ok(()), |hint| output.line(Tone::Dim, &hint))?)
 }
 
 fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {

@@ -33,6 +33,18 @@ pub(super) fn did_you_mean<'a>(typed: &str, names: impl IntoIterator<Item = &'a 
     nearest(typed, names).map(|name| format!(" Did you mean {name}?")).unwrap_or_default()
 }
 
+/// Joins words as `a, b or c`.
+pub(super) fn alternatives<T: AsRef<str>>(words: &[T]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} or {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ use crate::summarize::{
     CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress, build_summarizer,
 };
 use crate::units::{Millis, Tokens};
-use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult, describe_no_summary};
+use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult};
 use crate::write::summary::writer::SummaryWriter;
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
@@ -142,24 +142,21 @@ pub(super) fn gateway_calls(preview: &Preview) -> Result<Option<Result<Predicted
 }
 
 /// Prints the gateway's calls: the totals on one line, then each call.
-pub(super) fn print_gateway_calls(preview: &Preview, output: &mut Output) -> Result<(), Failure> {
-    match gateway_calls(preview)? {
-        None => Ok(()),
-        Some(Err(why)) => Ok(output.line(Tone::Warning, &format!("  {}", describe_no_summary(&why)))?),
-        Some(Ok(calls)) => {
-            let cost =
-                preview.session.price.map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))));
-            let line = format!(
-                "  the gateway would make {} with {} tokens in and {} out{}",
-                format_count(calls.calls.len() as u64, "call", "calls"),
-                format_estimate(calls.input_tokens()),
-                format_estimate(calls.output_tokens()),
-                cost.unwrap_or_default()
-            );
-            output.line(Tone::Dim, &line)?;
-            Ok(calls_table(&calls).print(output, "    ")?)
-        }
-    }
+pub(super) fn print_gateway_calls(
+    preview: &Preview,
+    calls: &PredictedCalls,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let cost = preview.session.price.map(|price| format!(", {}", format_estimated_usd(calls.cost(&price))));
+    let line = format!(
+        "  the gateway would make {} with {} tokens in and {} out{}",
+        format_count(calls.calls.len() as u64, "call", "calls"),
+        format_estimate(calls.input_tokens()),
+        format_estimate(calls.output_tokens()),
+        cost.unwrap_or_default()
+    );
+    output.line(Tone::Dim, &line)?;
+    Ok(calls_table(calls).print(output, "    ")?)
 }
 
 pub(super) fn calls_table(calls: &PredictedCalls) -> Table {

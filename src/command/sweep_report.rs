@@ -12,6 +12,7 @@ use super::output::Output;
 use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{StoreArgs, SweepArgs};
+use crate::format::quantity;
 use crate::policy::{Policy, PolicySet};
 use crate::report::sweep::{Axis, AxisContext, AxisError, Cell, Grid, Sweep, SweepSpec, default_axes, sweep};
 use crate::report::timeline::RecordedSession;
@@ -55,7 +56,7 @@ pub(super) fn run_sweep(
         workspace.open_session(session, output)?,
         args.leaf.as_deref(),
     )?)?;
-    let base = with_learned_window(args.overrides.window, base, &session)?;
+    let base = with_learned_window(args.overrides.window, base, &session, output)?;
     refuse_unsupported(&base, &session)?;
     let policies = replay_policies(&args.overrides.policy, &base, &session)?;
     let context = AxisContext { session: &session, base: &base, policies };
@@ -67,6 +68,13 @@ pub(super) fn run_sweep(
     let headroom =
         headroom.map(|amount| resolve_amount(amount, HEADROOM_OPTION, inputs.provider_window)).transpose()?;
     let headroom = headroom.unwrap_or(Tokens::ZERO);
+    if args.headroom.is_some() && headroom >= inputs.provider_window {
+        return Err(Failure::usage(format!(
+            "{HEADROOM_OPTION} {}: the whole window has {}; expected less, such as 10%.",
+            args.headroom.as_deref().unwrap_or_default().trim(),
+            quantity(inputs.provider_window, "token")
+        )));
+    }
     if args.headroom.is_some() && inputs.provider_window.is_nan() {
         return Err(Failure::usage(format!(
             "{HEADROOM_OPTION}: the window of the model is unknown, so nothing can be kept free."

@@ -11,7 +11,7 @@ use super::session_output::print_session_header;
 use super::sweep_report::SweepReport;
 use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
-use crate::format::{format_count, format_counted, format_estimate, format_number, round_tokens};
+use crate::format::{format_count, format_counted, format_estimate, format_number, quantity, round_tokens};
 use crate::policy::settings::SettingId;
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::sweep::{Axis, Cell, Sweep};
@@ -46,28 +46,30 @@ pub(super) fn print(swept: &SweepReport, measure: MeasureArg, output: &mut Outpu
 fn headline(sweep: &Sweep) -> String {
     let names: Vec<&str> = sweep.axes.iter().map(Axis::name).collect();
     let fitting = sweep.cells.iter().filter(|cell| sweep.fits(cell)).count();
-    let settings = format_count(sweep.cells.len() as u64, "combination", "combinations");
+    let count = sweep.cells.len();
+    let all = quantity(count, "combination");
     let free = if sweep.headroom > Tokens::ZERO {
         format!(" with {} tokens to spare", format_number(round_tokens(sweep.headroom)))
     } else {
         String::new()
     };
-    let fit = match fitting {
-        0 => format!("every call fits{free} in none of them"),
-        all if all == sweep.cells.len() => format!("every call fits{free} in all of them"),
-        some => format!("every call fits{free} in {} of them", format_number(some as u64)),
+    let settings = match fitting {
+        0 => format!("none of {all}"),
+        all_fit if all_fit == count => format!("all {all}"),
+        some => format!("{} of {all}", format_number(some)),
     };
-    format!("{settings} of {}: {fit}", names.join(" × "))
+    format!("every call fits{free} in {settings} of {}", names.join(" × "))
 }
 
 fn remarks(swept: &SweepReport) -> Vec<String> {
     let sweep = &swept.sweep;
     let recorded = &sweep.recorded;
     let mut lines = vec![format!(
-        "recorded: {}, {} overflowed, largest prompt {}, {}",
-        format_count(recorded.calls as u64, "call", "calls"),
-        format_number(recorded.overflows as u64),
+        "recorded: {}, {}, largest prompt {}{}, {}",
+        quantity(recorded.calls, "call"),
+        quantity(recorded.overflows, "overflow"),
         format_counted(round_tokens(recorded.peak.0), recorded.peak_is_measured),
+        if recorded.refused.0 > recorded.answered.0 { " (refused)" } else { "" },
         describe_cost(&recorded.cost_breakdown).unwrap_or_else(|| "no price known".to_owned()),
     )];
     lines.push(describe_estimates(swept.fit_error));
@@ -183,11 +185,13 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
         .map(|(axis, point)| format!("{} {}", axis.name(), axis.points[*point].text))
         .collect();
     let at = if rest.is_empty() { String::new() } else { format!(", at {}", rest.join(", ")) };
-    let head = format!("{}: {} down, {} across{at}", measure_label(measure), down.name(), across.name());
+    let head = format!("{}{at} (rows: {}, columns: {})", measure_label(measure), down.name(), across.name());
     output.line(Tone::Strong, &head)?;
     let shown = across.points.len().min(MAX_MAP_COLUMNS);
     let mut columns = vec![(String::new(), Align::Right)];
-    columns.extend(across.points.iter().take(shown).map(|point| (point.text.clone(), Align::Right)));
+    // The marks of a cell are behind its number.
+    columns
+        .extend(across.points.iter().take(shown).map(|point| (format!("{}   ", point.text), Align::Right)));
     let mut table = Table::new(&columns);
     for (row, point) in down.points.iter().enumerate() {
         let mut cells = vec![TableCell::new(&point.text, Tone::Dim)];
@@ -201,7 +205,7 @@ fn print_map(sweep: &Sweep, measure: MeasureArg, output: &mut Output) -> Result<
     table.print(output, "  ")?;
     let cut = across.points.len() - shown;
     let more = if cut > 0 { format!("   {cut} more columns in --json") } else { String::new() };
-    Ok(output.line(Tone::Dim, &format!("  ! overflows   * current   > smallest change{more}"))?)
+    Ok(output.line(Tone::Dim, &format!("  ! overflows   * current   ✓ smallest change{more}"))?)
 }
 
 fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
@@ -209,10 +213,10 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     let fits = sweep.fits(cell);
     let mark = match (fits, at == sweep.current, sweep.smallest_fitting == Some(at)) {
         (_, true, _) => "*",
-        (_, _, true) => ">",
-        _ => "",
+        (_, _, true) => "✓",
+        _ => " ",
     };
-    let over = if fits { "" } else { "!" };
+    let over = if fits { " " } else { "!" };
     let value = match measure {
         MeasureArg::Peak => format_peak(cell),
         MeasureArg::Cost => format_cell_cost(cell),
@@ -221,18 +225,18 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
-        (true, "") => Tone::Plain,
+        (true, " ") => Tone::Plain,
         (true, _) => Tone::Strong,
     };
-    TableCell::new(&format!("{mark}{over}{value}"), tone)
+    TableCell::new(&format!("{value} {over}{mark}"), tone)
 }
 
 fn measure_label(measure: MeasureArg) -> &'static str {
     match measure {
         MeasureArg::Peak => "peak",
         MeasureArg::Cost => "cost",
-        MeasureArg::Overflows => "overflowing calls",
-        MeasureArg::Cleared => "tokens cleared per call",
+        MeasureArg::Overflows => "overflows",
+        MeasureArg::Cleared => "cleared",
     }
 }
 
@@ -256,7 +260,7 @@ fn print_smallest(swept: &SweepReport, output: &mut Output) -> Result<(), Failur
     let before_after = |what: &str, before: String, after: String| format!("  {what} {before} → {after}");
     let lines = [
         before_after(
-            "overflowing calls",
+            "overflows",
             format_number(now.overflows() as u64),
             format_number(cell.overflows() as u64),
         ),

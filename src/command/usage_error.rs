@@ -10,7 +10,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::other_names::words_for;
-use super::suggest::{did_you_mean, nearest};
+use super::suggest::{alternatives, did_you_mean, nearest};
 use super::typed_line::{ANY_SESSION, CommandLine, plain_name, possible_values, type_line};
 use crate::cli::Cli;
 use crate::format::amount::Amount;
@@ -57,10 +57,7 @@ impl CommandLine<'_> {
         let is_named = |arg: &Arg, name: &str| plain_name(&arg.to_string()) == plain_name(name);
         let missing = |name: &String| command.get_arguments().find(|arg| is_named(arg, name));
         let args: Vec<&Arg> = names.iter().filter_map(missing).collect();
-        let mut lines: Vec<String> = args
-            .iter()
-            .map(|arg| format!("{} is missing: {}.", plain_name(&arg.to_string()), expected(arg)))
-            .collect();
+        let mut lines: Vec<String> = args.iter().map(|arg| describe_missing_argument(arg)).collect();
         lines.push(type_line(&self.words_with(&args)));
         lines.push(self.help_line());
         Some(lines.join("\n"))
@@ -174,12 +171,22 @@ impl CommandLine<'_> {
             }
             Some(source) if source.to_string().contains("expected") => format!("{label} {source}."),
             Some(source) if source.is::<std::num::ParseIntError>() => {
-                format!("{label} {typed:?}: expected a whole number: {}.", expected(arg))
+                let example = self.example_number(&label).map(|number| format!(", such as {number}"));
+                format!("{label} {typed:?}: expected a whole number{}.", example.unwrap_or_default())
             }
             Some(source) => format!("{label} {typed:?}: {source}. Expected: {}.", expected(arg)),
             None => format!("{label} {typed:?}: expected {}.", expected(arg)),
         };
         Some(format!("{lead}\n{}", self.help_line()))
+    }
+}
+
+impl CommandLine<'_> {
+    /// Returns the number that an example of the command's help has after an option.
+    fn example_number(&self, option: &str) -> Option<String> {
+        let help = self.command.as_ref()?.get_after_long_help()?.to_string();
+        let number = help.split_whitespace().skip_while(|word| *word != option).nth(1)?;
+        number.parse::<u64>().is_ok().then(|| number.to_owned())
     }
 }
 
@@ -221,11 +228,14 @@ fn expected(arg: &Arg) -> String {
     }
 }
 
-/// Joins words as `a, b or c`.
-fn alternatives(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+/// Describes an argument that is missing: a switch by what it does, any other by its values.
+fn describe_missing_argument(arg: &Arg) -> String {
+    let name = plain_name(&arg.to_string());
+    let known = possible_values(arg);
+    if !known.is_empty() {
+        let option = arg.get_long().map_or(name, |long| format!("--{long}"));
+        return format!("missing {option}: expected {}.", alternatives(&known));
     }
+    let words = expected(arg);
+    format!("missing {name}: {}.", words.strip_prefix("the session: ").unwrap_or(&words))
 }

@@ -1,6 +1,7 @@
 //! The shared part of `commit` and `undo`: prepare, show, write, and print the command that reverts it.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,14 +55,15 @@ pub(super) fn read_for_write(session: &LoadedSession, write: WriteArgs) -> Optio
 /// Refuses writes that no summary could make valid, before a summary is generated.
 pub(super) fn refuse_early(job: &WriteJob) -> Result<(), Failure> {
     refuse_demo(job)?;
-    crate::write::summary::job::check_writable(&write_request(job)).map_err(|error| write_failure(&error))
+    crate::write::summary::job::check_writable(&write_request(job))
+        .map_err(|error| write_failure(job, &error))
 }
 
 fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {
     if job.write.apply && job.is_demo {
         return Err(Failure::refused(
-            "the demo store exists only for this command, so a commit to it would be lost. Try it on the \
-             screen (`clawscope --demo`), or on a copy of your own store.",
+            "the demo store exists only for this command, so a commit to it would be lost. `clawscope demo --out ./demo` \
+             writes a copy to commit to.",
         ));
     }
     Ok(())
@@ -80,7 +82,7 @@ fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
 pub(super) fn prepare<'a>(job: &WriteJob<'a>) -> Result<PreparedWrite<'a>, Failure> {
     refuse_demo(job)?;
     let mut growing = GrowingWrite::new(write_request(job), job.read.clone(), &RETRY_PAUSES_MS);
-    let prepared = growing.prepare(&SystemClock).map_err(|error| write_failure(&error))?;
+    let prepared = growing.prepare(&SystemClock).map_err(|error| write_failure(job, &error))?;
     let preview = preview_after(growing.request(), &prepared, growing.growth(), job.now_ms);
     Ok(PreparedWrite { growing, prepared, preview })
 }
@@ -100,7 +102,7 @@ pub(super) fn run(
         return if json {
             Ok(output.json(&report_json(job, plan, &ready, None))?)
         } else {
-            Ok(output.line(Tone::Dim, "Nothing was written. Add --apply to write it.")?)
+            Ok(output.line(Tone::Dim, next_step(job.is_demo))?)
         };
     }
     let (ready, written) = append(job, ready)?;
@@ -110,12 +112,21 @@ pub(super) fn run(
     print_written(job, ready.growing.growth(), &written, output)
 }
 
+/// Returns the last line of a dry run.
+fn next_step(is_demo: bool) -> &'static str {
+    if is_demo {
+        "Nothing was written. This is the demo store: `clawscope demo --out ./demo` writes a copy to commit to."
+    } else {
+        "Nothing was written. Add --apply to write it."
+    }
+}
+
 /// Appends, and updates the preview if the session has grown since.
 fn append<'a>(job: &WriteJob, ready: PreparedWrite<'a>) -> Result<(PreparedWrite<'a>, WriteResult), Failure> {
     let PreparedWrite { mut growing, prepared, preview } = ready;
     let before = growing.growth();
     let written = growing.write(Some(prepared), &SystemClock);
-    let (prepared, written) = written.map_err(|error| write_failure(&error))?;
+    let (prepared, written) = written.map_err(|error| write_failure(job, &error))?;
     let growth = growing.growth();
     let preview = if growth == before {
         preview
@@ -125,12 +136,20 @@ fn append<'a>(job: &WriteJob, ready: PreparedWrite<'a>) -> Result<(PreparedWrite
     Ok((PreparedWrite { growing, prepared, preview }, written))
 }
 
-fn write_failure(error: &WriteError) -> Failure {
-    if error.is_refusal() {
-        Failure::refused(error.to_string())
-    } else {
-        Failure::unreadable(error.to_string())
-    }
+/// Reports why nothing was written. The session's key takes the place of a long path, unless the path was typed.
+fn write_failure(job: &WriteJob, error: &WriteError) -> Failure {
+    let message = error.to_string();
+    let path = format!("{}: ", job.session.source.path().display());
+    let message = match message.strip_prefix(&path) {
+        Some(rest) if !is_typed_path(job) => format!("{}: {rest}", job.session.item.key),
+        _ => message,
+    };
+    if error.is_refusal() { Failure::refused(message) } else { Failure::unreadable(message) }
+}
+
+/// Whether SESSION is the path of a transcript.
+fn is_typed_path(job: &WriteJob) -> bool {
+    Path::new(job.session_arg).is_file()
 }
 
 fn print_prepared(
@@ -139,28 +158,21 @@ fn print_prepared(
     job: &WriteJob,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let verb = if job.write.apply { "writes" } else { "would write" };
-    let entries = format_count(shown.entries as u64, "entry", "entries");
+    let verb = if job.write.apply { "appends" } else { "would append" };
     let added = format_size(shown.appended_bytes);
-    let from = shown.parent.as_deref().unwrap_or("the root");
     writeln!(output)?;
-    output.line(Tone::Strong, &format!("{verb} {entries} ({added}) at the end of the transcript"))?;
-    let what = match prepared.kind {
-        ReceiptKind::Commit if prepared.is_branch() => "new branch after",
-        ReceiptKind::Commit => "continues the active branch after",
-        ReceiptKind::Undo => "continues the previous branch after",
-    };
+    output.line(Tone::Strong, &format!("{verb} {} ({added})", shown.describe_appended(prepared.kind)))?;
+    output.line(Tone::Plain, &format!("  keeps {}", shown.describe_kept(prepared.kind)))?;
     output.line(Tone::Plain, &format!("  {}", shown.method))?;
-    output
-        .line(Tone::Plain, &format!("  {what} {from}; the old leaf {} stays in the file", shown.old_leaf))?;
     for (check, words) in &shown.checks {
         let (sign, tone) = match check {
             CheckStatus::Passed => ("✓", Tone::Good),
+            CheckStatus::Note => ("·", Tone::Plain),
             CheckStatus::Warning => ("!", Tone::Warning),
         };
         output.line(tone, &format!("  {sign} {words}"))?;
     }
-    if prepared.kind == ReceiptKind::Commit {
+    if prepared.kind == ReceiptKind::Commit && !job.is_demo {
         output.line(Tone::Dim, &format!("  to undo it: {}", undo_command(job)))?;
     }
     Ok(())
@@ -192,7 +204,9 @@ fn print_written(
 /// Returns the command line that reverts a write, with the store as typed. An undo is reverted by a redo, and a redo by
 /// an undo.
 fn undo_command(job: &WriteJob) -> String {
-    let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), shell::word(job.session_arg)];
+    // A part of a key finds a session only for commands that read; a path needs no store.
+    let name = if is_typed_path(job) { job.session_arg } else { job.session.item.key.0.as_str() };
+    let mut words = vec!["clawscope".to_owned(), "undo".to_owned(), shell::word(name)];
     let place = [
         ("--store", job.store_args.store.as_ref().map(|path| path.to_string_lossy().into_owned())),
         ("--profile", job.store_args.profile.clone()),
@@ -302,7 +316,7 @@ fn report_json(
     let check = |(check, words): &(CheckStatus, String)| CheckJson {
         check: match check {
             CheckStatus::Passed => "passed",
-            CheckStatus::Warning => "warning",
+            CheckStatus::Note | CheckStatus::Warning => "warning",
         },
         what: words.clone(),
     };

@@ -16,7 +16,7 @@ pub enum Refusal {
     #[error("{}: the session is in memory, not in a file. Copy it to a file and open that.", .path.display())]
     InMemory { path: PathBuf },
     /// The transcript is in a database, to which only its gateway writes (sqlite J3).
-    #[error("{}: only the gateway may write to its database: its claims, indexes and caches would no longer match. {instead}", .path.display())]
+    #[error("{}: only the gateway may write to its database, because it keeps indexes there that clawscope cannot update. {instead}", .path.display())]
     Database {
         path: PathBuf,
         /// An action with the same result.

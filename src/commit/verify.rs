@@ -76,7 +76,7 @@ fn copied_usage(index: &Index, part: &[EntryIx]) -> Option<String> {
     let usages: Vec<_> = part.iter().filter_map(usage).collect();
     let tokens = format_number(usages.last()?.context_tokens);
     Some(format!(
-        "{}: totals over all branches count it twice, and until the next answer the runtime uses \
+        "{}: the gateway's totals over all branches count it twice, and until the next answer the runtime uses \
          the last count, {tokens} tokens.",
         format_count(
             usages.len() as u64,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::toml_fault::describe_fault;
 use super::{
     AlertsConfig, Config, ConfigError, CustomCommand, FiringLimits, KeymapFile, NamedChoice,
     SummarizerConfig, variables,
@@ -83,7 +84,7 @@ fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
 
 fn merge_file(config: &mut Config, path: &Path, text: &str) -> Result<(), ConfigError> {
     let file: ConfigFile = toml::from_str(text)
-        .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })?;
+        .map_err(|error| ConfigError::Toml { path: path.to_owned(), fault: describe_fault(text, &error) })?;
     let named = |key: &str, name| NamedChoice { name, origin: format!("{}: {key}", path.display()) };
     config.theme = file.theme.map(|name| named("theme", name));
     config.ruleset = file.ruleset.map(|name| named("ruleset", name));

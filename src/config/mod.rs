@@ -12,6 +12,7 @@ mod files;
 mod firing;
 pub mod presets;
 mod summarizer;
+mod toml_fault;
 mod variables;
 
 use std::path::PathBuf;
@@ -83,11 +84,11 @@ pub enum ConfigError {
     #[error("{}: cannot read the file: {source}. Make it readable, or move it away.", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// Invalid TOML, an unknown key, or a value of a wrong type.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {fault}", path.display())]
     Toml {
         path: PathBuf,
-        /// Contains the line, the key and the expected value.
-        source: Box<toml::de::Error>,
+        /// The line and what was expected.
+        fault: String,
     },
     /// A variable that is neither yes nor no.
     #[error("{name}={value:?}: expected 1, true, yes or on; or 0, false, no or off")]

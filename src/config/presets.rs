@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config_dir;
+use super::toml_fault::describe_fault;
 use crate::files::{self, attached};
 use crate::gateway::env::Environment;
 use crate::gateway::state_dir::is_plain_name;
@@ -37,8 +38,8 @@ pub enum PresetError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// Contains the line and the mistake in it.
-    #[error("{}: {source}", path.display())]
-    Toml { path: PathBuf, source: Box<toml::de::Error> },
+    #[error("{}: {fault}", path.display())]
+    Toml { path: PathBuf, fault: String },
 }
 
 /// Returns the folder of the presets; `None` without a home.
@@ -92,8 +93,8 @@ pub fn read_preset(env: &Environment, name: &str) -> Result<Preset, PresetError>
     let path = preset_path(env, name)?;
     let text = files::read_text(&path, files::SMALL_FILE_BYTES)
         .map_err(|source| PresetError::Io { path: path.clone(), source })?;
-    let table: toml::Table =
-        toml::from_str(&text).map_err(|source| PresetError::Toml { path, source: Box::new(source) })?;
+    let table: toml::Table = toml::from_str(&text)
+        .map_err(|error| PresetError::Toml { path, fault: describe_fault(&text, &error) })?;
     let mut values = Vec::new();
     flatten("", &table, &mut values);
     Ok(Preset { name: name.to_owned(), values })

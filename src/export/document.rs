@@ -16,9 +16,9 @@ use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::reason::Reason;
 use crate::redact::Redactor;
-use crate::session::LoadedSession;
 use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
 use crate::session::tool::tool_of;
+use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
@@ -77,6 +77,10 @@ pub struct Document {
     /// The window in tokens; `None` if unknown.
     pub window: Option<u64>,
     pub window_source: &'static str,
+    /// The origin of the window in words.
+    pub window_origin: &'static str,
+    /// Whether the provider counted the prompt, so that only its parts are estimates.
+    pub is_prompt_measured: bool,
     /// Estimated tokens of each part of the prompt.
     pub budget: Vec<(&'static str, u64)>,
     /// The runtime's own estimate of the context; `None` where the runtime would fail.
@@ -196,6 +200,8 @@ impl Document {
             window: (window.tokens.is_finite() && window.tokens > Tokens::ZERO)
                 .then_some(window.tokens.whole()),
             window_source: window.source.name(),
+            window_origin: window.source.label(),
+            is_prompt_measured: loaded.next_prompt.total.source == CountSource::Measured,
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
             estimate: loaded.runtime_estimate().ok(),
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::format::{format_number, format_ordinal, format_timestamp};
+use crate::format::{format_counted, format_number, format_ordinal, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
@@ -75,7 +75,11 @@ fn summary(document: &Document, out: &mut String) {
         let _ =
             write!(out, "<span style=\"width:{share:.3}%;background:{colour}\" title=\"{words}\"></span>");
     }
-    let _ = write!(out, "</div>\n<p class=\"legend\">prompt ~{} tokens", format_number(total));
+    let _ = write!(
+        out,
+        "</div>\n<p class=\"legend\">prompt {} tokens",
+        format_counted(total, document.is_prompt_measured)
+    );
     for ((name, tokens), colour) in parts() {
         let _ = write!(out, "<i style=\"background:{colour}\"></i>{name} ~{}", format_number(*tokens));
     }
@@ -92,7 +96,7 @@ fn summary(document: &Document, out: &mut String) {
 fn plan_section(plan: &ExportedPlan, out: &mut String) {
     let _ = write!(
         out,
-        "<section id=\"plan\"><h2>Plan</h2>\n<p class=\"legend\">{}</p>\n<table><tr><th>step</th>\
+        "<section id=\"plan\"><h2>Plan</h2>\n<p class=\"legend\">{}</p>\n<table><tr><th>policy</th>\
          <th>messages</th><th>tokens</th><th>changed</th></tr>",
         legend()
     );

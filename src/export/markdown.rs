@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::export::document::{Document, DocumentEntry, ExportedPlan};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
-use crate::format::{format_number, format_timestamp};
+use crate::format::{format_counted, format_number, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
 use crate::store::entry::EntryKind;
 
@@ -25,8 +25,9 @@ pub fn markdown(document: &Document) -> String {
         .filter(|(_, tokens)| *tokens > 0)
         .map(|(name, tokens)| format!("{name} ~{}", format_number(*tokens)))
         .collect();
-    let _ =
-        writeln!(out, "Prompt: ~{} tokens = {}\n", format_number(document.total_tokens()), parts.join(" · "));
+    let total = format_counted(document.total_tokens(), document.is_prompt_measured);
+    let who = if document.is_prompt_measured { " (counted by the provider); parts" } else { "; parts" };
+    let _ = writeln!(out, "Prompt: {total} tokens{who}: {}\n", parts.join(" · "));
     if let Some(plan) = &document.plan {
         plan_section(plan, &mut out);
     }
@@ -50,7 +51,7 @@ pub fn markdown(document: &Document) -> String {
 
 fn plan_section(plan: &ExportedPlan, out: &mut String) {
     let _ = writeln!(out, "## Plan\n\n{}\n", legend());
-    out.push_str("| step | messages | tokens | changed |\n|---|---|---|---|\n");
+    out.push_str("| policy | messages | tokens | changed |\n|---|---|---|---|\n");
     for effect in &plan.policies {
         let _ = writeln!(
             out,

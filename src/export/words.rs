@@ -21,7 +21,7 @@ pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
         ("id", document.id.clone()),
         ("file", document.path.clone()),
         ("model", if model.is_empty() { "unknown".to_owned() } else { model }),
-        ("window", format!("{window} tokens ({})", document.window_source)),
+        ("window", format!("{window} tokens ({})", document.window_origin)),
         ("rules", document.ruleset.clone()),
         ("leaf", document.leaf.clone().unwrap_or_default()),
         ("exported", format_timestamp(document.now_ms).unwrap_or_default()),

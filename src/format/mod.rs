@@ -10,8 +10,8 @@ mod time;
 mod zone;
 
 pub use money::{
-    format_amount, format_estimated_usd, format_estimated_usd_difference, format_short_usd, format_usd,
-    format_usd_change, format_usd_difference,
+    format_amount, format_cents, format_estimated_usd, format_estimated_usd_difference, format_short_usd,
+    format_usd, format_usd_change, format_usd_difference,
 };
 pub use number::{
     Number, format_count, format_counted, format_deviation, format_estimate, format_number, format_ordinal,

@@ -28,12 +28,18 @@ pub fn format_amount(usd: f64, estimated: bool) -> String {
     if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
 }
 
+/// Formats US dollars in cents, for a column of amounts: `$24.04`, `~$0.31`, `<$0.01`.
+pub fn format_cents(usd: f64, estimated: bool) -> String {
+    let cents = (usd * 100.0).round() / 100.0;
+    if usd > 0.0 && cents == 0.0 { "<$0.01".to_owned() } else { format_amount(cents, estimated) }
+}
+
 /// Formats US dollars with one decimal, for narrow columns: `$24.4`, `~$24.4`.
 pub fn format_short_usd(usd: f64, estimated: bool) -> String {
     format!("{}${usd:.1}", if estimated { "~" } else { "" })
 }
 
-/// Formats the difference of an estimated amount from another one, `+~$0.80`, as [`format_usd`] shows both, so that a
+/// Formats the difference of an estimated amount from another one, `~+$0.80`, as [`format_usd`] shows both, so that a
 /// reader who subtracts gets the same.
 pub fn format_usd_change(before: f64, after: f64) -> String {
     let scale = if before.min(after) >= 0.01 { 100.0 } else { 10_000.0 };
@@ -49,11 +55,11 @@ pub fn format_usd_difference(amount: f64) -> String {
     }
 }
 
-/// Formats an estimated difference: `+~$0.80`, `-~$1.92`.
+/// Formats an estimated difference: `~+$0.80`, `~-$1.92`.
 pub fn format_estimated_usd_difference(amount: f64) -> String {
     match format_usd_difference(amount) {
         words if words == "$0" => words,
-        words => words.replacen('$', "~$", 1),
+        words => format!("~{words}"),
     }
 }
 
@@ -72,14 +78,17 @@ mod tests {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
-        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["-~$1.92", "$0"]);
+        let column = [(24.041, false), (0.0066, true), (0.004, true), (0.0, false)];
+        let column = column.map(|(usd, is_estimated)| format_cents(usd, is_estimated));
+        assert_eq!(column, ["$24.04", "~$0.01", "<$0.01", "$0"]);
+        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["~-$1.92", "$0"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
     }
 
     #[test]
     fn a_change_is_the_difference_of_the_amounts_shown() {
         assert_eq!([24.385, 25.014].map(format_usd), ["$24.39", "$25.01"]);
-        assert_eq!(format_usd_change(24.385, 25.014), "+~$0.62");
-        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "+~$0.0030"]);
+        assert_eq!(format_usd_change(24.385, 25.014), "~+$0.62");
+        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "~+$0.0030"]);
     }
 }

@@ -52,7 +52,7 @@ pub fn input_text(unit: Option<Unit>, value: &Value) -> String {
     match value {
         Value::Number(ms) if unit == Some(Unit::Milliseconds) => duration_text(Millis(*ms)),
         Value::Number(number) => crate::js::number_text(*number),
-        Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
+        Value::Bool(on) => on.to_string(),
         Value::Array(items) => items
             .iter()
             .filter_map(Value::as_str)

@@ -33,7 +33,7 @@ impl WindowSource {
     pub fn label(self) -> &'static str {
         match self {
             Self::ModelsConfig => "config",
-            Self::Model => "model",
+            Self::Model => "model list",
             Self::Default => "default, not configured",
             Self::AgentContextTokens => "contextTokens",
         }

@@ -10,7 +10,7 @@ use crate::commit::{Receipt, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
-use crate::format::{format_amount, format_counted};
+use crate::format::{format_amount, format_count, format_counted};
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::report::cost::format_cost;
@@ -156,6 +156,17 @@ pub struct BranchComparison {
 }
 
 impl BranchComparison {
+    /// Describes the common part: `289 entries in common, up to f17d8bd9`.
+    pub fn describe_fork(&self, index: &Index) -> String {
+        self.fork_point.map_or_else(
+            || "no entry in common".to_owned(),
+            |entry| {
+                let shared = format_count(self.shared_entries as u64, "entry in common", "entries in common");
+                format!("{shared}, up to {}", index.display_id(entry))
+            },
+        )
+    }
+
     /// Compares the branches that end at two entries. Returns `None` if the runtime builds no context for one of them.
     ///
     /// `receipts` are the session's own: they identify changed entries even where the sizes are equal.

@@ -17,7 +17,7 @@ pub fn describe_cost(cost: &Cost) -> Option<String> {
     Some(match (recorded, cost.listed) {
         (Some(recorded), Some(listed)) if listed > 0.0 => {
             format!(
-                "{recorded} + {} at list prices for {}",
+                "{recorded} + {} for {} (list price)",
                 format_estimated_usd(listed),
                 describe_unpriced(cost)
             )
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(words(Some(30.33), None, 0), "$30.33 recorded");
         assert_eq!(words(Some(0.0), Some(14.7), 90), "~$14.70 at list prices (the file records $0)");
         assert_eq!(words(None, Some(14.7), 90), "~$14.70 at list prices (the file records no cost)");
-        assert_eq!(words(Some(1.2), Some(0.4), 12), "$1.20 recorded + ~$0.40 at list prices for 12 calls");
+        assert_eq!(words(Some(1.2), Some(0.4), 12), "$1.20 recorded + ~$0.40 for 12 calls (list price)");
         assert_eq!(words(Some(0.0), Some(0.0), 3), "free (config says $0)");
         assert_eq!(words(Some(0.0), None, 3), "no price known (the file records $0)");
         assert_eq!(words(Some(1.2), None, 1), "$1.20 recorded, 1 call without a price");
@@ -102,7 +102,7 @@ mod tests {
     fn the_price_of_a_plan_says_when_it_is_paid_back() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
-        assert_eq!(next, "+~$0.41 once: the cache is rewritten");
-        assert_eq!(later, "-~$0.14 per call after that: paid back after 3 calls");
+        assert_eq!(next, "~+$0.41 once: the cache is rewritten");
+        assert_eq!(later, "~-$0.14 per call after that: paid back after 3 calls");
     }
 }

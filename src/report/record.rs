@@ -2,7 +2,8 @@
 //! counters, fields unknown to clawscope too, with secrets masked.
 
 use crate::format::{
-    format_age, format_amount, format_number, format_short_tokens, format_size, format_timestamp, quantity,
+    format_age, format_amount, format_displayed_timestamp, format_number, format_short_tokens, format_size,
+    quantity,
 };
 use crate::js::{self, Object, Value};
 use crate::redact::Redactor;
@@ -300,7 +301,7 @@ fn is_time(name: &str, number: f64) -> bool {
 }
 
 fn time_text(at: Moment, now_ms: Moment) -> Option<String> {
-    let (time, age) = (format_timestamp(at)?, format_age(at.to_whole(), now_ms));
+    let (time, age) = (format_displayed_timestamp(at)?, format_age(at.to_whole(), now_ms));
     // An old time has no age but its date again.
     Some(if age.ends_with(" ago") { format!("{time} · {age}") } else { time })
 }

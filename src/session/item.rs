@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::format::whole_percent;
+use crate::format::{format_percent, whole_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 use crate::replay::Cost;
@@ -252,6 +252,12 @@ impl SessionItem {
     pub fn window_percent(&self) -> Option<u64> {
         let tokens = self.tokens?.tokens;
         whole_percent(tokens, self.window)
+    }
+
+    /// Returns that share as text: `41%`, `<1%`.
+    pub fn window_share(&self) -> Option<String> {
+        let tokens = self.tokens?.tokens;
+        (self.window > 0).then(|| format_percent(tokens, self.window))
     }
 }
 

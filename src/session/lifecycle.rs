@@ -1,6 +1,6 @@
 //! The lifetime of a session: when the gateway resets it, why, and what a reset keeps.
 
-use crate::format::format_local_time;
+use crate::format::{format_local_time, format_time};
 use crate::gateway::reset::{NextReset, ResetPolicy, next_reset, reset_policy};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Value};
@@ -56,25 +56,26 @@ impl Lifecycle {
 
     /// Describes the lifecycle in a sentence or two, independent of the current time.
     pub fn description(&self) -> String {
-        let when = match (&self.next_reset, &self.next_reset_local) {
-            (Some(next), Some(at)) => {
+        let when = match &self.next_reset {
+            Some(next) => {
+                let at = format_time(next.at_ms);
                 format!("Resets at the first message after {at} ({}).", next.mode.as_str())
             }
-            _ => "The next reset is unknown, because the last use is unknown.".to_owned(),
+            None => "The next reset is unknown, because the last use is unknown.".to_owned(),
         };
         format!("{when} The reset leaves {}.", self.reset_effect)
     }
 
     /// Describes when and why the next reset happens.
     pub fn describe_next_reset(&self, now_ms: Moment) -> String {
-        match (&self.next_reset, &self.next_reset_local) {
-            (Some(next), Some(at)) if self.is_due(now_ms) => {
-                format!("due since {at} ({}): the next message resets the session", next.mode.as_str())
-            }
-            (Some(next), Some(at)) => {
-                format!("{at} ({}), unless a message comes earlier", next.mode.as_str())
-            }
-            _ => "unknown, because the last use is unknown".to_owned(),
+        let Some(next) = &self.next_reset else {
+            return "unknown, because the last use is unknown".to_owned();
+        };
+        let (at, mode) = (format_time(next.at_ms), next.mode.as_str());
+        if self.is_due(now_ms) {
+            format!("due since {at} ({mode}): the next message resets the session")
+        } else {
+            format!("{at} ({mode}), unless a message comes earlier")
         }
     }
 }

@@ -43,7 +43,8 @@ impl SessionListing {
         };
         let fault = self.diagnostics.iter().rev().find(|finding| finding.severity == Severity::Error);
         fault.filter(|_| is_no_store).map(|fault| {
-            format!("{}: {}. {}", fault.path.display(), fault.message, capitalize(&fault.advice))
+            let advice = capitalize(fault.advice.trim_end_matches('.'));
+            format!("{}: {}. {advice}.", fault.path.display(), fault.message)
         })
     }
 }

@@ -13,6 +13,7 @@ pub mod context_limits;
 mod diagnostics;
 pub mod family;
 pub mod fullness_alert;
+mod gate_text;
 mod growth_weights;
 pub mod invalidation;
 pub mod item;

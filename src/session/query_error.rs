@@ -11,7 +11,7 @@ pub enum QueryError {
     Mark(String),
     #[error("has: expects {}", near(.0, &FEATURES.map(|(name, _)| name)))]
     Feature(String),
-    #[error("unknown filter {0}: (known: {keys})", keys = FILTER_KEYS.join(" "))]
+    #[error("unknown key {0}; expected one of {keys}", keys = FILTER_KEYS.join(", "))]
     UnknownKey(String),
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Values are validated as the gateway validates its own configuration, so that a setting which works here works there.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::config::parse_share;
@@ -114,8 +115,10 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Reads a file that is an `openclaw.json`, its `agents.defaults`, or only its `contextPruning`.
 fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
     let reported = |what: String| ChangeError(format!("--settings {}: {what}", path.display()));
-    let text = files::read_text(path, MAX_FILE_BYTES)
-        .map_err(|error| reported(format!("cannot read the file: {error}. Check the path.")))?;
+    let text = files::read_text(path, MAX_FILE_BYTES).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => reported("the file does not exist. Check the path.".to_owned()),
+        _ => reported(format!("cannot read the file: {error}. Check the path.")),
+    })?;
     let root: serde_json::Value =
         json5::from_str(&text).map_err(|error| reported(format!("not JSON5: {error}. Correct the file.")))?;
     let defaults = root.pointer("/agents/defaults").unwrap_or(&root);

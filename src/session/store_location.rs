@@ -47,7 +47,7 @@ impl StoreLocation {
         };
         let demo = match place {
             StoreRequest::Demo => Some(create_demo_dir()?),
-            StoreRequest::Default if path.is_none() && !state_dir(&env).exists => Some(create_demo_dir()?),
+            StoreRequest::Default if missing_store(&env).is_some() => Some(create_demo_dir()?),
             StoreRequest::Default | StoreRequest::Path(_) => None,
         };
         Ok(Self {
@@ -92,6 +92,12 @@ impl StoreLocation {
         let path = self.path.as_deref().unwrap_or(&store.state_dir);
         abbreviate_home(path, &effective_home(&self.env))
     }
+}
+
+/// Returns the gateway store that is missing in this environment, where the demo store replaces it.
+pub fn missing_store(env: &Environment) -> Option<PathBuf> {
+    let dir = state_dir(env);
+    (!dir.exists && !has_pi_sessions(env, &pi_agent_dir(env))).then_some(dir.path)
 }
 
 /// Whether pi has sessions in its usual folder or in a configured one.

@@ -114,7 +114,10 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
         }
         _ => {
             let what = if path.exists() { "contains no sessions" } else { "does not exist" };
-            (what, "pass a state dir, a sessions folder, a sessions.json or a transcript")
+            (
+                what,
+                "pass a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript",
+            )
         }
     };
     let finding = Diagnostic::new(&path, Severity::Error, what, next);
@@ -125,7 +128,7 @@ fn store_of_nothing(path: PathBuf, config: GatewayConfig) -> Store {
 
 fn store_of_foreign_file(path: PathBuf, kind: ForeignFile) -> Store {
     let what = format!("this is {}; expected the JSON lines of a session", kind.describe());
-    let next = "pass a transcript (*.jsonl), a sessions folder, a sessions.json or a state dir";
+    let next = "pass a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript (*.jsonl)";
     let finding = Diagnostic::new(&path, Severity::Error, &what, next);
     let mut store = empty_store(PathKind::Nothing(path.clone()), path, GatewayConfig::empty());
     store.diagnostics.push(finding);

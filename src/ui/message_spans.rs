@@ -45,7 +45,7 @@ pub(super) fn title_spans<'a>(theme: &Theme, message: &'a MessageText) -> Vec<Sp
 
 /// Formats a share of the next prompt in whole percent.
 pub(super) fn share_text(share: u64) -> String {
-    if share == 0 { "under 1% of the prompt".into() } else { format!("{share}% of the prompt") }
+    if share == 0 { "<1% of the prompt".into() } else { format!("{share}% of the prompt") }
 }
 
 /// Returns chars and tokens of one side, for its title line.

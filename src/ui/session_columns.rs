@@ -108,7 +108,7 @@ impl Column {
                 let tokens = format_short_tokens(count.tokens, !count.is_estimate());
                 format!("{tokens} / {}", format_short(item.window))
             }),
-            Self::Full => item.window_percent().map(|percent| format!("{percent}%")),
+            Self::Full => item.window_share(),
             Self::Cost => item
                 .usage
                 .and_then(|usage| Some((usage.cost.total()?, usage.cost.is_estimated())))

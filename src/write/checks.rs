@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::commit::{LockState, PreparedCommit, ReceiptKind, lock_state};
+use crate::format::format_time;
 use crate::ids::EntryIx;
-use crate::js;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 use crate::session::LoadedSession;
@@ -18,6 +18,8 @@ use crate::write::rewrite_loss::find_rewrite_loss;
 pub enum CheckStatus {
     /// The check passed.
     Passed,
+    /// What follows from the write.
+    Note,
     /// The write is possible, but a person should know this.
     Warning,
 }
@@ -43,7 +45,7 @@ pub(super) fn run_checks(
         checks.extend(rewrite_check(session, plan));
         checks.extend(describe_lost_tail(plan).map(|words| (CheckStatus::Warning, words)));
     }
-    checks.push((CheckStatus::Warning, describe_live_writer(session)));
+    checks.push(describe_live_writer(session));
     checks.extend(prepared.warnings.iter().map(|warning| (CheckStatus::Warning, warning.clone())));
     checks
 }
@@ -52,11 +54,9 @@ pub(super) fn run_checks(
 fn describe_unchanged(session: &LoadedSession) -> String {
     let index = &session.index;
     let last = index.last().map(|ix: EntryIx| index.entry(ix).time_ms).filter(|time| time.is_finite());
-    let iso = last.map(js::iso_text);
-    let clock = iso.as_deref().and_then(|iso| iso.get(11..19));
-    clock.map_or_else(
+    last.map_or_else(
         || "unchanged since clawscope read it".into(),
-        |clock| format!("unchanged since {clock} UTC"),
+        |time| format!("unchanged since {}", format_time(time)),
     )
 }
 
@@ -76,12 +76,13 @@ fn lock_check(path: &Path, now_ms: Moment) -> (CheckStatus, String) {
 }
 
 /// Describes how a program that has the session open handles the branch (store P10, R7).
-fn describe_live_writer(session: &LoadedSession) -> String {
+fn describe_live_writer(session: &LoadedSession) -> (CheckStatus, String) {
     if session.item.kind == SessionKind::Pi.as_str() || session.ruleset.id.is_pi() {
-        "pi takes no lock: close it first, or it continues the old branch and makes it active again"
-            .to_owned()
+        let words =
+            "pi takes no lock: close it first, or it continues the old branch and makes it active again";
+        (CheckStatus::Warning, words.to_owned())
     } else {
-        "a running gateway uses the branch from its next call".to_owned()
+        (CheckStatus::Note, "a running gateway uses the branch from its next call".to_owned())
     }
 }
 

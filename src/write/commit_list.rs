@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::commit::{Receipt, ReceiptKind, active_record_ids, receipts};
+use crate::format::quantity;
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 
@@ -41,21 +42,48 @@ pub struct CommitRecord {
     /// The record in the file.
     pub receipt: Receipt,
     pub status: CommitStatus,
+    /// The record in a few words: a commit's policies, or the commit that an undo or a redo is about.
+    pub summary: String,
 }
 
-impl CommitRecord {
-    /// Describes the record in a few words: a commit's policies, or the id that an undo reverted.
-    pub fn summary(&self) -> String {
-        let receipt = &self.receipt;
-        match (receipt.kind, &receipt.undoes) {
-            (ReceiptKind::Undo, Some(undone)) => format!("undo of {undone}"),
-            (ReceiptKind::Undo, None) => "undo".to_owned(),
-            (ReceiptKind::Commit, _) if receipt.policies.is_empty() => "commit".to_owned(),
-            (ReceiptKind::Commit, _) => {
-                receipt.policies.iter().map(|policy| policy.name.as_str()).collect::<Vec<_>>().join(", ")
-            }
-        }
+/// Describes a record in a few words.
+fn summarise(receipt: &Receipt, all: &[Receipt]) -> String {
+    if receipt.kind == ReceiptKind::Commit {
+        return policy_names(receipt).unwrap_or_else(|| "commit".to_owned());
     }
+    // An undo of an undo is a redo; the way back to the commit is as long as there are records.
+    let (mut word, mut subject) = ("undo", receipt);
+    for _ in all {
+        let Some(id) = &subject.undoes else { break };
+        let Some(undone) = all.iter().find(|other| other.id == *id) else {
+            return format!("{word} of {id}");
+        };
+        if undone.kind == ReceiptKind::Commit {
+            let policies = policy_names(undone).map_or_else(String::new, |names| format!(" ({names})"));
+            return format!("{word} of {id}{policies}");
+        }
+        word = if word == "undo" { "redo" } else { "undo" };
+        subject = undone;
+    }
+    word.to_owned()
+}
+
+fn policy_names(receipt: &Receipt) -> Option<String> {
+    let names: Vec<&str> = receipt.policies.iter().map(|policy| policy.name.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Counts commits and undos, and those that are active: `2 commits and 1 undo, 1 active`.
+pub fn describe_count(records: &[CommitRecord]) -> String {
+    let undos = records.iter().filter(|record| record.receipt.kind == ReceiptKind::Undo).count();
+    let active = records.iter().filter(|record| record.status == CommitStatus::InForce).count();
+    let parts = [(records.len() - undos, "commit"), (undos, "undo")];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| quantity(*count as u64, word))
+        .collect();
+    format!("{}, {active} active", parts.join(" and "))
 }
 
 /// Returns every commit and undo of a session, oldest first.
@@ -73,7 +101,10 @@ pub fn list_commits(session: &LoadedSession) -> Result<Vec<CommitRecord>, BodyEr
             CommitStatus::OtherBranch
         }
     };
-    Ok(receipts.into_iter().map(|receipt| CommitRecord { status: force(&receipt), receipt }).collect())
+    let summaries: Vec<String> = receipts.iter().map(|receipt| summarise(receipt, &receipts)).collect();
+    let records = receipts.into_iter().zip(summaries);
+    let record = |(receipt, summary)| CommitRecord { status: force(&receipt), receipt, summary };
+    Ok(records.map(record).collect())
 }
 
 /// Returns every commit and undo of a session, newest first.
@@ -81,4 +112,52 @@ pub fn list_commits_newest_first(session: &LoadedSession) -> Result<Arc<Vec<Comm
     let mut commits = list_commits(session)?;
     commits.reverse();
     Ok(Arc::new(commits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commit::PolicyRecord;
+    use crate::ids::EntryIx;
+    use crate::js::Value;
+    use crate::units::{Moment, Tokens};
+
+    fn receipt(id: &str, undoes: Option<&str>) -> Receipt {
+        let policy = PolicyRecord {
+            name: "prune".to_owned(),
+            settings: Value::Null,
+            tokens_before: Tokens(f64::NAN),
+            tokens_after: Tokens(f64::NAN),
+        };
+        Receipt {
+            kind: if undoes.is_some() { ReceiptKind::Undo } else { ReceiptKind::Commit },
+            entry: EntryIx(0),
+            id: id.to_owned(),
+            time: Moment(0.0),
+            from_leaf: "e".to_owned(),
+            undoes: undoes.map(str::to_owned),
+            policies: if undoes.is_some() { Vec::new() } else { vec![policy] },
+            changed: Vec::new(),
+            tokens_before: None,
+            tokens_after: None,
+            tool: None,
+        }
+    }
+
+    #[test]
+    fn an_undo_of_an_undo_is_a_redo_of_the_commit() {
+        let all = [
+            receipt("c", None),
+            receipt("u", Some("c")),
+            receipt("r", Some("u")),
+            receipt("v", Some("r")),
+            receipt("x", Some("gone")),
+            receipt("y", Some("y")),
+        ];
+        let words = all.each_ref().map(|one| summarise(one, &all));
+        let [commit, undo, redo, again, lost, circle] = words.each_ref().map(String::as_str);
+        assert_eq!((commit, undo, redo), ("prune", "undo of c (prune)", "redo of c (prune)"));
+        assert_eq!((again, lost), ("undo of c (prune)", "undo of gone"));
+        assert!(circle == "undo" || circle == "redo", "{circle}");
+    }
 }

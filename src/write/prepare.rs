@@ -94,9 +94,12 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
             let compacts = call("sessions.compact", &[("key", key)]);
             let compacts =
                 plan.compaction.map(|_| format!(" A running gateway compacts it with {compacts}."));
+            let policies: Vec<&str> = plan.effects.iter().map(|effect| effect.policy.word()).collect();
             format!(
-                "Set the same in openclaw.json (copy the changed settings as a patch), or export the planned \
-                 branch as a separate transcript in the format `pi`.{}",
+                "Set the same in openclaw.json (`clawscope explain` prints a patch), or export the planned branch as a \
+                 separate transcript: `clawscope export {} --format pi --policy {} --out branch.jsonl`.{}",
+                shell::word(key),
+                policies.join(","),
                 compacts.unwrap_or_default()
             )
         }

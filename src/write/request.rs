@@ -42,6 +42,30 @@ pub struct WritePreview {
     pub read: Option<ReadPrefix>,
 }
 
+impl WritePreview {
+    /// Describes what is appended, and where: `72 entries after 36f2883b, as a new branch`.
+    pub fn describe_appended(&self, kind: ReceiptKind) -> String {
+        let place = match kind {
+            ReceiptKind::Commit if self.is_branch => "as a new branch",
+            ReceiptKind::Commit => "on the active branch",
+            ReceiptKind::Undo => "on the previous branch",
+        };
+        let parent = self.parent.as_deref().unwrap_or("the start");
+        format!("{} after {parent}, {place}", quantity(self.entries as u64, "entry"))
+    }
+
+    /// Describes what stays as it is.
+    pub fn describe_kept(&self, kind: ReceiptKind) -> String {
+        match (kind, self.is_branch, self.edits) {
+            (ReceiptKind::Commit, false, 0) => "every existing byte".to_owned(),
+            (ReceiptKind::Commit, false, _) => {
+                "every byte and every id; undo returns to before the edits".to_owned()
+            }
+            _ => format!("old branch {}, byte for byte", self.old_leaf),
+        }
+    }
+}
+
 /// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOutcome {

@@ -111,7 +111,7 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     let other = store.json(&["compare", "main", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
     assert_eq!((&other["second"]["leaf"], &other["parting"]), (&json!("side-0"), &json!("user-0")));
     let (_, out, _) = store.run(&["compare", "main"]);
-    assert!(out.contains("they diverge after") && out.contains("changed"), "{out}");
+    assert!(out.contains("in common, up to") && out.contains("changed"), "{out}");
     let (code, _, error) = store.run(&["compare", "main", "nothing"]);
     assert!(code == 2 && error.contains("no entry has this id"), "{error}");
 }

@@ -93,9 +93,9 @@ fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     let mut driver = make(width, height);
     // New entries get new ids, and two screens show only those.
     let ids = match name {
-        "commits" | "branches" => vec![("from [0-9a-f]{1,8}", "from [id]"), ("[0-9a-f]{8}", "[id]")],
+        "commits" | "branches" => vec![("old leaf [0-9a-f]{1,8}", "old leaf [id]"), ("[0-9a-f]{8}", "[id]")],
         "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
-        _ => vec![("leaf moves [0-9a-f]{2,8}", "leaf moves [id]")],
+        _ => vec![("(after|old branch) [0-9a-f]{8}", "$1 [id]")],
     };
     for (width, height) in SIZES {
         driver.event(Event::Resize { width, height });

@@ -244,7 +244,7 @@ fn every_command_in_a_sentence_parses() {
             let words = span.split(' ').filter(|word| !word.starts_with('[') && *word != "COMMAND");
             let words: Vec<&str> = words
                 .map(|word| match word {
-                    "VERSION" => "2026.4.1",
+                    "RELEASE" => "2026.4.1",
                     "FORMAT" => "html",
                     "TOPIC" => "keys",
                     "SHELL" => "bash",

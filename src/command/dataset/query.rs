@@ -1,6 +1,6 @@
 //! `--query FILE|RECIPE`: runs SQL on a dataset with the person's own DuckDB.
 
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -29,7 +29,11 @@ pub(super) fn read(query: &Path, invocation: &Invocation) -> Result<String, Fail
     read_text(&path, SMALL_FILE_BYTES).map_err(|error| {
         let near = did_you_mean(&name, RECIPES.iter().map(|recipe| recipe.name));
         let names = RECIPES.map(|recipe| recipe.name).join(", ");
-        Failure::usage(format!("--query {name}: {error}. Name a file with SQL, or a recipe: {names}.{near}"))
+        let why = match error.kind() {
+            ErrorKind::NotFound => "the file does not exist".to_owned(),
+            _ => format!("cannot read the file: {error}"),
+        };
+        Failure::usage(format!("--query {name}: {why}. Name a file with SQL, or a recipe: {names}.{near}"))
     })
 }
 

@@ -29,7 +29,11 @@ const ROWS: [TopicRow; 35] = [
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
     ("Pruning", "ttl", |rules| {
-        let form = if rules.duration.composite { "30m, 1h or 1h30m" } else { "30m or 1h; 1h30m is an error" };
+        let form = if rules.duration.composite {
+            "such as 30m, 1h or 1h30m"
+        } else {
+            "such as 30m or 1h; 1h30m is an error"
+        };
         form.to_owned()
     }),
     ("Pruning", "contextPruning keys", |rules| {
@@ -82,7 +86,7 @@ const ROWS: [TopicRow; 35] = [
     }),
     ("Compaction", "summarised part", |rules| compaction(rules.compaction).to_owned()),
     ("Compaction", "safeguard mode", |rules| {
-        if rules.safeguard { "works" } else { "has no effect" }.to_owned()
+        if rules.safeguard { "available" } else { "has no effect" }.to_owned()
     }),
     ("Compaction", "summary length", |rules| {
         rules
@@ -124,7 +128,7 @@ fn pruner(pruner: Pruner) -> &'static str {
     match pruner {
         Pruner::None => "none",
         Pruner::FailsToLoad => "never runs: the configured pruner does not load",
-        Pruner::EachFiring => "decides again at each run; calls in between send everything",
+        Pruner::EachFiring => "decides anew each time it runs; calls in between send everything",
         Pruner::Projections { stored: false } => "a pruned result stays pruned until the gateway restarts",
         Pruner::Projections { stored: true } => "a pruned result stays pruned, even after a restart",
     }
@@ -143,11 +147,11 @@ fn eligible(eligible: Eligibility) -> &'static str {
 
 fn result_matching(rules: &Rules) -> &'static str {
     match rules.pairing.matching {
-        ResultMatching::BeforeAnswer => "the first of its id before the next answer; an id is used once",
+        ResultMatching::BeforeAnswer => "the first of its id before the next answer; each id matches once",
         ResultMatching::BeforeCalls => {
-            "the first of its id before the next answer with calls; an id is used once"
+            "the first of its id before the next answer with calls; each id matches once"
         }
-        ResultMatching::Anywhere => "the first of its id, which may come later; an id is used once",
+        ResultMatching::Anywhere => "the first of its id, which may come later; each id matches once",
         ResultMatching::EachUse => "each use of an id has its own",
     }
 }
@@ -219,12 +223,12 @@ fn aggregate(aggregate: Aggregate) -> &'static str {
         Aggregate::Newest { .. } => "after an overflow: the limit of one result; cuts the newest first",
         Aggregate::Oldest => "every prompt: 4 times the limit of one result; cuts the oldest first",
         Aggregate::Emptied => {
-            "every prompt: 4 times the limit of one result; cuts, then empties the oldest first; sent results \
-             keep their bytes"
+            "every prompt: 4 times the limit of one result; cuts, then empties the oldest first; results \
+             already sent stay as sent"
         }
         Aggregate::Elided | Aggregate::Weighted => {
             "every prompt: 4 times the limit of one result or half the window; cuts the oldest, then replaces \
-             them by a note; sent results keep their bytes"
+             them by a note; results already sent stay as sent"
         }
     }
 }
@@ -241,8 +245,8 @@ fn images(images: LegacyImages) -> String {
     match images {
         LegacyImages::Stay => "sent again".to_owned(),
         LegacyImages::BeforeLastAnswer { results } => {
-            let whose = if results { "users and tools" } else { "users" };
-            format!("removed before the last answer ({whose})")
+            let whose = if results { "of users and tools" } else { "of users" };
+            format!("those {whose} are removed before the last answer")
         }
         LegacyImages::BeforeLastTurns { turns: KeptTurns { count, open }, references } => {
             let media = if references { ", with media references" } else { "" };
@@ -282,8 +286,8 @@ fn guard(rules: &Rules) -> String {
 fn history(history: HistoryLimitRule) -> &'static str {
     match history {
         HistoryLimitRule::None => "none",
-        HistoryLimitRule::Exact => "exact; drops a leading summary",
-        HistoryLimitRule::ExactWithPrelude => "exact; keeps a leading summary",
+        HistoryLimitRule::Exact => "keeps exactly that many turns; drops a leading summary",
+        HistoryLimitRule::ExactWithPrelude => "keeps exactly that many turns; keeps a leading summary",
         HistoryLimitRule::Batches => "in batches of half the limit; keeps a leading summary",
     }
 }
@@ -406,10 +410,10 @@ fn small_window(rules: &Rules) -> String {
 fn recovery(rules: &Rules) -> String {
     match rules.recovery.attempts {
         u32::MAX => "the runtime's own".to_owned(),
-        1 => "1 compaction".to_owned(),
+        1 => "tries 1 compaction".to_owned(),
         attempts => {
             let again = if rules.recovery.truncation_restarts { ", again after cutting results" } else { "" };
-            format!("{attempts} compactions{again}")
+            format!("tries up to {attempts} compactions{again}")
         }
     }
 }

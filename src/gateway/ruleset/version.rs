@@ -27,7 +27,7 @@ enum VersionParts {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a version; expected a gateway release such as 2026.4.15 (known: {oldest} to {newest}), or \
+    "{0:?} is no release; expected one such as 2026.4.15 (known: {oldest} to {newest}), or \
      {pi}",
     oldest = RANGES[0].id,
     newest = NEWEST.map(|part| part.to_string()).join("."),

@@ -56,6 +56,18 @@ pub struct HeavyMessage {
 }
 
 impl WindowContents {
+    /// Puts the context under the plan in the place of the current one.
+    #[must_use]
+    pub fn under_plan(mut self) -> Self {
+        let Some(after) = self.after.take() else { return self };
+        self.now = after;
+        for message in &mut self.heaviest {
+            message.tokens = message.after.take().unwrap_or(message.tokens);
+        }
+        self.heaviest.sort_by_key(|message| std::cmp::Reverse(message.tokens));
+        self
+    }
+
     /// Breaks the window of a session down.
     pub fn new(session: &LoadedSession, plan: Option<&Plan>) -> Self {
         let (report, index, context) = (session.prompt_report.as_deref(), &session.index, &session.context);

@@ -7,7 +7,7 @@ use super::section_builder::SectionBuilder;
 use super::{Figure, Line, Section, SectionKind, warnings};
 use crate::context::breakdown::{PromptParts, PromptPiece, ToolTotals};
 use crate::context::budget::BudgetPart;
-use crate::format::{format_number, format_timestamp, quantity};
+use crate::format::{format_displayed_timestamp, format_number, quantity};
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport, ToolSize};
 
 /// Builds three sections from a report, or one that says the report is missing.
@@ -52,8 +52,10 @@ fn system_section(view: &SectionBuilder, report: &SystemPromptReport, parts: &Pr
     skills.push(piece_line("surrounding text", parts.skills_overhead, ""));
     lines.extend(skills.into_iter().filter(has_chars).map(Line::indented));
     lines.push(piece_line("tool list", parts.tool_list, &format_count_or_none(report.tools.len(), "tool")));
-    let when =
-        report.generated_at.and_then(format_timestamp).map_or_else(String::new, |at| format!(", {at}"));
+    let when = report
+        .generated_at
+        .and_then(format_displayed_timestamp)
+        .map_or_else(String::new, |at| format!(", {at}"));
     view.part_section(BudgetPart::System, "System prompt")
         .with_note(format!("{}{when}", report.source.description()))
         .with_explanation(describe_report_origin(report))

@@ -13,6 +13,8 @@ use crate::units::{Chars, Millis};
 
 /// A report may precede its turn by the time that a run needs to start.
 const SAME_RUN_MS: Millis = Millis(300_000.0);
+/// Below this, no tokenizer explains the count: even rare scripts have more chars per token.
+const MIN_CHARS_PER_TOKEN: f64 = 0.4;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RemainderCause {
@@ -87,13 +89,19 @@ impl Remainder {
             RemainderCause::OtherModel(model) => format!("the report is for {model}"),
             RemainderCause::OlderReport(ms) => format!("the report is {} older", format_duration(*ms)),
             RemainderCause::Estimator if self.difference() < 0 => "the estimate is higher".into(),
-            RemainderCause::Estimator => format!("{:.1} chars per token, not 4", self.chars_per_token()),
+            RemainderCause::Estimator if self.has_unseen_text() => "text that clawscope does not see".into(),
+            RemainderCause::Estimator => format!("{:.1} chars per token here, not 4", self.chars_per_token()),
         }
     }
 
     /// Returns chars per token that the provider counted.
     pub fn chars_per_token(&self) -> f64 {
         self.chars.get() / self.measured.max(1) as f64
+    }
+
+    /// Whether no script has so few chars per token: the call sent more than the transcript and the report show.
+    fn has_unseen_text(&self) -> bool {
+        self.chars_per_token() < MIN_CHARS_PER_TOKEN
     }
 
     /// Returns the cause in one or two sentences.
@@ -137,6 +145,13 @@ impl Remainder {
         } else {
             String::new()
         };
+        if self.has_unseen_text() {
+            return format!(
+                "The provider counted {} tokens for this prompt; clawscope sees text for ~{}.{described}",
+                format_number(self.measured),
+                format_number(self.estimated)
+            );
+        }
         let ratio = self.chars_per_token();
         format!(
             "The estimate assumes 4 chars per token; here the provider counted one per {ratio:.1} chars.{described}"
@@ -221,7 +236,7 @@ mod tests {
         // 20 of the system prompt, and 2 + 1 + 3 of the messages before the answer; the answer itself came later.
         assert_eq!((remainder.measured, remainder.estimated, remainder.tokens_since), (50, 26, 2));
         assert_eq!((remainder.difference(), remainder.chars), (24, Chars(104.0)));
-        assert_eq!(remainder.label(), "2.1 chars per token, not 4");
+        assert_eq!(remainder.label(), "2.1 chars per token here, not 4");
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
     if fit.fitted_alone == [false; 3] {
         let rate = fit.chars_per_token(Script::Ascii);
         return format!(
-            "calibrated: {rate:.2} chars per token, plus {} for system prompt, tools and files",
+            "calibrated: {rate:.2} chars per token over all counted calls, plus {} for system prompt, tools and files",
             format_estimate(fit.fixed_tokens.round() as u64)
         );
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{format_number, format_timestamp, quantity};
+use crate::format::{format_number, minute, quantity};
 use crate::gateway::compaction::CompactionMode;
 use crate::policy::recovery::{
     CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, MAX_ATTEMPTS, RecoveryStep,
@@ -220,9 +220,7 @@ fn join_with_and(names: &[&str]) -> String {
 pub(super) fn describe_event(session: &LoadedSession, recorded: &RecoveryEvent) -> String {
     let index = &session.index;
     let entry = recorded.entry().map(|ix| index.entry(ix));
-    let at = entry
-        .and_then(|entry| format_timestamp(entry.time_ms))
-        .and_then(|at| Some(at.get(11..16)?.to_owned()));
+    let at = entry.and_then(|entry| minute(entry.time_ms));
     let what = match recorded {
         RecoveryEvent::Refused(refusal) => match refusal.tokens {
             Some(tokens) => format!("refused at {}", format_number(tokens)),

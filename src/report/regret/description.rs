@@ -11,7 +11,7 @@ impl RegretTotals {
     /// Describes the losses of the prompts, and those that were needed again.
     pub fn describe(&self) -> String {
         if self.lost == 0 {
-            return "every prompt has all messages of its branch; nothing was lost".to_owned();
+            return "nothing was cleared, cut or summarised, so nothing was needed again".to_owned();
         }
         let lost = format!(
             "{} cleared, cut or summarised ({} tokens)",

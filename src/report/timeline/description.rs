@@ -3,8 +3,8 @@
 
 use super::{Gap, Timeline, TraceKind};
 use crate::format::{
-    format_amount, format_duration, format_number, format_ordinal, format_ratio, format_timestamp, quantity,
-    round_tokens,
+    format_amount, format_displayed_timestamp, format_duration, format_number, format_ordinal, format_ratio,
+    quantity, round_tokens,
 };
 use crate::policy::Policy;
 use crate::replay::{CallReplay, CompactionEvent, ModelCall};
@@ -119,7 +119,7 @@ impl Timeline {
             let when = self
                 .calls()
                 .get(turn.call)
-                .and_then(|call| format_timestamp(call.started))
+                .and_then(|call| format_displayed_timestamp(call.started))
                 .unwrap_or_default();
             format!("  {} {when}: {}.", format_ordinal(turn.call), turn.text)
         };
@@ -225,7 +225,8 @@ fn format_tokens(tokens: Tokens, estimated: bool) -> String {
 }
 
 fn format_period(first: &ModelCall, last: &ModelCall) -> String {
-    let at =
-        |call: &ModelCall| format_timestamp(call.started).unwrap_or_else(|| "an unknown time".to_owned());
+    let at = |call: &ModelCall| {
+        format_displayed_timestamp(call.started).unwrap_or_else(|| "an unknown time".to_owned())
+    };
     format!("{} to {}", at(first), at(last))
 }

@@ -10,14 +10,14 @@ use crate::app::screens::branches::{
     BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen,
 };
 use crate::commit::ReceiptKind;
-use crate::format::{format_count, format_short_estimate, quantity, time_of_day};
+use crate::format::{format_short_estimate, quantity, time_of_day};
 use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, note, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
-use crate::write::commit_list::{CommitRecord, CommitStatus};
+use crate::write::commit_list::{CommitRecord, CommitStatus, describe_count};
 
 /// Columns of one of pi's ids; a narrower column omits the number.
 const SHORT_ID: u16 = 8;
@@ -39,14 +39,12 @@ pub(in crate::ui) fn draw_commits(
         Some(Err(error)) => return note(theme, "Cannot list the commits", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),
     };
-    let in_force = rows.iter().filter(|committed| committed.status == CommitStatus::InForce).count();
-    let words = format!("{in_force} of {} active", rows.len());
     on_title(
         buf,
         area.y,
         after,
         area.right().saturating_sub(1),
-        &[Span::styled(words, theme.style(Role::Muted))],
+        &[Span::styled(describe_count(rows), theme.style(Role::Muted))],
     );
     let columns = Columns::new(area);
     columns.heading(theme, area.y + 2, buf);
@@ -110,9 +108,9 @@ impl Columns {
             _ => String::new(),
         };
         let what = [
-            Span::styled(committed.summary(), text),
+            Span::styled(committed.summary.as_str(), text),
             Span::styled(changed, theme.style(Role::Muted)),
-            Span::styled(format!(" · from {}", receipt.from_leaf), theme.style(Role::Muted)),
+            Span::styled(format!(" · old leaf {}", receipt.from_leaf), theme.style(Role::Muted)),
         ];
         put_spans(buf, (self.what.0, y), self.what.1, &what);
         if let (Some(before), Some(after)) = (receipt.tokens_before, receipt.tokens_after) {
@@ -147,16 +145,7 @@ pub(in crate::ui) fn draw_comparison(
         None => return note(theme, "Reading…", "", area, buf),
     };
     let Some(session) = app.displayed_session() else { return };
-    let parting = view.fork_point.map_or_else(
-        || "nothing in common".to_owned(),
-        |entry| {
-            format!(
-                "{}, up to {}",
-                format_count(view.shared_entries as u64, "entry in common", "entries in common"),
-                session.index.display_id(entry)
-            )
-        },
-    );
+    let parting = view.describe_fork(&session.index);
     on_title(
         buf,
         area.y,

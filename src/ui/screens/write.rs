@@ -16,10 +16,8 @@ use crate::app::event::{CheckStatus, WritePreview};
 use crate::app::keymap::KeyContext;
 use crate::app::screens::write::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::app::state::{WriteDialog, WriteStage};
-use crate::commit::UndoTarget;
-use crate::format::{
-    format_short, format_short_estimate, format_short_tokens, format_size, quantity, whole_percent,
-};
+use crate::commit::{ReceiptKind, UndoTarget};
+use crate::format::{format_short, format_short_estimate, format_short_tokens, format_size, whole_percent};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
@@ -353,28 +351,13 @@ impl<'a> Builder<'a> {
     }
 
     fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<DialogLine<'a>> {
-        let from = preview.parent.clone().unwrap_or_else(|| "the start".to_owned());
-        let goes_on = matches!(dialog.write, PendingWrite::Commit { .. }) && !preview.is_branch;
-        let keeps = match (goes_on, preview.edits) {
-            (true, 0) => "every existing byte",
-            (true, _) => "every byte and every id; undo returns to before the edits",
-            (false, _) => "the old branch, byte for byte",
+        let kind = match dialog.write {
+            PendingWrite::Commit { .. } => ReceiptKind::Commit,
+            PendingWrite::Undo { .. } => ReceiptKind::Undo,
         };
-        let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         vec![
-            DialogLine::Field(
-                "appends",
-                vec![
-                    text(quantity(preview.entries as u64, "entry")),
-                    self.muted(" from "),
-                    text(from),
-                    self.muted(", leaf moves "),
-                    text(preview.old_leaf.clone()),
-                    self.muted(format!(" {} ", glyphs::ARROW)),
-                    text("new".to_owned()),
-                ],
-            ),
-            self.field("keeps", keeps.to_owned()),
+            self.field("appends", preview.describe_appended(kind)),
+            self.field("keeps", preview.describe_kept(kind)),
         ]
         .into_iter()
         .chain(
@@ -419,7 +402,11 @@ impl<'a> Builder<'a> {
         let mut lines: Vec<Vec<Span>> = Vec::new();
         for (check, words) in &preview.checks {
             let passed = *check == CheckStatus::Passed;
-            let (sign, role) = if passed { (glyphs::PASSED, Role::User) } else { ("!", Role::Warn) };
+            let (sign, role) = match check {
+                CheckStatus::Passed => (glyphs::PASSED, Role::User),
+                CheckStatus::Note => ("·", Role::Muted),
+                CheckStatus::Warning => ("!", Role::Warn),
+            };
             let sign = Span::styled(sign, self.theme.style(role));
             let text = |line: String| Span::styled(format!(" {line}"), self.theme.style(Role::Text));
             let width = text::width(words) + 2;

@@ -10,7 +10,7 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::target::{ReplayOutcome, Target};
 use crate::format::{
-    format_amount, format_duration, format_estimated_usd, format_estimated_usd_difference, format_number,
+    format_amount, format_estimated_usd, format_estimated_usd_difference, format_number,
     format_short_estimate, format_short_tokens,
 };
 use crate::plan::Plan;
@@ -20,7 +20,6 @@ use crate::session::setting_change::SettingChange;
 use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
-use crate::units::Millis;
 
 /// Words that are shown together or not at all.
 type Fact<'a> = Vec<Span<'a>>;
@@ -248,22 +247,5 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
 
 /// Describes why a gate is closed; `None` if it is open.
 pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
-    Some(match gate {
-        Gate::Open { .. } => return None,
-        Gate::Off => "pruning is off".to_owned(),
-        Gate::NoPruner => {
-            app.displayed_session().map_or("this version", |open| open.ruleset.id.display_name()).to_owned()
-                + " never prunes"
-        }
-        Gate::NotEligible => {
-            let provider = app.displayed_session().map_or("", |session| session.provider.as_str());
-            format!("{provider} models are never pruned")
-        }
-        Gate::NeverTouched => "no cached call recorded".to_owned(),
-        Gate::NoTtl => "ttl is 0".to_owned(),
-        Gate::Warm { idle_ms, .. } if idle_ms < Millis::ZERO => "last call is in the future".to_owned(),
-        Gate::Warm { idle_ms, ttl_ms } => {
-            format!("cache is warm ({} of {})", format_duration(idle_ms), format_duration(ttl_ms))
-        }
-    })
+    app.displayed_session()?.describe_closed_gate(gate)
 }

@@ -21,7 +21,7 @@ fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     assert_eq!(dry["tokens"]["after"], planned["after"]["tokens"]);
 
     let (code, out, error) = store.run(&[&words[..], &["--apply"]].concat());
-    assert!(code == 0 && out.contains("clawscope undo main --apply"), "{out}{error}");
+    assert!(code == 0 && out.contains("clawscope undo agent:main:main --apply"), "{out}{error}");
     let after = std::fs::read(store.transcript()).unwrap();
     assert!(
         after.starts_with(&before)
@@ -31,10 +31,10 @@ fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
 
     let undone = store.json(&["undo", "main", "--apply"]);
     assert_eq!((&undone["applied"], &undone["entries"]), (&json!(true), &json!(1)));
-    assert_eq!(undone["undo"], "clawscope undo main --redo --apply");
+    assert_eq!(undone["undo"], "clawscope undo agent:main:main --redo --apply");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["before"]["tokens"]);
     let (_, out, _) = store.run(&["undo", "main", "--redo", "--apply"]);
-    assert!(out.ends_with("to undo it: clawscope undo main --apply\n"), "{out}");
+    assert!(out.ends_with("to undo it: clawscope undo agent:main:main --apply\n"), "{out}");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["after"]["tokens"]);
 }
 

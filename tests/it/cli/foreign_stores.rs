@@ -55,9 +55,9 @@ fn a_count_of_0_is_read_as_the_gateways_release_reads_it() {
         let (_, text, _) = store.run(&["context", SESSION, "--ruleset", release]);
         text.lines().find(|line| line.starts_with("runtime's estimate")).expect("a line").to_owned()
     };
-    assert!(counted("2026.3.2").contains(": 0 measured at a2 "), "{}", counted("2026.3.2"));
+    assert!(counted("2026.3.2").contains(": 0 measured at #3 (a2) "), "{}", counted("2026.3.2"));
     assert!(
-        counted("2026.9.2").contains("= 9,009 measured at a1 with its answer + ~1 since"),
+        counted("2026.9.2").contains("= 9,009 measured at #2 (a1) with its answer + ~1 since"),
         "{}",
         counted("2026.9.2")
     );

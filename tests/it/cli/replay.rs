@@ -70,7 +70,7 @@ fn replay_prints_a_summary_the_calls_and_the_policies_effects() {
         "9 calls on this branch, recorded → simulated: ",
         "largest prompt",
         "call-0",
-        "policies acted: ",
+        "policies that acted: ",
         "clear",
     ] {
         assert!(out.contains(part), "{part} in {out}");

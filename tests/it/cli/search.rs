@@ -52,7 +52,7 @@ fn the_limit_counts_hits_over_all_sessions() {
     let (code, text, _) = run(&mut program(&["search", "libatomic", "--demo", "--limit", "3"]));
     assert_eq!(code, 0);
     assert_eq!(text.lines().filter(|line| line.starts_with("  ")).count(), 3, "{text}");
-    assert!(text.contains("more. --limit"), "{text}");
+    assert!(text.contains("shown; --limit"), "{text}");
     let (_, all, _) = run(&mut program(&["search", "libatomic", "--demo", "--limit", "0"]));
     assert!(all.lines().count() > text.lines().count() && !all.contains("--limit"), "{all}");
 }

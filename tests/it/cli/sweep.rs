@@ -56,9 +56,9 @@ fn sweep_shows_the_map_and_saves_the_patch_of_the_smallest_change() {
     assert_eq!((code, error.contains("saved as")), (0, true), "{error}");
     for part in [
         "best trade-offs",
-        "peak: ttl down, keepLastAssistants across",
+        "peak (rows: ttl, columns: keepLastAssistants)",
         "smallest change: contextPruning.ttl 1h → 30m",
-        "overflowing calls 1 → 0",
+        "overflows 1 → 0",
         "openclaw config set agents.defaults.contextPruning.ttl 30m",
     ] {
         assert!(out.contains(part), "{part} in {out}");

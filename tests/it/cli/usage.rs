@@ -1,6 +1,6 @@
 //! Mistakes on the command line: every error names the expected argument, and the line that it offers works.
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, Parser as _};
 use clawscope::cli::Cli;
 
 use crate::support::store::{Store, program, run};
@@ -27,7 +27,7 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
             continue;
         }
         let (code, error) = mistaken(&[name, "--demo"]);
-        if code != 2 || !error.contains("is missing") {
+        if code != 2 || !error.contains("error: missing ") {
             continue;
         }
         let words = offered(&error).unwrap_or_else(|| panic!("{name}: {error}"));
@@ -73,17 +73,17 @@ fn a_value_without_its_option_is_offered_with_it() {
 #[test]
 fn usage_errors_name_the_expected_argument() {
     for (words, expected) in [
-        (&["explain"][..], "SESSION is missing: the session: its key"),
-        (&["export", "x"], "--format FORMAT is missing"),
-        (&["export", "x"], "write this format: html, md, json, svg"),
-        (&["demo"], "--out DIR is missing: write to this folder"),
+        (&["explain"][..], "missing SESSION: its key, its id or"),
+        (&["export", "x"], "missing --format: expected html, md, json, svg or pi."),
+        (&["demo"], "missing --out DIR: write to this folder"),
         (&["context", "x", "y"], "one argument too many. Expected: SESSION"),
         (&["presets", "x"], "one argument too many. Expected: no arguments"),
         (&["simulate", "x", "--policy", "prun"], "--policy \"prun\": expected compact, truncate"),
         (&["simulate", "x", "--policy", "prun"], "Did you mean prune?"),
         (&["watch", "--alert", "much"], "expected a share of the window, such as 80% or 0.8"),
         (&["sweep", "x", "--vary"], "--vary needs a value"),
-        (&["search", "x", "--limit", "few"], "--limit \"few\""),
+        (&["search", "x", "--limit", "few"], "--limit \"few\": expected a whole number, such as 0."),
+        (&["explain", "--all", "--window", "learnt"], "expected a whole number, such as 131072."),
         (&["explain", "x", "--breakdown"], "explain has no option --breakdown. `context` has it."),
         (&["completions", "fishy"], "SHELL \"fishy\": expected bash, elvish, fish, powershell or zsh"),
     ] {
@@ -115,4 +115,128 @@ fn a_json_error_is_one_object_with_the_suggested_command() {
     let answer: serde_json::Value = serde_json::from_str(&error).unwrap();
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(code == 2 && message.contains("Type: clawscope explain --demo --json agent:"), "{message}");
+}
+
+#[test]
+fn every_line_that_an_error_offers_is_one_that_clawscope_accepts() {
+    let mut offers = 0;
+    for line in [
+        "sessions --demo --agent mian",
+        "sessions --profile x",
+        "sessions --demo --filter foo:bar",
+        "sessions --demo --filter '>x%'",
+        "sessions overflow --demo",
+        "sessions ./nothing-here",
+        "watch 8812",
+        "rules 2026.4.15",
+        "rules --ruleset newest",
+        "explain --demo 8812 --window 100000",
+        "explain --demo --all --window learnt",
+        "explain --demo --window",
+        "explain --demo",
+        "explain telegram:8813 --demo",
+        "explain agent:main --demo",
+        "explian 8812 --demo",
+        "record nope --demo",
+        "8812 --demo",
+        "--demo timeline 8812",
+        "breakdown 8812 --demo",
+        "check 8812 90% --demo",
+        "replay 8812 contextPruning.ttl=30m --demo",
+        "sweep 8812 historyLimit=5,10 --demo",
+        "sweep 8812 --vary --demo",
+        "sweep 8812 --demo --headroom 300%",
+        "export 8812 md --demo",
+        "export 8812 --demo",
+        "export 8812 --demo --format pdf",
+        "export 8812 --demo --format html --size 80x24",
+        "context 8812 --breakdon --demo",
+        "context 8812 --estimators=x --demo",
+        "compare 8812 a b c --demo",
+        "simulate 8812 --demo --policy prun",
+        "commit main --demo --apply",
+        "undo main --demo",
+        "search --demo",
+        "search --limit few x --demo",
+        "serve",
+        "demo",
+        "man nothing",
+        "schema nothing",
+        "guide nothing",
+        "rule pruning-99",
+        "completions fishy",
+        "presets x",
+    ] {
+        let words = shell_words::split(line).unwrap();
+        let (code, error) = mistaken(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(code > 1, "{line}: {code} {error}");
+        for offer in error.lines().filter_map(|line| line.strip_prefix("Type: ")) {
+            let words = shell_words::split(offer).unwrap();
+            if let Err(fault) = Cli::try_parse_from(&words) {
+                panic!("{line}: {offer}: {fault}");
+            }
+            offers += 1;
+        }
+    }
+    assert!(offers >= 15, "{offers}");
+}
+
+#[test]
+fn every_command_says_once_that_it_reads_the_demo_store_for_want_of_another() {
+    let key = "agent:main:telegram:direct:8812";
+    for words in [
+        &["sessions"][..],
+        &["search", "libatomic"],
+        &["record", key],
+        &["tree", key],
+        &["context", key],
+        &["recovery", key],
+        &["explain", "--all"],
+        &["cache"],
+        &["cache", key],
+        &["simulate", key],
+        &["check", key],
+        &["summarize", key],
+        &["commit", key],
+        &["commits", key],
+        &["compare", key],
+        &["export", key, "--format", "md"],
+        &["rules"],
+        &["settings"],
+        &["doctor"],
+    ] {
+        let of = |more: &[&str]| run(&mut program(&[words, more].concat()));
+        let (_, shown, error) = of(&[]);
+        let note = "note: no gateway store at ~/.openclaw; this is the built-in demo store.";
+        assert_eq!(error.matches("gateway store").count(), 1, "{words:?}: {error}");
+        assert!(error.contains(note) && !shown.contains("gateway store at"), "{words:?}: {error}");
+        let (_, _, error) = of(&["--demo"]);
+        assert!(!error.contains("no gateway store"), "{words:?}: {error}");
+    }
+    for words in
+        [&["rule"][..], &["guide"], &["presets"], &["rules", "--releases"], &["settings", "--markdown"]]
+    {
+        let (code, _, error) = run(&mut program(words));
+        assert!(code == 0 && error.is_empty(), "{words:?}: {error}");
+    }
+    let store = Store::new();
+    for words in [&["sessions"][..], &["context", "main"], &["explain", "--all"]] {
+        let (_, _, error) = store.run(words);
+        assert!(!error.contains("demo store"), "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn commands_without_a_store_do_not_offer_options_for_one() {
+    for name in ["demo", "guide", "completions", "man", "schema", "presets", "rule"] {
+        let (code, help, _) = run(&mut program(&[name, "--help"]));
+        assert!(
+            code == 0 && !help.contains("--store <PATH>") && help.contains("--no-pager"),
+            "{name}: {help}"
+        );
+    }
+    let (_, help, _) = run(&mut program(&["context", "--help"]));
+    assert!(help.contains("--store <PATH>"), "{help}");
+    let (code, _, error) = run(&mut program(&["guide", "--demo"]));
+    assert!(code == 0 && error.is_empty(), "{error}");
 }
