@@ -40,7 +40,7 @@ pub struct ModelCall {
     /// The answer, or the note of a prompt that threw.
     pub entry: EntryIx,
     pub path_index: usize,
-    /// ListStart: the time of the message before it, or of the answer itself if that is unknown or later;
+    /// Its start: the time of the message before it, or of the answer itself if that is unknown or later;
     /// NaN if neither is known.
     pub started: Moment,
     /// Time of the answer.

@@ -48,7 +48,7 @@ pub struct PolicyEvent {
     pub call: usize,
     /// Number of consecutive calls with the same change.
     pub calls: usize,
-    /// ListStart of the first call.
+    /// The start of the first call.
     pub time: Moment,
     /// Messages changed.
     pub messages: u32,

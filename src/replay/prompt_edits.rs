@@ -40,7 +40,7 @@ impl GuardRange {
 /// The edits of one prompt, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PromptEdits {
-    /// ListStart of the prompt; `None` where edits are indexed by position in the list.
+    /// The start of the prompt; `None` where edits are indexed by position in the list.
     pub(super) start: Option<ListStart>,
     pub(super) guard_range: Option<GuardRange>,
     /// Edits after the guard's range, or all edits without one.

@@ -51,7 +51,7 @@ pub(super) struct Trace<'a> {
     pub(super) prefix_sums: PrefixSums,
     /// Messages of the path read so far.
     pub(super) messages_seen: usize,
-    /// ListStart of the session's message list; `run_start` is that of the current run.
+    /// The start of the session's message list; `run_start` is that of the current run.
     pub(super) session_start: ListStart,
     pub(super) run_start: ListStart,
     /// A user message was read and no call was made yet.

@@ -124,7 +124,7 @@ fn unknown_values_match_no_comparison() {
 
 #[test]
 fn a_mistake_names_the_expected_form() {
-    assert!(problem("colour:red").starts_with("unknown filter colour: (known: agent channel"));
+    assert!(problem("colour:red").starts_with("unknown key colour; expected one of agent, channel"));
     assert_eq!(problem(">lots"), "fullness is a percentage, such as >80%");
     assert_eq!(problem("age:<soon"), "age: expects a time, such as age:<2d (s, m, h, d, w)");
     assert_eq!(problem("is:over"), "is: expects overflow");

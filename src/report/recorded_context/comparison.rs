@@ -19,7 +19,7 @@ pub struct RecordingComparison {
     pub at_start: u64,
     /// Messages rebuilt from the transcript.
     pub rebuilt: usize,
-    /// RebuiltMessage messages left after the repairs.
+    /// Rebuilt messages that are left after the repairs.
     pub repaired: usize,
     /// Repairs applied to the rebuilt list.
     pub repairs: Vec<AppliedRepair>,

@@ -201,7 +201,7 @@ fn a_window_that_the_provider_does_not_serve_named_or_not() {
         assert_eq!(finding(&message, FindingClass::WrongWindow).prevents_overflow, Some(true));
         let first = &message.advice[0];
         assert!(
-            first.fits_all && first.description().starts_with("contextWindow 200000 → "),
+            first.fits_all && first.description().starts_with("contextWindow 200,000 → "),
             "{:#?}",
             message.advice
         );

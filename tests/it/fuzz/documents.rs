@@ -1,4 +1,4 @@
-//! ExportedDocument documents: no secret, and a page in which every text stays text.
+//! Exported documents: no secret, and a page in which every text stays text.
 
 use super::checks::{pages, secrets};
 use super::for_each_seed;

@@ -1,4 +1,4 @@
-//! ExportedDocument pages: for any texts of a session, a browser sees only the elements that the program writes.
+//! Exported pages: for any texts of a session, a browser sees only the elements that the program writes.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
