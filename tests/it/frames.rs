@@ -532,7 +532,7 @@ fn the_largest_prompts_are_shown_once_they_are_replayed() {
     let line = |driver: &Driver, at: usize| {
         text_of(&drawn(&driver.app, &dark())).lines().nth(at).unwrap_or_default().trim_end().to_owned()
     };
-    assert!(line(&driver, 6).contains("a whole session"), "{}", line(&driver, 6));
+    assert!(line(&driver, 6).contains("whole session a"), "{}", line(&driver, 6));
     assert_eq!(line(&driver, 3).split_whitespace().take(2).collect::<Vec<_>>(), ["peak", "—"]);
     assert!(!line(&driver, 3).contains('%'));
     driver.perform(effects);

@@ -138,7 +138,7 @@ fn conditions_and_words_combine_and_a_mistake_is_reported() {
     assert!(keys("age:<2h").0.len() < keys("age:<2d").0.len());
     let (all, problem) = keys("colour:red");
     assert_eq!(all, Vec::<String>::new());
-    assert!(problem.expect("a word").starts_with("unknown filter colour:"));
+    assert!(problem.expect("a word").starts_with("unknown key colour;"));
 }
 
 #[test]
