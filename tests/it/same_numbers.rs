@@ -229,7 +229,7 @@ fn numbers_have_one_form_and_calls_count_from_one() {
             .expect("a pattern");
     let many_minutes = regex::Regex::new(r"\b([6-9][0-9]|[0-9]{3,})m\b").expect("a pattern");
     let call_zero = regex::Regex::new(r"#0\b").expect("a pattern");
-    let doubled = regex::Regex::new(r"~~|~-|\$-").expect("a pattern");
+    let doubled = regex::Regex::new(r"~~|-~|\+~|\$-").expect("a pattern");
     for Printed { command, text, .. } in outputs() {
         let own = own_words(command, text);
         for line in own.lines() {

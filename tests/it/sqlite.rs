@@ -281,7 +281,7 @@ fn a_database_is_never_written_and_the_refusal_names_the_gateways_way() {
         commit.contains("openclaw-agent.sqlite#1111") && commit.contains("only the gateway may write"),
         "{commit}"
     );
-    assert!(commit.contains("openclaw.json") && commit.contains("`pi`"), "{commit}");
+    assert!(commit.contains("openclaw.json") && commit.contains("--format pi"), "{commit}");
     let undo = refusal(WriteAction::Undo(UndoTarget::LastCommit));
     assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
     assert_eq!(fs::read(&path).unwrap(), before);

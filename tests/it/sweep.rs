@@ -213,7 +213,7 @@ fn axes_are_validated_as_by_the_gateway_and_include_the_current_value() {
     };
     assert_eq!(texts("contextPruning.ttl=30m..1h:15m"), ["as is", "30m", "45m", "1h"]);
     assert_eq!(texts("contextPruning.softTrimRatio=0.1..0.3:0.1"), ["as is", "0.1", "0.2", "0.3"]);
-    assert_eq!(texts("contextPruning.hardClear.enabled=true,false"), ["as is", "on", "off"]);
+    assert_eq!(texts("contextPruning.hardClear.enabled=true,false"), ["as is", "true", "false"]);
     assert_eq!(texts("contextPruning.mode=cache-ttl"), ["off", "cache-ttl"]);
     assert_eq!(texts("agents.defaults.contextTokens=100000,50000"), ["50000", "100000", "200000"]);
     for (text, expected) in [
@@ -269,7 +269,7 @@ fn equal_values_in_two_spellings_are_one_point() {
     };
     assert_eq!(texts("contextPruning.ttl=60m,1h,3600s,30m"), ["as is", "30m", "1h"]);
     assert_eq!(texts("agents.defaults.contextTokens=200000,2e5"), ["200000"]);
-    assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "off", "on"]);
+    assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "false", "true"]);
     assert_eq!(texts("contextPruning.softTrimRatio=0.05..0.15:0.05"), ["as is", "0.05", "0.1", "0.15"]);
     // At most 200 values are allowed, and the current one is not counted.
     assert_eq!(texts("contextTokens=1000..200000:1000").len(), 200);
