@@ -375,7 +375,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
         ("tokens", Align::Right),
         ("rule", Align::Left),
     ]);
-    let example = counts.first().map(|(_, (_, _, rule))| rule.replacen(' ', "-", 1));
+    let cited = counts.iter().map(|(_, (_, _, rule))| *rule).find(|rule| !rule.is_empty());
     for ((fate, reason), (messages, tokens, rule)) in counts {
         table.push(vec![
             Cell::new(fate.sign(), Tone::Plain),
@@ -387,8 +387,9 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
         ]);
     }
     table.print(output, "  ")?;
-    let hint = example.map(|rule| format!("  `clawscope rule {rule}` prints a rule"));
-    Ok(hint.map_or(Ok(()), |hint| output.line(Tone::Dim, &hint))?)
+    let Some(rule) = cited else { return Ok(()) };
+    let hint = format!("  `clawscope rule {}` prints a rule", rule.replacen(' ', "-", 1));
+    Ok(output.line(Tone::Dim, &hint)?)
 }
 
 fn print_messages(preview: &Preview, bodies: &[Value], output: &mut Output) -> Result<(), Failure> {

@@ -151,3 +151,22 @@ fn unknown_keys_and_wrong_values_are_usage_errors_that_teach() {
     assert_eq!(store.run(&["simulate", "main", "--policy", "magic"]).0, 2);
     assert_eq!(store.run(&["context", "main", "--nope"]).0, 2);
 }
+
+#[test]
+fn the_rule_that_a_table_offers_to_print_exists() {
+    for words in [
+        &["simulate", "main", "--policy", "guard"][..],
+        &["simulate", "main"],
+        &["simulate", "telegram:direct:8812", "--policy", "all"],
+        &["recovery", "telegram:direct:8812"],
+    ] {
+        let printed = program(words).arg("--demo").output().unwrap();
+        let text = String::from_utf8(printed.stdout).unwrap();
+        let offered = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("`clawscope rule ")?.strip_suffix("` prints a rule"));
+        let offered = offered.unwrap_or_else(|| panic!("{words:?}: {text}"));
+        let rule = program(&["rule", offered]).output().unwrap();
+        assert!(rule.status.success() && !rule.stdout.is_empty(), "{words:?}: {offered}");
+    }
+}
