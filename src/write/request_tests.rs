@@ -44,7 +44,7 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
     let shown = preview(&request, &prepared, NOW_MS);
     let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
     assert_eq!(shown.checks[0].0, CheckStatus::Passed);
-    assert!(words[0].starts_with("unchanged since 1") && words[0].ends_with('Z'), "{words:?}");
+    assert!(words[0].starts_with("unchanged since 2026-03-05 14:") && words[0].ends_with('Z'), "{words:?}");
     assert!(words.contains(&"lock available") && words.contains(&"sizes match the plan"));
     assert_eq!(Bytes(before.source.len().unwrap()), shown.bytes, "a preview writes nothing");
     let written = write(&request, None, &SystemClock).unwrap();
