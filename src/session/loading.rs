@@ -164,7 +164,7 @@ fn assemble_session(
         rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
     let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
-    let mut loaded = LoadedSession {
+    let loaded = LoadedSession {
         successor: find_successor(store, session, &index),
         last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), read_entry),
         window,
@@ -197,11 +197,22 @@ fn assemble_session(
         epoch,
         extends_epoch: None,
     };
+    let own_settings = pi.as_ref().map(|pi| (pi, own_model.as_deref()));
+    finish_session(loaded, (store, session, now_ms), runtime, own_settings)
+}
+
+/// Completes a session with the data that needs the loaded transcript: prompt report, settings, item and counts.
+fn finish_session(
+    mut loaded: LoadedSession,
+    (store, session, now_ms): (&Store, &Session, Moment),
+    runtime: CompactionSettings,
+    pi: Option<(&PiSettings, Option<&str>)>,
+) -> LoadedSession {
     loaded.load_prompt_report();
     if loaded.prompt_report.is_none() && loaded.limits.is_gateway_run {
         loaded.set_prompt_report(estimate_report(store, session));
     }
-    list_settings(&mut loaded, runtime, pi.as_ref().map(|pi| (pi, own_model.as_deref())));
+    list_settings(&mut loaded, runtime, pi);
     loaded.assume_summary_length();
     refresh_item(&mut loaded, session, now_ms);
     let (fixed_tokens, factor) = loaded.next_prompt.scale_factors();

@@ -5,8 +5,9 @@ use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{TraceTotals, simulated_totals};
 use crate::report::sweep::axis::{Axis, AxisContext};
-use crate::report::sweep::{KeepRunning, settings_under};
+use crate::report::sweep::settings_under;
 use crate::report::timeline::RecordedSession;
+use crate::session::path_texts::IsWanted;
 use crate::session::setting_change::SettingChange;
 
 /// Number of axes in a default grid: a map shows two.
@@ -62,13 +63,13 @@ pub fn default_axes(
     recording: &RecordedSession,
     base: &[SettingChange],
     steps: PolicySet,
-    wanted: KeepRunning<'_>,
+    wanted: IsWanted<'_>,
 ) -> Option<Vec<Axis>> {
     let axis_context = AxisContext { session: &recording.session, base, policies: steps };
     let mut left = usual_axes(&axis_context, recording.inputs.provider_window.get());
     // A policy that is off has nothing to vary, except compaction, which is available everywhere.
     left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));
-    let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, keep_running: wanted };
+    let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, is_wanted: wanted };
     // pi has no other settings: there the grid itself reports where compactions were not made as recorded.
     let others = left.iter().any(|axis| axis.policy != Some(Policy::Compact));
     if others && !trial.is_compacting_as_recorded()? {
@@ -145,7 +146,7 @@ struct AxisTrial<'a> {
     recording: &'a RecordedSession,
     base: Vec<SettingChange>,
     policies: PolicySet,
-    keep_running: KeepRunning<'a>,
+    is_wanted: IsWanted<'a>,
 }
 
 impl AxisTrial<'_> {
@@ -169,7 +170,7 @@ impl AxisTrial<'_> {
     fn totals_under(&self, changes: &[SettingChange], policies: PolicySet) -> Option<TraceTotals> {
         let RecordedSession { session, inputs, trace, .. } = self.recording;
         let settings = settings_under(session, changes, policies).0;
-        simulated_totals(&inputs.replay_session(session), &settings, trace, &self.keep_running)
+        simulated_totals(&inputs.replay_session(session), &settings, trace, &self.is_wanted)
     }
 
     fn gain(&self, axis: &Axis) -> Option<AxisGain> {

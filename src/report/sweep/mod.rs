@@ -30,6 +30,7 @@ use crate::replay::{Settings, TraceTotals, simulated_totals};
 use crate::report::regret::{RegretFinder, RegretTotals};
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
+use crate::session::path_texts::IsWanted;
 use crate::session::setting_change::SettingChange;
 use crate::session::simulated_settings::simulate_settings;
 use crate::units::Tokens;
@@ -51,9 +52,6 @@ pub struct SweepSpec {
     /// Tokens of the window that every prompt must leave free.
     pub headroom: Tokens,
 }
-
-/// Whether the caller still needs the result.
-pub type KeepRunning<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Receives each cell as soon as it is replayed, in any order.
 pub type OnCell<'a> = &'a (dyn Fn(usize, &Cell) + Sync);
 
@@ -103,12 +101,7 @@ impl Sweep {
 
     /// Adds the regret of the record and of the cells that a person would choose. For each, a trace is made again and all
     /// later messages are compared, so the other cells have none.
-    fn add_regret(
-        &mut self,
-        recording: &RecordedSession,
-        bare: &[(Cell, Settings)],
-        wanted: KeepRunning<'_>,
-    ) {
+    fn add_regret(&mut self, recording: &RecordedSession, bare: &[(Cell, Settings)], wanted: IsWanted<'_>) {
         let finder = RegretFinder::new(&recording.session, &recording.inputs);
         self.recorded_regret = finder.recorded().ok().map(|regret| regret.totals());
         let mut chosen: BTreeSet<usize> = self.trade_offs().into_iter().take(MAX_REGRET_CELLS).collect();
@@ -188,7 +181,7 @@ fn settings_under(
 pub fn sweep(
     recording: &RecordedSession,
     requested: SweepSpec,
-    wanted: KeepRunning<'_>,
+    wanted: IsWanted<'_>,
     tell: OnCell<'_>,
 ) -> Result<Option<Sweep>, AxisError> {
     let grid = Grid::from_axes(&requested.axes)?;
@@ -249,7 +242,7 @@ fn cell_policies(axes: &[Axis], at: &[usize], policies: PolicySet) -> PolicySet 
 fn replay_cells(
     recording: &RecordedSession,
     bare: &[(Cell, Settings)],
-    wanted: KeepRunning<'_>,
+    wanted: IsWanted<'_>,
     tell: OnCell<'_>,
 ) -> Option<Vec<Cell>> {
     let session = recording.inputs.replay_session(&recording.session);

@@ -13,8 +13,9 @@ use crate::app::screens::hint::Hint;
 use crate::app::scroll::Scroll;
 use crate::format::amount::Amount;
 use crate::policy::PolicySet;
-use crate::report::sweep::{Axis, Cell, Grid, KeepRunning, OnCell, Sweep, SweepSpec, default_axes, sweep};
+use crate::report::sweep::{Axis, Cell, Grid, OnCell, Sweep, SweepSpec, default_axes, sweep};
 use crate::report::timeline::RecordedSession;
+use crate::session::path_texts::IsWanted;
 use crate::session::setting_change::SettingChange;
 use crate::units::{Moment, Tokens};
 
@@ -105,7 +106,7 @@ pub enum SweepUpdate {
 pub fn run_sweep(
     recording: &RecordedSession,
     requested: SweepQuery,
-    wanted: KeepRunning<'_>,
+    wanted: IsWanted<'_>,
     say: &dyn Fn(SweepUpdate),
     tell: OnCell<'_>,
 ) -> Option<SweepUpdate> {
