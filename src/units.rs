@@ -299,7 +299,7 @@ impl Chars {
     pub const NAN: Self = Self(f64::NAN);
     pub const INFINITY: Self = Self(f64::INFINITY);
 
-    /// Returns the length of a text of so many code units, such as [`JsString::len`](crate::js::JsString::len).
+    /// Returns the length of a text from its number of code units, such as [`JsString::len`](crate::js::JsString::len).
     pub const fn from_len(units: usize) -> Self {
         Self(units as f64)
     }

@@ -19,7 +19,7 @@ use crate::format::{
 };
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::setting_value::input_text;
+use crate::gateway::setting_value::display_text;
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
@@ -285,9 +285,6 @@ pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
         Value::Array(items) if items.is_empty() => "(none)".to_owned(),
         Value::Bool(on) => on.to_string(),
         Value::Number(number) if !number.is_finite() => "–".to_owned(),
-        Value::Number(count) if unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 => {
-            format_number(*count as u64)
-        }
-        _ => input_text(unit, value),
+        _ => display_text(unit, value),
     }
 }

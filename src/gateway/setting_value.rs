@@ -1,5 +1,6 @@
 //! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
+use crate::format::format_number;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::{Object, Value};
@@ -44,6 +45,16 @@ pub fn duration_text(duration: Millis) -> String {
         Some((name, unit)) => format!("{}{name}", ms / unit),
         None if ms == 0.0 => "0".to_owned(),
         None => format!("{ms}ms"),
+    }
+}
+
+/// Formats a value for reading: like [`input_text`], but with whole numbers in groups of three.
+pub fn display_text(unit: Option<Unit>, value: &Value) -> String {
+    match value {
+        Value::Number(count) if unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 => {
+            format_number(*count as u64)
+        }
+        value => input_text(unit, value),
     }
 }
 

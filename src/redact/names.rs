@@ -61,7 +61,7 @@ const PAIR_NAMES: [&str; 9] =
 const PAIR_VALUES: [&str; 8] =
     ["value", "val", "default", "defaultValue", "content", "plaintext", "text", "data"];
 
-/// Whether a member of an object is a secret because of its own name or because of a name next to it.
+/// Whether its name, or the name next to it, makes a member of an object a secret.
 pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
     let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value)) || ends_in(key, &["value"]);
     let is_pair_name = |name: &JsString| {

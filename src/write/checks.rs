@@ -18,7 +18,7 @@ use crate::write::rewrite_loss::find_rewrite_loss;
 pub enum CheckStatus {
     /// The check passed.
     Passed,
-    /// What follows from the write.
+    /// A consequence of the write.
     Note,
     /// The write is possible, but a person should know this.
     Warning,

@@ -170,3 +170,16 @@ fn the_rule_that_a_table_offers_to_print_exists() {
         assert!(rule.status.success() && !rule.stdout.is_empty(), "{words:?}: {offered}");
     }
 }
+
+#[test]
+fn a_window_in_tokens_is_the_context_window_setting() {
+    let answer = |words: &[&str]| {
+        let words = [&["replay", "telegram:direct:8812", "--demo", "--json"], words].concat();
+        let printed = program(&words).output().unwrap();
+        let answer: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        [answer["window"].clone(), answer["calls"].clone(), answer["totals"].clone()]
+    };
+    let named = answer(&["--window", "100,000"]);
+    assert_eq!(named, answer(&["--set", "contextWindow=100000"]));
+    assert_ne!(named, answer(&[]));
+}

@@ -1,8 +1,7 @@
 //! Advice in words.
 
-use crate::format::{format_number, quantity};
-use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::input_text;
+use crate::format::quantity;
+use crate::gateway::setting_value::display_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
@@ -73,16 +72,8 @@ impl AdvisedChange {
     }
 
     fn text(&self, value: &Value) -> String {
-        match value {
-            Value::Number(count)
-                if self.unit != Some(Unit::Milliseconds) && count.fract() == 0.0 && *count >= 0.0 =>
-            {
-                format_number(*count as u64)
-            }
-            value => Some(input_text(self.unit, value))
-                .filter(|text| !text.is_empty())
-                .unwrap_or_else(|| NO_VALUE.to_owned()),
-        }
+        let text = display_text(self.unit, value);
+        if text.is_empty() { NO_VALUE.to_owned() } else { text }
     }
 }
 

@@ -34,7 +34,7 @@ pub enum GuardReason {
     },
     /// The context guard acts above this number of estimated tokens of messages, in which results count twice.
     BelowBudget(u64),
-    /// The context guard acts on a single result above so many estimated tokens.
+    /// The size in estimated tokens above which the context guard acts on a single result.
     BelowSingle(u64),
     /// The context guard acts by its rule, but the provider's counts show that it had no effect.
     Contradicted,
