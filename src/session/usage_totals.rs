@@ -10,7 +10,7 @@ use crate::session::{ItemUsage, LoadedSession};
 use crate::store::entry::Usage;
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
-use crate::transcript::copied_in_file;
+use crate::transcript::{copied_in_file, marked_keys};
 use crate::units::Tokens;
 
 /// Usage of several calls, summed.
@@ -151,13 +151,14 @@ impl<'a> PriceCache<'a> {
     }
 }
 
-/// Removes copies of failed answers: a rewritten branch holds them again, with the same usage and text length.
+/// Removes copies of failed answers, which a rewritten branch holds again.
 fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(EntryIx, Usage)> {
     let mut seen = HashSet::new();
     failed.retain(|(ix, usage)| {
-        let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-        let parts = (tokens.map(|tokens| tokens.get().to_bits()), usage.cost.to_bits());
-        seen.insert((parts, index.entry(*ix).message.map(|size| size.text_chars)))
+        let keys: Vec<_> = marked_keys(index.entry(*ix), usage).collect();
+        let is_copy = keys.iter().any(|key| seen.contains(key));
+        seen.extend(keys);
+        !is_copy
     });
     failed
 }
@@ -168,8 +169,10 @@ mod tests {
     use crate::session::testing::loaded_session;
 
     fn answer(id: &str, parent: &str, input: u32, cost: f64) -> String {
+        // A copy `c1` keeps the time of the answer `a1`.
+        let time = id.trim_start_matches(char::is_alphabetic);
         format!(
-            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-11-01T00:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"hi"}}],"provider":"p","model":"m","stopReason":"stop","usage":{{"input":{input},"output":5,"cacheRead":2,"cacheWrite":1,"totalTokens":{},"cost":{{"total":{cost}}}}}}}}}"#,
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-11-01T00:00:00.000Z","message":{{"role":"assistant","timestamp":178000000000{time},"content":[{{"type":"text","text":"hi"}}],"provider":"p","model":"m","stopReason":"stop","usage":{{"input":{input},"output":5,"cacheRead":2,"cacheWrite":1,"totalTokens":{},"cost":{{"total":{cost}}}}}}}}}"#,
             input + 8
         )
     }

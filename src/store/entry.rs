@@ -355,11 +355,13 @@ pub struct Entry {
     pub time_ms: Moment,
     /// Id from `firstKeptEntryId`, `targetId` or `fromId`.
     pub reference: Option<IdIx>,
-    /// Value of `customType`, `thinkingLevel`, `label`, `name`, `kind`, or the `reason` of a reset.
+    /// Value of `customType`, `thinkingLevel`, `label`, `name`, `kind`, the `reason` of a reset, or the `responseId` of
+    /// an answer.
     pub payload: ValueIx,
     /// Provider and model id of a `model_change` or an assistant message (compaction 4.5a).
     pub model: Option<(ValueIx, ValueIx)>,
-    /// `tokensBefore` of a compaction, `data.timestamp` of a custom entry (ms); NaN otherwise.
+    /// `tokensBefore` of a compaction, `data.timestamp` of a custom entry or `message.timestamp` of an answer (ms); NaN
+    /// otherwise.
     pub payload_number: f64,
     /// Whether a `message` entry has an absent or null `message`: building a context through it throws (compaction
     /// 4.4b).

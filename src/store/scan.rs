@@ -37,10 +37,10 @@ pub struct ScannedLine {
     pub time_ms: Moment,
     /// `firstKeptEntryId`, `targetId` or `fromId`; those of a leaf row stay in its body.
     pub reference: ScannedValue,
-    /// `customType`, `thinkingLevel`, `label`, `name`, `kind` or `reason`.
+    /// `customType`, `thinkingLevel`, `label`, `name`, `kind` or `reason`; `responseId` of an answer.
     pub payload: ScannedValue,
     pub model: Option<(ScannedValue, ScannedValue)>,
-    /// `tokensBefore` or `data.timestamp`; NaN otherwise.
+    /// `tokensBefore`, `data.timestamp`, or `message.timestamp` of an answer; NaN otherwise.
     pub payload_number: f64,
     /// `firstKeptEntryIndex` of a version 1 compaction.
     pub first_kept_index: Option<f64>,
@@ -166,6 +166,8 @@ fn scan_message<'a>(scanned: &mut ScannedLine, line: impl Json<'a>, rename_hooks
             ScannedValue::from_json(message.get("provider")),
             ScannedValue::from_json(message.get("model")),
         ));
+        scanned.payload = ScannedValue::from_json(message.get("responseId").filter(|id| id.is_truthy()));
+        scanned.payload_number = message.get("timestamp").and_then(Json::as_f64).unwrap_or(f64::NAN);
     }
     let odd = sized.size.needs_body;
     let lacks_content = message.get("content").is_none_or(Json::is_null);

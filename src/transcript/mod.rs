@@ -9,5 +9,6 @@ mod leaf_resolution;
 pub mod tree;
 pub mod writer;
 
+pub(crate) use copies::marked_keys;
 pub use copies::{copied_answers, copied_in_file};
 pub use tree::{Leaf, Tree};
