@@ -44,7 +44,7 @@ pub struct ExplainArgs {
 /// The calls to look up in the cache ledger.
 #[derive(Debug, Args)]
 pub struct CacheArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path [default: the whole store]
+    /// The session: its key, its id or the unique start of one, or a transcript's path; a folder is a store [default: the whole store]
     pub session: Option<String>,
     /// List every call [default: the newest 40]
     #[arg(long, requires = "session")]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::cache_json::{CacheJson, store_json};
 use super::cache_store::{StoreLedger, read_store};
-use super::environment::{Invocation, Workspace};
+use super::environment::{Invocation, Workspace, is_store_folder};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::print_session_header;
@@ -28,7 +28,10 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Some(name) = &args.session else { return run_store(args, place, invocation, output) };
+    let Some(name) = &args.session else { return run_store(None, args, place, invocation, output) };
+    if is_store_folder(name, place, invocation) {
+        return run_store(Some(Path::new(name)), args, place, invocation, output);
+    }
     let session = Workspace::for_session(name, place, invocation)?.open_session(name, output)?;
     let ledger = cache_ledger(&session)?;
     if args.json {
@@ -47,12 +50,13 @@ pub(super) fn run(
 }
 
 fn run_store(
+    path: Option<&Path>,
     args: &CacheArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let workspace = Workspace::from_path(None::<&Path>, place, invocation)?;
+    let workspace = Workspace::from_path(path, place, invocation)?;
     let store = read_store(&workspace);
     if args.json {
         return Ok(output.json(&store_json(&store))?);

@@ -120,6 +120,17 @@ impl From<LoadedSession> for TranscriptFacts {
     }
 }
 
+/// Reports a transcript that does not exist: lost if its record counts tokens or compactions, otherwise not written yet.
+fn missing_diagnostic(item: &SessionItem, failure: Failure) -> Option<Diagnostic> {
+    let is_lost = item.tokens.is_some() || item.compactions.is_some_and(|count| count > 0);
+    let mut found = unreadable_diagnostic(item, failure)?;
+    found.severity = if is_lost { Severity::Warning } else { Severity::Note };
+    if let Some((what, next)) = found.message.clone().split_once(". ") {
+        (found.message, found.advice) = (what.to_owned(), format!("{next}."));
+    }
+    Some(found)
+}
+
 /// Counts transcripts per ruleset: a pi store may mix versions.
 fn count_rulesets(read: &[ReadSession]) -> Vec<(Ruleset, u64)> {
     let opened = |ruleset: Ruleset| {
@@ -182,6 +193,9 @@ impl DoctorReport {
             .diagnostics
             .extend(checkup.pi.iter().flat_map(PiSettingsReport::diagnostics).collect::<Vec<_>>());
         checkup.diagnostics.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        // Every session of a workspace reports its cut files.
+        let mut seen = HashSet::new();
+        checkup.diagnostics.retain(|finding| seen.insert(finding.to_string()));
         checkup
     }
 
@@ -196,8 +210,9 @@ impl DoctorReport {
                 }
                 self.diagnostics.extend(facts.diagnostics);
             }
-            // A session has no file before its first answer (store E7); the list marks it as missing.
-            Err(_) if item.has(Mark::Missing) || item.path.is_none() => {}
+            Err(failure) if item.has(Mark::Missing) || item.path.is_none() => {
+                self.diagnostics.extend(missing_diagnostic(item, failure));
+            }
             Err(failure) => self.diagnostics.extend(unreadable_diagnostic(item, failure)),
         }
     }

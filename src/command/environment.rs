@@ -175,10 +175,16 @@ pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<Sto
 /// Resolves the store options for a command that takes a SESSION.
 fn session_place(text: &str, args: &StoreArgs, invocation: &Invocation) -> Result<StoreRequest, Failure> {
     let file = absolute(&invocation.env.cwd, Path::new(text));
-    if args.store.is_none() && !args.demo && file.is_file() {
+    if args.store.is_none() && !args.demo && (file.is_file() || is_store_folder(text, args, invocation)) {
         return Ok(StoreRequest::Path(file));
     }
     resolve_place(None, args)
+}
+
+/// Whether a SESSION argument names a folder, which is a store and no session.
+pub(super) fn is_store_folder(text: &str, args: &StoreArgs, invocation: &Invocation) -> bool {
+    let is_path = text.contains(std::path::MAIN_SEPARATOR) || text == "." || text == "..";
+    args.store.is_none() && !args.demo && is_path && absolute(&invocation.env.cwd, Path::new(text)).is_dir()
 }
 
 /// Says on the error stream that a command reads the demo store because there is no other, so that nobody takes its

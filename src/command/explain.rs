@@ -3,7 +3,8 @@
 
 use std::io::Write as _;
 
-use super::environment::{Invocation, Workspace, require_context};
+use super::environment::{Invocation, Workspace, is_store_folder, require_context};
+use super::explain_all;
 use super::explain_json::report_json;
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -41,6 +42,9 @@ pub(super) fn run(
             "explain: expected a SESSION, or --all. `clawscope sessions` lists them.",
         ));
     };
+    if is_store_folder(target, place, invocation) {
+        return explain_all::run(args, place, invocation, output);
+    }
     let workspace = Workspace::for_session(target, place, invocation)?;
     let session = require_context(workspace.open_session(target, output)?)?;
     let explanation = explain(&session)?;

@@ -161,6 +161,13 @@ impl Workspace {
 
 /// Refuses a file that is not a transcript: a store of several sessions, or JSON of another kind.
 fn refuse_other_file(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let (folder, name) = (path.display(), shell::word(&path.to_string_lossy()));
+        return Err(Failure::usage(format!(
+            "{folder}: this is a folder, not a session. List its sessions with `clawscope sessions {name}`, then name one: \
+             SESSION --store {name}"
+        )));
+    }
     let what = match classify_path(path) {
         PathKind::StoreFile(_) if is_store_file(path) => "a list of sessions",
         PathKind::StoreFile(_) => {

@@ -53,6 +53,11 @@ pub fn config_path(env: &Environment, state: &Path) -> Option<PathBuf> {
     from_variable.into_iter().chain(at_home).find_map(|dir| config_in(&dir)).or_else(|| config_in(state))
 }
 
+/// Returns the state directory that a home folder, or a copy of one, contains.
+pub fn state_dir_in(home: &Path) -> Option<PathBuf> {
+    STATE_DIR_NAMES.iter().map(|name| home.join(name)).find(|path| path.is_dir())
+}
+
 /// Returns the configuration file in a directory, under the name of any version.
 pub fn config_in(dir: &Path) -> Option<PathBuf> {
     CONFIG_NAMES.iter().map(|name| dir.join(name)).find(|path| path.exists())

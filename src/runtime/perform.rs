@@ -278,7 +278,7 @@ fn refresh(known: &LoadedSession, inputs: &Inputs, listener: &Listener<'_>) {
     match open(store, &known.item.key, Some(known), now_ms, &mut |_, _| (listener.is_wanted)()) {
         Ok(session) => (listener.send)(inputs.opened(session)),
         Err(error) if error.is_stopped() => {}
-        Err(OpenError::NotWritten { .. } | OpenError::Unknown { .. }) => {
+        Err(OpenError::NotWritten { .. } | OpenError::Lost { .. } | OpenError::Unknown { .. }) => {
             let path = known.source.path();
             let name = path.file_name().unwrap_or(path.as_os_str()).display();
             let archive = find_archive(path, known.index.identity);

@@ -4,7 +4,7 @@
 use crate::commit::{InterruptedCommit, WrittenExtent};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ids::EntryIx;
-use crate::session::{LoadedSession, window_diagnostics};
+use crate::session::{LoadedSession, fault_diagnostics, lineage_diagnostics, window_diagnostics};
 use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
 
@@ -36,10 +36,11 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
         missing_message(session),
         unmeasurable(session),
         leaked_token(session),
-        unknown_parents(index, tree),
         duplicate_ids(index, tree),
     ];
     diagnostics.extend(found.into_iter().flatten());
+    diagnostics.extend(lineage_diagnostics::collect(session));
+    diagnostics.extend(fault_diagnostics::collect(session));
     diagnostics.extend(window_diagnostics::collect(session));
     diagnostics
 }
@@ -66,20 +67,26 @@ pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Di
     Diagnostic::new(&unfinished.path, severity, unfinished.description(), next)
 }
 
-fn diagnostic_at(index: &Index, ix: EntryIx, severity: Severity, what: String, next: &str) -> Diagnostic {
+pub(super) fn diagnostic_at(
+    index: &Index,
+    ix: EntryIx,
+    severity: Severity,
+    what: String,
+    next: &str,
+) -> Diagnostic {
     Diagnostic::new(&*index.path, severity, what, next)
         .at_line(index.entry(ix).line)
         .about(index.display_id(ix))
 }
 
 /// Returns the first entry that fits, and the number of entries that fit.
-fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
+pub(super) fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
     let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
     let first = all.next()?;
     Some((first, 1 + all.count()))
 }
 
-fn and_more(count: usize) -> String {
+pub(super) fn and_more(count: usize) -> String {
     if count > 1 { format!(", also at {} more", count - 1) } else { String::new() }
 }
 
@@ -133,20 +140,6 @@ fn unmeasurable(session: &LoadedSession) -> Option<Diagnostic> {
         (Severity::Warning, next)
     };
     Some(diagnostic_at(index, first.entry, severity, what, next))
-}
-
-/// Finds a parent that is no entry's id (store J10).
-fn unknown_parents(index: &Index, tree: &Tree) -> Option<Diagnostic> {
-    let unknown = |ix: EntryIx| {
-        let parent = index.entry(ix).parent;
-        parent.is_some_and(|id| tree.find(id).is_none() && index.ids.is_truthy(id))
-    };
-    let (ix, count) = first_match(index, unknown)?;
-    let parent = index.entry(ix).parent.map_or("", |id| index.ids.text(id));
-    let what = format!("its parent {parent} is not in the file{}", and_more(count));
-    let next = "A separate tree, and any context on it, starts here, as in the runtime. An archive beside the \
-         file may contain the earlier entries.";
-    Some(diagnostic_at(index, ix, Severity::Warning, what, next))
 }
 
 /// Finds an id that a later entry has too (store J9).

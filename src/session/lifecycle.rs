@@ -100,6 +100,8 @@ fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
         Ruleset::V2026_9_2 => {
             "a reset entry in the same session; earlier entries stay readable but are not sent"
         }
+        // (pkg) 2026.4.25 and 2026.7.1 rename it at every reset; 2026.3.2 only at `/new` (store F2).
+        _ if ruleset >= Ruleset::V2026_4_25 => "the old transcript beside it, as <id>.jsonl.reset.<time>",
         _ => "the old transcript as an orphan, not archived",
     }
 }

@@ -28,6 +28,7 @@ use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
 use crate::session::context_limits::ContextLimits;
 use crate::session::item::SessionItem;
+use crate::session::lineage::Lineage;
 use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::{Overflow, OverflowScope};
@@ -77,6 +78,8 @@ pub struct LoadedSession {
     pub last_cache_touch_ms: Option<Moment>,
     /// The session that the key names now, when no session record names this one.
     pub successor: Option<Successor>,
+    /// Whose history the transcript holds, and whether it is all there.
+    pub lineage: Arc<Lineage>,
     pub limits: ContextLimits,
     pub config: Arc<GatewayConfig>,
     /// Each setting of each policy with its configured value and provenance.

@@ -21,10 +21,12 @@ use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
 use crate::session::context_limits::ContextLimits;
 use crate::session::item_loading::{TranscriptFacts, complete_item, last_call};
+use crate::session::lineage::Lineage;
 use crate::session::list::list_item;
 use crate::session::measured_prompt::last_prompt;
 use crate::session::next_model::next_model;
-pub use crate::session::open_source::OpenError;
+use crate::session::open_source::absent_transcript;
+pub use crate::session::open_source::{OpenError, lost_counters};
 use crate::session::overflow::find_overflows;
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
@@ -69,7 +71,7 @@ pub fn open_session(
     let path = session.path.as_deref().ok_or_else(no_transcript)?;
     // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
-        return Err(OpenError::NotWritten { path: path.into() });
+        return Err(absent_transcript(session, path));
     }
     let known = previous.filter(|known| known.source.path() == path);
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
@@ -166,6 +168,7 @@ fn assemble_session(
     let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
     let loaded = LoadedSession {
         successor: find_successor(store, session, &index),
+        lineage: Arc::new(Lineage::new(store, session, &index, &tree)),
         last_cache_touch_ms: last_touch_under(rules, &index, (&item.provider, &item.model), read_entry),
         window,
         ruleset: chosen.clone(),

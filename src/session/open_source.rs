@@ -1,11 +1,14 @@
 //! Opens the file or the database that holds a session's transcript.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::format::{format_count, format_number};
 use crate::ids::SessionKey;
+use crate::js::Value;
 use crate::store::load::LoadError;
 use crate::store::session::Session;
 use crate::store::source::Source;
+use crate::units::Tokens;
 
 /// The reason that a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,14 @@ pub enum OpenError {
         /// The expected path.
         path: PathBuf,
     },
+    /// Its transcript does not exist, although the session record counts what was in it.
+    #[error("{}: the transcript is missing. It existed: the session record counts {counted}. Look for a copy in a backup, or start a new session with /new.", .path.display())]
+    Lost {
+        /// The expected path.
+        path: PathBuf,
+        /// The counters of the record, in words.
+        counted: String,
+    },
     /// Reading failed or was stopped.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -45,8 +56,30 @@ pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<S
     let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: session.key.clone() })?;
     // Reading a pipe or a device would never end.
     if session.location.database().is_none() && !path.is_file() {
-        return Err(OpenError::NotWritten { path: path.into() });
+        return Err(absent_transcript(session, path));
     }
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
     Ok(session.location.open(path, known).map_err(read_error)?)
+}
+
+/// Distinguishes a transcript that is lost from one that was never written: the gateway counts tokens and compactions
+/// only after answers (store C7).
+pub(super) fn absent_transcript(session: &Session, path: &Path) -> OpenError {
+    match lost_counters(session) {
+        Some(counted) => OpenError::Lost { path: path.into(), counted },
+        None => OpenError::NotWritten { path: path.into() },
+    }
+}
+
+/// Returns the counters of a session record whose transcript does not exist, in words; `None` if it counts nothing.
+pub fn lost_counters(session: &Session) -> Option<String> {
+    let record = session.record.as_ref()?;
+    let number = |value: Option<f64>| value.filter(|value| *value >= 1.0).map(|value| value as u64);
+    let stale = record.member("totalTokens").as_ref().and_then(Value::as_f64);
+    let tokens = number(record.total_tokens.map(Tokens::get).or(stale));
+    let tokens = tokens.map(|tokens| format!("{} tokens", format_number(tokens)));
+    let compactions = number(record.compaction_count);
+    let compactions = compactions.map(|count| format_count(count, "compaction", "compactions"));
+    let counted: Vec<String> = tokens.into_iter().chain(compactions).collect();
+    (!counted.is_empty()).then(|| counted.join(" and "))
 }

@@ -10,6 +10,7 @@ use crate::gateway::env::{Environment, effective_home};
 use crate::gateway::state_dir::state_dir;
 use crate::store::demo;
 use crate::store::discovery::{Store, discover, discover_with};
+use crate::store::path_kind::PathKind;
 use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
 use crate::store::sqlite::SizeCache;
 use crate::units::Moment;
@@ -89,7 +90,10 @@ impl StoreLocation {
         if self.is_demo() {
             return "demo store".to_owned();
         }
-        let path = self.path.as_deref().unwrap_or(&store.state_dir);
+        let named = self.path.as_deref().unwrap_or(&store.state_dir);
+        // The state dir inside a named home folder or backup is what was read.
+        let is_inside = matches!(&store.path_kind, PathKind::StateDir(dir) if dir.parent() == Some(named));
+        let path = if is_inside { &store.state_dir } else { named };
         abbreviate_home(path, &effective_home(&self.env))
     }
 }

@@ -12,6 +12,7 @@ use crate::js;
 use crate::plan::Plan;
 use crate::policy::PolicySettings;
 use crate::policy::prune::{Gate, touches};
+use crate::session::lineage::Lineage;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::find_overflows;
 use crate::session::{LoadedSession, SessionItem};
@@ -70,6 +71,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     let tree = Tree::new(&index);
     let context = build_context(&index, &tree, &Leaf::Own);
     let context_throws = context.is_err();
+    let lineage = Lineage::within_file(&index, &tree);
     let context = context.unwrap_or_default();
     let last_touch = touches(&index).next().map(|(_, time)| time);
     let session = LoadedSession {
@@ -107,6 +109,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         pruning_configured: true,
         epoch: Epoch::default(),
         successor: None,
+        lineage: Arc::new(lineage),
         extends_epoch: None,
     };
     let overflows = find_overflows(&session.overflow_scope());

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
+use crate::session::lineage::inherited_calls;
 use crate::session::price::{PriceSource, list_prices};
 use crate::session::{ItemUsage, LoadedSession};
 use crate::store::entry::Usage;
@@ -77,7 +78,8 @@ pub fn session_usage(session: &LoadedSession) -> SessionUsage {
 /// Sums up the answers that are not among these entries, such as those on other branches. `None` if some of the entries
 /// are copies: their originals were billed.
 pub fn answers_besides(session: &LoadedSession, entries: &[EntryIx]) -> Option<UsageTotals> {
-    let copies = copied_in_file(&session.index);
+    let mut copies = copied_in_file(&session.index);
+    copies.extend(inherited_calls(&session.index));
     if entries.iter().any(|ix| copies.contains(ix)) {
         return None;
     }
@@ -111,16 +113,18 @@ pub(crate) struct BilledCalls {
     pub(crate) side_calls: Vec<(EntryIx, Usage)>,
 }
 
-/// Lists the billed calls of a transcript, without copies on rewritten branches.
+/// Lists the billed calls of a transcript, without copies on rewritten branches or from a parent session.
 pub(crate) fn billed_calls(index: &Index) -> BilledCalls {
-    let copies = copied_in_file(index);
+    let inherited: HashSet<EntryIx> = inherited_calls(index).into_iter().collect();
+    let mut copies = copied_in_file(index);
+    copies.extend(&inherited);
     let answers = index
         .iter()
         .filter(|(ix, entry)| entry.is_model_call() && !copies.contains(ix))
         .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
         .collect();
-    let mut beside: Vec<(EntryIx, Usage)> =
-        index.unanchored_usage.iter().map(|(ix, usage)| (*ix, *usage)).collect();
+    let beside = index.unanchored_usage.iter().filter(|(ix, _)| !inherited.contains(ix));
+    let mut beside: Vec<(EntryIx, Usage)> = beside.map(|(ix, usage)| (*ix, *usage)).collect();
     // Sums of doubles depend on their order, and a hash map has none.
     beside.sort_by_key(|(ix, _)| *ix);
     let (failed, side_calls): (Vec<_>, Vec<_>) =

@@ -20,6 +20,8 @@ pub struct Header {
     pub cwd: Option<String>,
     /// Start of the session; NaN when absent.
     pub started_ms: Moment,
+    /// The session that this one was forked from or continues: the path of its file, or its id (store I2, sqlite F).
+    pub parent: Option<String>,
 }
 
 impl Header {
@@ -30,7 +32,8 @@ impl Header {
         let id = text_of("id").filter(|_| is_header)?;
         let cwd = text_of("cwd").filter(|cwd| !cwd.is_empty());
         let started = js::date_value(value.get("timestamp"));
-        Some(Self { id, version: parse_version(value.get("version")), cwd, started_ms: started })
+        let parent = text_of("parentSession").filter(|parent| !parent.is_empty());
+        Some(Self { id, version: parse_version(value.get("version")), cwd, started_ms: started, parent })
     }
 }
 
@@ -83,8 +86,13 @@ mod tests {
     fn the_first_parseable_line_decides() {
         let header =
             r#"{"type":"session","version":3,"id":"s1","timestamp":"1970-01-01T00:00:01.000Z","cwd":"/w"}"#;
-        let expected =
-            Header { id: "s1".into(), version: 3.0, cwd: Some("/w".into()), started_ms: Moment(1_000.0) };
+        let expected = Header {
+            id: "s1".into(),
+            version: 3.0,
+            cwd: Some("/w".into()),
+            started_ms: Moment(1_000.0),
+            parent: None,
+        };
         assert_eq!(parse_header(header), Some(expected.clone()));
         assert_eq!(
             parse_header(&format!("\u{feff}\n\r\n{{junk\n{header}\n{{\"type\":\"message\"}}")),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::archive::{FileKind, classify, is_jsonl};
 use super::sqlite::DATABASE_NAME;
 use crate::gateway::secrets::is_secret_file;
-use crate::gateway::state_dir::config_in;
+use crate::gateway::state_dir::{config_in, state_dir_in};
 
 /// Limit of folder entries searched for grouped sessions, because the folder may be anyone's.
 const MAX_GROUPS: usize = 100;
@@ -73,6 +73,9 @@ fn classify_dir(dir: &Path) -> PathKind {
         PathKind::SessionsDir(own)
     } else if below.any(is_jsonl) {
         PathKind::SessionsDir(sessions)
+    } else if let Some(state) = state_dir_in(dir) {
+        // A home folder or a backup of one.
+        PathKind::StateDir(state)
     } else if has_nested_sessions(dir) {
         PathKind::PiSessionsDir(own)
     } else {

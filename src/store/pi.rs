@@ -113,6 +113,7 @@ pub(super) fn read_session(path: &Path) -> Session {
         location: Location::File,
         record: None,
         cwd,
+        parent_session: None,
         flags: Vec::new(),
         bytes: Bytes::ZERO,
         modified_ms: None,

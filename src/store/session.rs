@@ -81,6 +81,8 @@ pub struct Session {
     pub record: Option<SessionRecord>,
     /// Working directory, where the listing read the header.
     pub cwd: Option<String>,
+    /// The session that the header names as its parent, where the listing read the header.
+    pub parent_session: Option<String>,
     /// Sorted, without duplicates.
     pub flags: Vec<Flag>,
     /// Size of the transcript in bytes; 0 when it is missing.

@@ -24,6 +24,7 @@ fn new_session(key: String, agent: String, kind: SessionKind, id: String) -> Ses
         location: Location::File,
         record: None,
         cwd: None,
+        parent_session: None,
         flags: Vec::new(),
         bytes: Bytes::ZERO,
         modified_ms: None,
@@ -94,11 +95,12 @@ pub(super) fn read_id_and_cwd(path: &Path) -> (Option<String>, Option<String>) {
 /// Builds the session of a transcript without a record (store G2).
 pub(super) fn session_from_orphan(path: &Path, agent: &str) -> Session {
     let stem = session_stem(path);
-    let (id, cwd) = read_id_and_cwd(path);
+    let header = read_header(path);
+    let id = header.as_ref().map(|header| header.id.clone()).filter(|id| !id.is_empty());
     let id = id.unwrap_or_else(|| stem.clone());
     let mut session = new_session(format!("agent:{agent}:{stem}"), agent.to_owned(), SessionKind::Orphan, id);
     short_stem(&stem).clone_into(&mut session.title);
-    session.cwd = cwd;
+    (session.cwd, session.parent_session) = header.map_or((None, None), |header| (header.cwd, header.parent));
     session.path = Some(path.to_path_buf());
     session.add_flag(Flag::Orphan);
     session.load_file_metadata();

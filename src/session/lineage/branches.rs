@@ -1,0 +1,139 @@
+//! Entries of the file that the active branch does not reach: a longer branch beside a dead end, and the part before an
+//! entry whose parent is missing (store J10, K1).
+
+use std::collections::HashSet;
+
+use crate::commit::receipt_kind;
+use crate::ids::EntryIx;
+use crate::store::entry::{EntryKind, ParentKey, Role};
+use crate::store::index::Index;
+use crate::transcript::{Leaf, Tree};
+use crate::units::Moment;
+
+/// The longer branch beside a dead end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HiddenBranch {
+    /// The active leaf, which ends the dead end.
+    pub dead_end: EntryIx,
+    /// The last entry of the hidden branch.
+    pub leaf: EntryIx,
+    /// Time of that entry; NaN if unknown.
+    pub last_ms: Moment,
+    /// Messages of the hidden branch from the root on.
+    pub messages: usize,
+    /// Messages of the active branch.
+    pub active_messages: usize,
+}
+
+/// The part of the file before the active branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CutOff {
+    /// The first entry of the active branch.
+    pub root: EntryIx,
+    /// Its parent, which the file does not have; `None` if it names no parent.
+    pub parent: Option<String>,
+    /// Entries of the file that name a missing parent.
+    pub breaks: usize,
+    /// Earlier entries of this file that the branch cannot reach.
+    pub entries: usize,
+    /// The messages among them. Without any, the beginning is in no line of the file.
+    pub messages: usize,
+    /// The last message among them.
+    pub last_before: Option<EntryIx>,
+}
+
+/// Whether an entry continues the conversation; a dead end has none.
+fn is_conversation(index: &Index, ix: EntryIx) -> bool {
+    let entry = index.entry(ix);
+    let is_synthetic = entry.message.is_some_and(|size| size.is_synthetic);
+    let is_compaction = entry.kind == EntryKind::Compaction;
+    is_compaction || entry.becomes_message() && !is_synthetic
+}
+
+fn count_messages(index: &Index, path: &[EntryIx]) -> usize {
+    path.iter().filter(|ix| index.entry(**ix).kind == EntryKind::Message).count()
+}
+
+/// Finds the branch that a dead end hides: the active branch ends in entries without a conversation, and the entry
+/// before them was answered elsewhere.
+pub(super) fn find_hidden_branch(index: &Index, tree: &Tree) -> Option<HiddenBranch> {
+    let dead_end = tree.leaf(index, &Leaf::Own)?;
+    if is_conversation(index, dead_end) {
+        return None;
+    }
+    let path = tree.path_to(index, dead_end);
+    let live = path.iter().rposition(|ix| is_conversation(index, *ix));
+    let dead = &path[live.map_or(0, |at| at + 1)..];
+    // A commit or an undo chose this branch.
+    if dead.iter().any(|ix| receipt_kind(index, *ix).is_some()) {
+        return None;
+    }
+    let on_path: HashSet<EntryIx> = path.iter().copied().collect();
+    let forks = path.get(live?..)?.iter().flat_map(|ix| tree.children(*ix));
+    let beside: Vec<EntryIx> = forks.copied().filter(|ix| !on_path.contains(ix)).collect();
+    let leaf = newest_answered_tip(index, tree, beside)?;
+    let last = index.entry(leaf);
+    Some(HiddenBranch {
+        dead_end,
+        leaf,
+        last_ms: last.time_ms,
+        messages: count_messages(index, &tree.path_to(index, leaf)),
+        active_messages: count_messages(index, &path),
+    })
+}
+
+/// Returns the last entry in file order below these, if a model answered there.
+fn newest_answered_tip(index: &Index, tree: &Tree, mut open: Vec<EntryIx>) -> Option<EntryIx> {
+    let (mut newest, mut answered) = (None, false);
+    let mut seen = HashSet::new();
+    while let Some(ix) = open.pop() {
+        if !seen.insert(ix) {
+            continue;
+        }
+        answered |= index.entry(ix).is_model_call();
+        if is_conversation(index, ix) {
+            newest = newest.max(Some(ix));
+        }
+        open.extend(tree.children(ix));
+    }
+    newest.filter(|_| answered)
+}
+
+/// Finds the break at the start of the active branch.
+pub(super) fn find_cut_off(index: &Index, tree: &Tree) -> Option<CutOff> {
+    let leaf = tree.leaf(index, &Leaf::Own)?;
+    let path = tree.path_to(index, leaf);
+    let root = *path.first()?;
+    let parent = missing_parent(index, tree, root);
+    if parent.is_none() && !starts_amid(index, root) {
+        return None;
+    }
+    let mut unreached: HashSet<EntryIx> = HashSet::new();
+    let mut open: Vec<EntryIx> = tree.roots().iter().copied().filter(|ix| *ix < root).collect();
+    while let Some(ix) = open.pop() {
+        if unreached.insert(ix) {
+            open.extend(tree.children(ix));
+        }
+    }
+    let breaks = tree.roots().iter().filter(|ix| missing_parent(index, tree, **ix).is_some()).count();
+    let before: Vec<EntryIx> = unreached.into_iter().filter(|ix| *ix < root).collect();
+    let messages = count_messages(index, &before);
+    let is_message = |ix: &EntryIx| index.entry(*ix).kind == EntryKind::Message;
+    let last_before = before.iter().copied().filter(is_message).max();
+    let found = CutOff { root, parent, breaks, entries: before.len(), messages, last_before };
+    (found.parent.is_some() || messages > 0).then_some(found)
+}
+
+/// Returns the parent that an entry names and that the file does not have.
+pub(in crate::session) fn missing_parent(index: &Index, tree: &Tree, ix: EntryIx) -> Option<String> {
+    let id = index.entry(ix).parent.filter(|id| tree.find(*id).is_none() && index.ids.is_truthy(*id))?;
+    Some(index.ids.text(id).to_owned())
+}
+
+/// Whether an entry that names no parent cannot be the start of a conversation: a program appended an answer or a result
+/// without its place in the tree.
+fn starts_amid(index: &Index, root: EntryIx) -> bool {
+    let entry = index.entry(root);
+    let names_none = !matches!(entry.link.parent, ParentKey::Usable);
+    root > EntryIx(0) && names_none && matches!(entry.role(), Some(Role::Assistant | Role::ToolResult))
+}

@@ -1,0 +1,181 @@
+//! Messages of the context that a provider refuses whatever their tokens: tool results without their call, calls without
+//! a result, and images above the provider's limit.
+//!
+//! Evidence comes first: what an answered call contained is no fault, whatever a rule says.
+
+use std::collections::HashSet;
+
+use crate::context::ContextMessage;
+use crate::ids::EntryIx;
+use crate::js::{JsString, Value};
+use crate::session::LoadedSession;
+use crate::store::body;
+use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::intern::IdIx;
+use crate::units::Bytes;
+
+/// Anthropic's limit for one image, in base64 (overflow-texts 5, L3).
+const MAX_IMAGE_BYTES: Bytes = Bytes(5 << 20);
+/// Lines below this size hold no image worth reading.
+const MIN_IMAGE_LINE: Bytes = Bytes(1 << 20);
+/// Newest refusals that are read.
+const MAX_REFUSALS: usize = 3;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptFault {
+    pub entry: EntryIx,
+    pub kind: PromptFaultKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptFaultKind {
+    /// A tool result whose call is not sent before it: it is missing, or in an answer that failed or was aborted.
+    ResultWithoutCall { call: String },
+    /// A tool result with an empty call id.
+    EmptyCallId,
+    /// A call that no result answers, although the conversation went on.
+    CallWithoutResult { call: String },
+    /// An image of this many bytes in base64.
+    LargeImage { bytes: Bytes },
+}
+
+impl LoadedSession {
+    /// Returns the faults of the context, in its order. Faults before the last answered call are none: a provider took
+    /// them.
+    pub fn prompt_faults(&self) -> Vec<PromptFault> {
+        let mut faults = self.broken_pairs();
+        faults.extend(self.large_images());
+        faults.sort_by_key(|fault| fault.entry);
+        faults
+    }
+
+    fn broken_pairs(&self) -> Vec<PromptFault> {
+        let (answered, index) = (self.last_answered(), &self.index);
+        let mut called: HashSet<IdIx> = HashSet::new();
+        let mut open: Vec<(EntryIx, IdIx)> = Vec::new();
+        let mut faults = Vec::new();
+        for message in &self.context.messages {
+            if message.size.role == Role::ToolResult {
+                open.retain(|(_, id)| Some(*id) != message.size.call_id);
+                faults.extend(unpaired_result(self, message, &called));
+            } else if !is_dropped(message) {
+                let calls = index.tool_calls_of(message.entry).iter().filter_map(|call| call.id);
+                let calls: Vec<IdIx> = calls.collect();
+                called.extend(&calls);
+                open.extend(calls.into_iter().map(|id| (message.entry, id)));
+            }
+        }
+        let last = self.context.messages.last().map(|message| message.entry);
+        let unanswered =
+            open.into_iter().filter(|(entry, _)| Some(*entry) != last && self.is_left_behind(*entry));
+        faults.extend(unanswered.map(|(entry, id)| PromptFault {
+            entry,
+            kind: PromptFaultKind::CallWithoutResult { call: index.ids.text(id).to_owned() },
+        }));
+        faults.retain(|fault| answered.is_none_or(|answered| fault.entry > answered));
+        faults
+    }
+
+    /// Whether the person wrote again after an entry, so that its results come no more.
+    fn is_left_behind(&self, entry: EntryIx) -> bool {
+        let later = self.context.messages.iter().filter(|message| message.entry > entry);
+        later.into_iter().any(|message| message.size.role == Role::User)
+    }
+
+    /// Returns the last call whose prompt is known to have been accepted with the messages of the present context.
+    fn last_answered(&self) -> Option<EntryIx> {
+        let index = &self.index;
+        let path = &self.context.path;
+        let since = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+        // A compaction may have removed the call of a result that it kept.
+        let path = &path[since.map_or(0, |at| at + 1)..];
+        let answers = |ix: &EntryIx| {
+            let entry = index.entry(*ix);
+            let stop = entry.message.map(|size| size.stop_reason);
+            let failed = matches!(stop, Some(StopReason::Error | StopReason::Aborted));
+            entry.is_model_call() && !failed && self.overflow_at(*ix).is_none()
+        };
+        path.iter().rev().copied().find(answers)
+    }
+
+    fn large_images(&self) -> Vec<PromptFault> {
+        let answered = self.last_answered();
+        let newer = |message: &&ContextMessage| {
+            message.size.images > 0 && answered.is_none_or(|answered| message.entry > answered)
+        };
+        let candidates: Vec<&ContextMessage> = self.context.messages.iter().filter(newer).collect();
+        if candidates.is_empty() {
+            return Vec::new();
+        }
+        let refused_for_images = self.newest_refusals(answered).iter().any(|text| text.contains("image"));
+        let is_claude = self.provider.contains("anthropic") || self.model.contains("claude");
+        if !refused_for_images && !is_claude {
+            return Vec::new();
+        }
+        let mut images: Vec<(EntryIx, Bytes)> = candidates
+            .into_iter()
+            .filter(|message| refused_for_images || self.index.entry(message.entry).bytes() > MIN_IMAGE_LINE)
+            .filter_map(|message| Some((message.entry, largest_image(self, message.entry)?)))
+            .collect();
+        images.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let above = images.iter().filter(|(_, bytes)| *bytes > MAX_IMAGE_BYTES).count();
+        // The provider's limit may be lower: then the largest image is the one to look at.
+        images.truncate(above.max(usize::from(refused_for_images)));
+        images
+            .into_iter()
+            .map(|(entry, bytes)| PromptFault { entry, kind: PromptFaultKind::LargeImage { bytes } })
+            .collect()
+    }
+
+    /// Returns the texts of the newest failed calls since an entry, in lower case.
+    fn newest_refusals(&self, since: Option<EntryIx>) -> Vec<String> {
+        let failed = |ix: &EntryIx| {
+            let size = self.index.entry(*ix).message;
+            size.is_some_and(|size| size.stop_reason == StopReason::Error)
+                && since.is_none_or(|since| *ix > since)
+        };
+        let newest = self.context.path.iter().rev().copied().filter(failed).take(MAX_REFUSALS);
+        let text = |ix| {
+            let entry = body::read_entry(&self.source, &self.index, ix).ok()?;
+            let error = entry.get("message")?.get("errorMessage")?.as_str()?.to_string_lossy();
+            Some(error.to_lowercase())
+        };
+        newest.filter_map(text).collect()
+    }
+}
+
+/// Whether the runtime drops an answer before sending: it failed or was aborted.
+fn is_dropped(message: &ContextMessage) -> bool {
+    matches!(message.size.stop_reason, StopReason::Error | StopReason::Aborted)
+}
+
+fn unpaired_result(
+    session: &LoadedSession,
+    message: &ContextMessage,
+    called: &HashSet<IdIx>,
+) -> Option<PromptFault> {
+    let id = message.size.call_id;
+    if id.is_some_and(|id| called.contains(&id)) {
+        return None;
+    }
+    let call = id.map(|id| session.index.ids.text(id)).unwrap_or_default();
+    let kind = if call.trim().is_empty() {
+        PromptFaultKind::EmptyCallId
+    } else {
+        PromptFaultKind::ResultWithoutCall { call: call.to_owned() }
+    };
+    Some(PromptFault { entry: message.entry, kind })
+}
+
+/// Returns the bytes of an entry's largest image, in base64.
+fn largest_image(session: &LoadedSession, entry: EntryIx) -> Option<Bytes> {
+    let value = body::read_entry(&session.source, &session.index, entry).ok()?;
+    let content = value.get("message").and_then(|message| message.get("content"))?;
+    let blocks =
+        content.as_array()?.iter().filter(|block| block.get("type").is_some_and(|kind| kind.str_is("image")));
+    let data = |block: &Value| {
+        let data = block.get("data").or_else(|| block.get("source")?.get("data"))?.as_str()?;
+        Some(Bytes::from_len(JsString::len(data)))
+    };
+    blocks.filter_map(data).max()
+}
