@@ -17,6 +17,7 @@ use crate::gateway::effective::{ResolvedSetting, list_settings};
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
 use crate::gateway::provenance::Provenance;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
@@ -152,7 +153,7 @@ impl DoctorReport {
         let compaction = store_compaction(workspace, &read);
         let rules = workspace.store().ruleset.id.rules();
         let model = agents.first().map_or("", |agent| agent.model.id.as_str());
-        let flush = flush_settings_under(rules, config, flush_window(&config.js_root, model));
+        let flush = flush_settings_under(rules, config, flush_window(&config.js_root, model, None));
         let mut checkup = Self {
             compaction_rows: compaction_rows(workspace, &agents, pi.as_ref(), compaction),
             state_dir_origin: describe_state_dir(workspace),
@@ -264,14 +265,15 @@ fn agent_reports(workspace: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<Ag
             None => ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL)),
         };
         let sessions = workspace.listed.items.iter().filter(|item| item.agent == agent.id).count();
-        let window = config.window(rules, &agent.id, &provider, &model);
+        let user = ModelUser { agent: &agent.id, session: "" };
+        let window = config.window(rules, user, &provider, &model);
         AgentReport {
             id: agent.id.clone(),
             is_configured: agent.is_configured,
             is_on_disk: agent.is_on_disk,
             sessions: sessions as u64,
             model: AgentModel {
-                window_provenance: config.window_provenance(&window, &agent.id, &provider, &model),
+                window_provenance: config.window_provenance(&window, user, &provider, &model),
                 window,
                 is_prunable: is_eligible_under(
                     rules,

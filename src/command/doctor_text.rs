@@ -151,9 +151,10 @@ fn describe_window_origin(source: WindowSource, from: &Provenance) -> String {
     match (source, from) {
         (WindowSource::ModelsConfig, from) => format!("models.providers in {from}"),
         (WindowSource::AgentContextTokens, from) => format!("contextTokens in {from}"),
-        (WindowSource::Model, Provenance::Rule { why, .. }) => format!("clawscope's model list {why}"),
+        (WindowSource::Catalogue, Provenance::Rule { why, .. }) => format!("clawscope's model list {why}"),
+        (WindowSource::Row, Provenance::Rule { why, .. }) => format!("contextTokens in the {why}"),
         (WindowSource::Model, from) => format!("model list in {from}"),
-        (WindowSource::Default, _) => source.label().to_owned(),
+        (source, _) => source.label().to_owned(),
     }
 }
 

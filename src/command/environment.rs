@@ -20,6 +20,7 @@ use crate::ids::{EntryIx, SessionKey};
 use crate::session::context_limits::ContextLimits;
 use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};
 use crate::session::loading::{OpenError, open_session};
+use crate::session::overflow::ModelWindow;
 use crate::session::store_location::{StoreLocation, StoreRequest, abbreviate_home, missing_store};
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
@@ -248,7 +249,10 @@ fn apply_config(
         return Err(Failure::usage(format!("--config {}: not a file. Check the path.", file.display())));
     }
     let mut store = Store::clone(&listed.store);
-    store.config = Arc::new(GatewayConfig::load(Some(file), env, &store.state_dir));
+    let recorded_windows = store.config.recorded_windows.clone();
+    let mut config = GatewayConfig::load(Some(file), env, &store.state_dir);
+    config.recorded_windows = recorded_windows;
+    store.config = Arc::new(config);
     if let Some(error) = &store.config.error {
         return Err(Failure::unreadable(format!("--config {error}")));
     }
@@ -313,8 +317,9 @@ fn at_entry(workspace: &Workspace, loaded: &LoadedSession, entry: EntryIx) -> Lo
         let own = |session: &&Session| session.key == moved.item.key;
         if let Some(session) = workspace.store().sessions.iter().find(own) {
             let ruleset = moved.ruleset.id;
-            moved.limits =
-                ContextLimits::for_session(workspace.store(), ruleset, session, (&provider, &model));
+            let runtime_window = ModelWindow::for_model(&moved.overflow_scope(), &provider, &model).runtime;
+            let limits = ContextLimits::for_session(workspace.store(), ruleset, session, (&provider, &model));
+            moved.limits = ContextLimits { runtime_window, ..limits };
         }
         moved = moved.with_model(provider, model);
     }

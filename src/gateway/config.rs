@@ -16,6 +16,7 @@ use super::include;
 use super::lines::TextPosition;
 use super::per_token::find_per_token_prices;
 use super::provenance::Provenance;
+use super::recorded_window::{ModelUser, RecordedWindow, RecordedWindows};
 use super::registry::{Registry, RegistryModel};
 use super::remote;
 use super::retired;
@@ -24,11 +25,10 @@ use super::source_file::SourceFile;
 use super::state_dir::is_plain_name;
 use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
-use super::window::{WindowInfo, WindowSource};
+use super::window::{DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap};
 use super::window_rules::window_under;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
-use crate::units::Tokens;
 
 pub use super::config_error::ConfigError;
 
@@ -52,6 +52,8 @@ pub struct GatewayConfig {
     applied_defaults: Vec<AppliedDefault>,
     /// The models of the agents' own registries, by agent id.
     registries: BTreeMap<String, Registry>,
+    /// The windows that the store's rows record.
+    pub recorded_windows: RecordedWindows,
     /// Places in `agents.list` by normalised id; the first of several counts.
     agent_places: HashMap<String, usize>,
 }
@@ -71,6 +73,7 @@ impl GatewayConfig {
             sources: Vec::new(),
             applied_defaults: Vec::new(),
             registries: BTreeMap::new(),
+            recorded_windows: RecordedWindows::default(),
             agent_places: HashMap::new(),
         }
     }
@@ -223,35 +226,79 @@ impl GatewayConfig {
         Some((registry, registry.find(provider, model)?))
     }
 
-    /// Returns the window of a model in tokens: from the agent's registry, else from the catalogue; `None` if neither
-    /// lists it.
-    pub fn known_window(&self, agent: &str, provider: &str, model: &str) -> Option<Tokens> {
-        let listed = self.registry_model(agent, provider, model).map(|(_, model)| model.window);
-        listed.or_else(|| catalog::find(provider, model).map(|entry| entry.window))
+    /// Returns a model's own window: from the agent's registry, else from a row, else from the catalogue; `None` if
+    /// nothing lists the model.
+    pub fn known_window(&self, user: ModelUser<'_>, provider: &str, model: &str) -> Option<KnownWindow> {
+        let known = |source| move |tokens| KnownWindow { tokens, source };
+        let registered = self.registry_model(user.agent, provider, model).map(|(_, model)| model);
+        let own = registered.filter(|model| model.has_own_window).map(|model| model.window);
+        let recorded = || self.recorded_window(user, provider, model).map(|row| row.tokens);
+        let filled_in = || registered.map(|model| model.window).map(known(WindowSource::Default));
+        let catalogue = || catalog::find(provider, model).map(|entry| entry.window);
+        own.map(known(WindowSource::Model))
+            .or_else(|| recorded().map(known(WindowSource::Row)))
+            .or_else(filled_in)
+            .or_else(|| catalogue().map(known(WindowSource::Catalogue)))
     }
 
-    /// Returns the window of an agent's run on a model under a ruleset (compaction 7.1).
-    pub fn window(&self, rules: &Rules, agent: &str, provider: &str, model: &str) -> WindowInfo {
-        window_under(rules, &self.js_root, provider, model, self.known_window(agent, provider, model))
+    /// Returns the row that knows the window of a model. A row that repeats the configured `contextTokens` says nothing
+    /// about the model, nor does one with the gateway's default for a model that no list names.
+    pub fn recorded_window(
+        &self,
+        user: ModelUser<'_>,
+        provider: &str,
+        model: &str,
+    ) -> Option<&RecordedWindow> {
+        let row = self.recorded_windows.find(user.session, provider, model)?;
+        let is_cap = context_tokens_cap(&self.js_root) == Some(row.tokens);
+        let is_default = row.tokens == DEFAULT_WINDOW && catalog::find(provider, model).is_none();
+        (!is_cap && !is_default).then_some(row)
+    }
+
+    /// Returns the window of a run on a model under a ruleset (compaction 7.1).
+    pub fn window(&self, rules: &Rules, user: ModelUser<'_>, provider: &str, model: &str) -> WindowInfo {
+        self.window_from(rules, (provider, model), self.known_window(user, provider, model))
+    }
+
+    /// Does the same from the model's own window, if it is known.
+    pub fn window_from(
+        &self,
+        rules: &Rules,
+        (provider, model): (&str, &str),
+        known: Option<KnownWindow>,
+    ) -> WindowInfo {
+        let tokens = known.map(|known| known.tokens);
+        let window = window_under(rules, &self.js_root, provider, model, tokens);
+        match known.filter(|_| window.source == WindowSource::Model) {
+            Some(known) => WindowInfo { source: known.source, ..window },
+            None => window,
+        }
     }
 
     /// Returns the origin of that window.
     pub fn window_provenance(
         &self,
         window: &WindowInfo,
-        agent: &str,
+        user: ModelUser<'_>,
         provider: &str,
         model: &str,
     ) -> Provenance {
         match window.source {
             WindowSource::AgentContextTokens => self.provenance(&["agents", "defaults", "contextTokens"]),
-            WindowSource::Default => Provenance::Default,
-            WindowSource::Model => match self.registry_model(agent, provider, model) {
-                Some((registry, model)) => registry.provenance(model),
-                None => {
-                    Provenance::Rule { rule: "catalogue", why: format!("as of {}", catalog::catalog().as_of) }
+            WindowSource::Catalogue => {
+                Provenance::Rule { rule: "catalogue", why: format!("as of {}", catalog::catalog().as_of) }
+            }
+            WindowSource::Row => match self.recorded_window(user, provider, model) {
+                Some(row) => {
+                    Provenance::Rule { rule: "compaction 7.7", why: format!("row of {}", row.session) }
                 }
+                None => Provenance::Default,
             },
+            WindowSource::Model => match self.registry_model(user.agent, provider, model) {
+                Some((registry, model)) => registry.provenance(model),
+                None => Provenance::Default,
+            },
+            WindowSource::Default | WindowSource::Answered => Provenance::Default,
             WindowSource::ModelsConfig => {
                 let list = ["models", "providers", provider, "models"];
                 let listed = self.value(&list).and_then(js::Value::as_array).unwrap_or_default();

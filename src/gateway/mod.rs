@@ -27,6 +27,7 @@ pub mod programs;
 pub mod provenance;
 pub mod prune_setting;
 pub mod pruning;
+pub mod recorded_window;
 pub mod registry;
 mod remote;
 pub mod reset;

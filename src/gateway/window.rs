@@ -9,8 +9,15 @@ pub const DEFAULT_WINDOW: Tokens = Tokens(200_000.0);
 pub enum WindowSource {
     /// `models.providers.<provider>.models[].contextWindow`.
     ModelsConfig,
-    /// The model's entry in a registry or catalogue.
+    /// The model's entry in the agent's `models.json`.
     Model,
+    /// `contextTokens` of a row, which the gateway wrote after a run on this model (compaction 7.7).
+    Row,
+    /// An answer to a prompt larger than any list or default says.
+    Answered,
+    /// The embedded catalogue, which may be older than the release.
+    Catalogue,
+    /// Nothing names the window; this is the gateway's assumption.
     Default,
     /// `agents.defaults.contextTokens`, which is below the model's window.
     AgentContextTokens,
@@ -21,23 +28,41 @@ impl WindowSource {
     pub fn name(self) -> &'static str {
         match self {
             Self::ModelsConfig => "modelsConfig",
-            Self::Model => "model",
+            Self::Model | Self::Row | Self::Answered | Self::Catalogue => "model",
             Self::Default => "default",
             Self::AgentContextTokens => "agentContextTokens",
         }
     }
-}
 
-impl WindowSource {
+    /// Whether the store itself names the window, so that a verdict may rely on it.
+    pub fn is_evidence(self) -> bool {
+        !matches!(self, Self::Catalogue | Self::Default)
+    }
+
+    /// Whether someone set the window for this model.
+    pub fn is_configured(self) -> bool {
+        matches!(self, Self::ModelsConfig | Self::Model | Self::AgentContextTokens)
+    }
+
     /// The source in words for people.
     pub fn label(self) -> &'static str {
         match self {
             Self::ModelsConfig => "config",
-            Self::Model => "model list",
+            Self::Model => "models.json",
+            Self::Row => "session row",
+            Self::Answered => "at least: a prompt of this size was answered",
+            Self::Catalogue => "model list",
             Self::Default => "default, not configured",
             Self::AgentContextTokens => "contextTokens",
         }
     }
+}
+
+/// A model's own window, and where it is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnownWindow {
+    pub tokens: Tokens,
+    pub source: WindowSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -14,10 +14,11 @@ const LONG_WINDOW: Tokens = Tokens(1_048_576.0);
 const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
 
 /// Returns the window of a model id under any provider: the configured one, from the last of several providers; else
-/// the smallest known (compaction 7.5). The embedded catalogue replaces the models that the gateway discovers.
-pub fn window_of_id(config: &Value, model: &str) -> Option<Tokens> {
-    let discovered = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
-    configured_of_id(config, model).or_else(|| discovered().reduce(Tokens::min))
+/// the smallest known (compaction 7.5). A row, `recorded`, holds what the gateway discovered; without one, the embedded
+/// catalogue replaces it.
+pub fn window_of_id(config: &Value, model: &str, recorded: Option<Tokens>) -> Option<Tokens> {
+    let listed = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
+    configured_of_id(config, model).or(recorded).or_else(|| listed().reduce(Tokens::min))
 }
 
 fn configured_of_id(config: &Value, model: &str) -> Option<Tokens> {
@@ -33,11 +34,11 @@ fn configured_of_id(config: &Value, model: &str) -> Option<Tokens> {
 
 /// Returns the window in the status line: the long one if the model's parameters request it, else [`window_of_id`],
 /// else the default (compaction 7.6).
-pub fn window_for_status(config: &Value, provider: &str, model: &str) -> Tokens {
+pub fn window_for_status(config: &Value, provider: &str, model: &str, recorded: Option<Tokens>) -> Tokens {
     if wants_long(config, provider, model) {
         return LONG_WINDOW;
     }
-    window_of_id(config, model).unwrap_or(DEFAULT_WINDOW)
+    window_of_id(config, model, recorded).unwrap_or(DEFAULT_WINDOW)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub fn status_window_from(config: &Value, provider: &str, model: &str) -> Status
     if wants_long(config, provider, model) {
         return StatusWindowSource::Long;
     }
-    match (configured_of_id(config, model), window_of_id(config, model)) {
+    match (configured_of_id(config, model), window_of_id(config, model, None)) {
         (Some(_), _) => StatusWindowSource::SameId,
         (None, Some(_)) => StatusWindowSource::Known,
         (None, None) => StatusWindowSource::Default,
@@ -76,13 +77,16 @@ fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
 /// Returns the `contextTokens` that a chat run stores: the configured cap, else [`window_of_id`], else the earlier
 /// value; the first that exists, not the minimum (compaction 7.7).
 pub fn stored_window(config: &Value, model: &str, before: Option<Tokens>) -> Tokens {
-    context_tokens_cap(config).or_else(|| window_of_id(config, model)).or(before).unwrap_or(DEFAULT_WINDOW)
+    context_tokens_cap(config)
+        .or_else(|| window_of_id(config, model, None))
+        .or(before)
+        .unwrap_or(DEFAULT_WINDOW)
 }
 
 /// Returns the window of the memory flush: [`window_of_id`], else the configured cap, which does not lower a known
 /// window (compaction 9.3).
-pub fn flush_window(config: &Value, model: &str) -> Tokens {
-    window_of_id(config, model).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
+pub fn flush_window(config: &Value, model: &str, recorded: Option<Tokens>) -> Tokens {
+    window_of_id(config, model, recorded).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
 }
 
 #[cfg(test)]
@@ -103,15 +107,15 @@ mod tests {
 
     #[test]
     fn of_several_configured_windows_the_last_providers_counts() {
-        assert_eq!(window_of_id(&config(), "m"), Some(Tokens(300_000.0)));
-        assert_eq!(window_of_id(&config(), "n"), None);
-        assert_eq!(window_of_id(&config(), "gpt-5.2"), Some(Tokens(400_000.0)));
-        assert_eq!(window_of_id(&config(), "nothing"), None);
+        assert_eq!(window_of_id(&config(), "m", None), Some(Tokens(300_000.0)));
+        assert_eq!(window_of_id(&config(), "n", None), None);
+        assert_eq!(window_of_id(&config(), "gpt-5.2", None), Some(Tokens(400_000.0)));
+        assert_eq!(window_of_id(&config(), "nothing", None), None);
     }
 
     #[test]
     fn the_status_line_shows_a_million_for_anthropics_large_models() {
-        let of = |provider, model| window_for_status(&config(), provider, model);
+        let of = |provider, model| window_for_status(&config(), provider, model, None);
         assert_eq!(of("anthropic", "claude-opus-4-6"), Tokens(1_048_576.0));
         assert_eq!(of("openrouter", "claude-opus-4-6"), Tokens(200_000.0));
         assert_eq!(of("anthropic", "claude-haiku-4-5"), Tokens(200_000.0));
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_flush_does_not_lower_a_known_window() {
-        assert_eq!(flush_window(&config(), "m"), Tokens(300_000.0));
-        assert_eq!(flush_window(&config(), "nothing"), Tokens(150_000.0));
+        assert_eq!(flush_window(&config(), "m", None), Tokens(300_000.0));
+        assert_eq!(flush_window(&config(), "nothing", None), Tokens(150_000.0));
     }
 }

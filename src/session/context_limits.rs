@@ -5,6 +5,7 @@
 
 use crate::gateway::compaction::{CompactionMode, compaction_mode};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{
@@ -89,18 +90,21 @@ impl ContextLimits {
         let row = session.record.as_ref();
         let stored = row.map(StoredTotals::from_row).unwrap_or_default();
         let rules = ruleset.rules();
-        let known = store.config.known_window(&session.agent, provider, model);
+        let user = ModelUser { agent: &session.agent, session: &session.key.0 };
+        let known = store.config.known_window(user, provider, model).map(|known| known.tokens);
+        // The row holds what the gateway's own lookup of the id found (compaction 7.5, 7.7).
+        let row_window = store.config.recorded_window(user, provider, model).map(|row| row.tokens);
         Self {
             is_gateway_run: !ruleset.is_pi(),
             is_chat: is_chat(session.kind) && rules.recovery.resets_session,
             compaction_mode: compaction_mode(rules, config),
-            flush: flush_settings_under(rules, &store.config, flush_window(config, model)),
+            flush: flush_settings_under(rules, &store.config, flush_window(config, model, row_window)),
             flush_skip: flush_skip_reason(config, row, provider),
             runtime_window: runtime_window(config, provider, model, known),
             lifecycle: Lifecycle::for_session(store, session),
-            status_window: window_for_status(config, provider, model),
+            status_window: window_for_status(config, provider, model, row_window),
             status_window_source: status_window_from(config, provider, model),
-            flush_window: flush_window(config, model),
+            flush_window: flush_window(config, model, row_window),
             stored_window: stored_window(config, model, stored.context_tokens),
             stored_totals: stored,
         }

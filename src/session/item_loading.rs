@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::prune::last_touch_under;
@@ -13,7 +14,7 @@ use crate::session::message::facts::time_ms;
 use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
-use crate::session::overflow::{OverflowScope, find_overflows};
+use crate::session::overflow::{ModelWindow, OverflowScope, find_overflows};
 use crate::session::partial_usage::find_partial_usage;
 use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
@@ -78,14 +79,15 @@ pub fn load_item(
     let row = session.record.as_ref();
     (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
     item.ruleset = chosen.id;
-    let window = store.config.window(rules, &item.agent, &item.provider, &item.model);
-    let overflows = find_overflows(&OverflowScope {
+    let scope = OverflowScope {
         source: &source,
         index: &index,
         config: &store.config,
-        agent: &item.agent,
+        user: ModelUser { agent: &session.agent, session: &session.key.0 },
         ruleset: chosen.id,
-    });
+    };
+    let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
+    let overflows = find_overflows(&scope);
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();

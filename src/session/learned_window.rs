@@ -35,6 +35,8 @@ pub struct LearnedWindows {
 struct Evidence {
     /// The largest accepted prompt whose answer called tools: it certainly fitted.
     largest_accepted: Tokens,
+    /// The largest answered prompt, of any call.
+    largest_answered: Tokens,
     smallest_limit: Option<Tokens>,
     smallest_refused: Option<Tokens>,
 }
@@ -44,7 +46,12 @@ pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> Learned
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
     for (call, sent) in record.calls.iter().zip(record.trace.iter()) {
         let Some(model) = call.cache_key.model else { continue };
-        let none = Evidence { largest_accepted: Tokens::ZERO, smallest_limit: None, smallest_refused: None };
+        let none = Evidence {
+            largest_accepted: Tokens::ZERO,
+            largest_answered: Tokens::ZERO,
+            smallest_limit: None,
+            smallest_refused: None,
+        };
         let own = evidence.entry(model).or_insert(none);
         record_call(own, call, sent.expected);
     }
@@ -80,12 +87,14 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
             }
             None => {}
         },
-        // Only answers that call tools count: the last answer of a run may be a silent overflow.
-        None if call.stop_reason == StopReason::ToolUse => {
-            evidence.largest_accepted =
-                evidence.largest_accepted.max(call.measured_tokens().unwrap_or(Tokens::ZERO));
+        None => {
+            let answered = call.measured_tokens().filter(|_| !call.is_failed()).unwrap_or(Tokens::ZERO);
+            evidence.largest_answered = evidence.largest_answered.max(answered);
+            // Without a refusal only answers that call tools count: the last one of a run may be a silent overflow.
+            if call.stop_reason == StopReason::ToolUse {
+                evidence.largest_accepted = evidence.largest_accepted.max(answered);
+            }
         }
-        None => {}
     }
 }
 
@@ -104,7 +113,11 @@ fn infer_window(evidence: &Evidence, believed: Tokens) -> Tokens {
     };
     match evidence.smallest_refused {
         Some(refused) if confirms(refused) => believed,
-        Some(refused) => evidence.largest_accepted.max(refused * UNCONFIRMED_RATIO),
+        Some(refused) => {
+            // An answer above the refused prompt is from another host, or its count is wrong.
+            let answered = Some(evidence.largest_answered).filter(|tokens| *tokens < refused);
+            answered.unwrap_or(evidence.largest_accepted).max(refused * UNCONFIRMED_RATIO)
+        }
         None if believed.is_nan() => believed,
         None => believed.max(evidence.largest_accepted),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state, transcripts_with_journal};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::SessionKey;
 use crate::session::diagnostics::unfinished_commit_diagnostic;
@@ -137,7 +138,12 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
     let row = session.record.as_ref();
     let ModelRef { provider, model } =
         session_model(store, session).unwrap_or_else(|| configured_model(store, session));
-    let window = store.config.window(store.ruleset.id.rules(), &session.agent, &provider, &model);
+    let window = store.config.window(
+        store.ruleset.id.rules(),
+        ModelUser { agent: &session.agent, session: &session.key.0 },
+        &provider,
+        &model,
+    );
     let window = window.tokens.whole();
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {

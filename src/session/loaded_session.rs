@@ -14,6 +14,7 @@ use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
@@ -117,7 +118,7 @@ impl LoadedSession {
             source: &self.source,
             index: &self.index,
             config: &self.config,
-            agent: &self.item.agent,
+            user: ModelUser { agent: &self.item.agent, session: &self.item.key.0 },
             ruleset: self.ruleset.id,
         }
     }

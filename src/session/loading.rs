@@ -13,6 +13,7 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{PiChange, Reserve, Rules, Ruleset, RulesetChoice};
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::policy::PolicySettings;
@@ -27,7 +28,7 @@ use crate::session::measured_prompt::last_prompt;
 use crate::session::next_model::next_model;
 use crate::session::open_source::absent_transcript;
 pub use crate::session::open_source::{OpenError, lost_counters};
-use crate::session::overflow::find_overflows;
+use crate::session::overflow::{ModelWindow, OverflowScope, find_overflows};
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
 use crate::session::server_clear::server_clear_settings;
@@ -157,8 +158,19 @@ fn assemble_session(
     let config = &store.config;
     let registered = config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
-    let window = config.window(rules, &item.agent, &item.provider, &item.model);
-    let limits = ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model));
+    let scope = OverflowScope {
+        source: &source,
+        index: &index,
+        config,
+        user: ModelUser { agent: &session.agent, session: &session.key.0 },
+        ruleset: chosen.id,
+    };
+    let ModelWindow { gateway: window, runtime: runtime_window } =
+        ModelWindow::for_model(&scope, &item.provider, &item.model);
+    let limits = ContextLimits {
+        runtime_window,
+        ..ContextLimits::for_session(store, chosen.id, session, (&item.provider, &item.model))
+    };
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let pi = pi_settings(store, session, rules);
     // The releases that keep system messages are those that know settings of single models.

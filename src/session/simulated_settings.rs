@@ -192,13 +192,13 @@ fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[S
     let Some(change) = last_change(changes, SettingId::ContextTokens) else { return before };
     let mut root = config.js_root.as_object().cloned().unwrap_or_default();
     insert_dotted(&mut root, "agents.defaults.contextTokens", change.value.clone());
-    let LoadedSession { provider, model, item: session, .. } = loaded;
+    let LoadedSession { provider, model, .. } = loaded;
     if own.is_some() {
         let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(Tokens(cap)));
         return WindowInfo { tokens: lowered, ..before };
     }
-    let known = config.known_window(&session.agent, provider, model);
-    resolve_window(Some(&Value::Object(root)), provider, model, known, DEFAULT_WINDOW)
+    let own = Some(loaded.window.model_tokens);
+    resolve_window(Some(&Value::Object(root)), provider, model, own, DEFAULT_WINDOW)
 }
 
 /// Returns the settings of a configuration, each with its provenance.

@@ -25,16 +25,11 @@ impl LoadedSession {
     /// Whether no setting names the window: it is the gateway's default, or the runtime's default for a listed model
     /// without one.
     pub fn is_window_assumed(&self) -> bool {
-        let listed = || self.config.registry_model(&self.item.agent, &self.provider, &self.model);
-        match self.window.source {
-            WindowSource::Default => true,
-            WindowSource::Model => listed().is_some_and(|(_, model)| !model.has_own_window),
-            WindowSource::ModelsConfig | WindowSource::AgentContextTokens => false,
-        }
+        self.window.source == WindowSource::Default
     }
 
     pub fn describe_window_source(&self) -> &'static str {
-        if self.is_window_assumed() { WindowSource::Default.label() } else { self.window.source.label() }
+        self.window.source.label()
     }
 
     /// Returns the smallest window that refusals of the session's model show, in tokens, if it is below the assumed

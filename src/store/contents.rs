@@ -13,8 +13,10 @@ use super::session::Session;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
+use crate::gateway::recorded_window::RecordedWindow;
 use crate::gateway::ruleset::{Era, RulesetChoice};
 use crate::ids::SessionKey;
+use crate::units::Moment;
 
 pub(super) const STORE_FILE_NAME: &str = "sessions.json";
 
@@ -43,6 +45,22 @@ impl Store {
         let agents = self.agents.iter().map(|agent| agent.id.as_str());
         let config = Arc::make_mut(&mut self.config);
         config.read_registries(env, &self.state_dir, agents, &mut self.diagnostics);
+    }
+
+    /// Reads the windows that the rows of all sessions record (compaction 7.7).
+    pub(super) fn read_recorded_windows(&mut self) {
+        let rows = self.sessions.iter().filter_map(|session| {
+            let row = session.record.as_ref()?;
+            Some(RecordedWindow {
+                session: session.key.0.clone(),
+                provider: row.provider.clone()?,
+                model: row.model.clone()?,
+                tokens: row.context_tokens?,
+                updated_ms: row.updated_at.unwrap_or(Moment::ZERO),
+            })
+        });
+        let config = Arc::make_mut(&mut self.config);
+        rows.for_each(|row| config.recorded_windows.add(row));
     }
 
     /// Maps the unique keys to the sessions.

@@ -161,6 +161,7 @@ fn discover_database(file: &Path, invocation: &DiscoveryInputs<'_>) -> Store {
     add_moved_aside(&mut store);
     mark_leftovers_of_databases(&mut store);
     make_keys_unique(&mut store.sessions);
+    store.read_recorded_windows();
     store
 }
 
@@ -311,6 +312,7 @@ fn discover_gateway(
     make_keys_unique(&mut store.sessions);
     mark_locked(&mut store.sessions, &mut listings);
     store.diagnostics.extend(store.sessions.iter().filter_map(not_a_file_diagnostic));
+    store.read_recorded_windows();
     store
 }
 

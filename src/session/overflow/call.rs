@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
 use crate::redact::masked;
@@ -130,6 +131,6 @@ pub struct OverflowScope<'a> {
     pub index: &'a Index,
     /// Resolves the windows of the models that were called.
     pub config: &'a GatewayConfig,
-    pub agent: &'a str,
+    pub user: ModelUser<'a>,
     pub ruleset: Ruleset,
 }

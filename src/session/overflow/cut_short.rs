@@ -1,11 +1,15 @@
 //! Finds answers that were cut short because prompt and reply together filled the window.
 //!
-//! Such a reply stops with `length`, as does one that reached its own output limit, so further signs are needed:
-//! 148,646 + 1,353 and 149,034 + 965 both end at 149,999, which shows a window of 150k.
+//! Such a reply stops with `length`, as does one that reached its own output limit (overflow-texts 6, S2), so another
+//! sign must support the sum: the known window, or a second reply of another length that ended at the same sum. A model
+//! that answered a larger prompt has no such window.
+//!
+//! For example, //! 148,646 + 1,353 and 149,034 + 965 both end at 149,999, which shows a window of 150k.
 
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
+use crate::session::overflow::answered::{is_answer, largest_prompts};
 use crate::session::overflow::call::{Overflow, OverflowKind};
 use crate::session::overflow::model_windows::WindowCache;
 use crate::store::entry::{StopReason, Usage};
@@ -17,25 +21,8 @@ use crate::units::{Moment, Tokens};
 pub(crate) const SHORT_REPLY: f64 = 2_048.0;
 /// Relative difference up to which two sums of prompt and reply show the same window.
 const SUM_TOLERANCE: f64 = 0.01;
-/// Share of the known window from which a cut reply was cut by that window.
-const FULL_RATIO: f64 = 0.98;
-/// Windows that providers serve, in tokens.
-const USUAL_WINDOWS: [f64; 11] = [
-    8_192.0,
-    16_384.0,
-    32_768.0,
-    65_536.0,
-    98_304.0,
-    128_000.0,
-    131_072.0,
-    200_000.0,
-    262_144.0,
-    1_000_000.0,
-    1_048_576.0,
-];
-/// Relative difference up to which a sum matches a usual window.
-const USUAL_WINDOW_TOLERANCE: f64 = 0.003;
-
+/// Share of the known window by which a sum may differ from it.
+const WINDOW_TOLERANCE: f64 = 0.02;
 /// A reply that stopped with `length`.
 #[derive(Debug, Clone, Copy)]
 struct CutReply {
@@ -45,6 +32,8 @@ struct CutReply {
     prompt: Tokens,
     output: f64,
     window: Tokens,
+    /// The largest prompt that the model answered.
+    answered: Tokens,
 }
 
 impl CutReply {
@@ -54,6 +43,7 @@ impl CutReply {
 }
 
 pub(super) fn find_cut_short(index: &Index, windows: &WindowCache<'_>) -> Vec<Overflow> {
+    let answered = largest_prompts(index, is_answer);
     let cuts = index.iter().filter(|(_, entry)| entry.is_model_call()).filter_map(|(ix, entry)| {
         let size = entry.message.filter(|size| size.stop_reason == StopReason::Length)?;
         let usage = size.usage.filter(Usage::has_prompt_tokens)?;
@@ -64,21 +54,20 @@ pub(super) fn find_cut_short(index: &Index, windows: &WindowCache<'_>) -> Vec<Ov
             prompt: usage.prompt_tokens(),
             output: usage.output.get(),
             window: windows.known_window(entry.model).unwrap_or(Tokens::ZERO),
+            answered: answered.get(&entry.model).copied().unwrap_or_default(),
         })
     });
     cut_by_window(&cuts.collect::<Vec<_>>())
 }
 
-/// Returns the replies that ended because the window was full. A single one may have ended for any reason, so it counts
-/// only if its sum of prompt and reply is the known window or a usual one; several count if their sums agree.
+/// Returns the replies that ended because the window was full.
 fn cut_by_window(cuts: &[CutReply]) -> Vec<Overflow> {
-    let short: Vec<&CutReply> = cuts.iter().filter(|cut| cut.output <= SHORT_REPLY).collect();
+    let short: Vec<&CutReply> =
+        cuts.iter().filter(|cut| cut.output <= SHORT_REPLY && cut.answered.get() <= cut.sum()).collect();
     let agreeing = agreeing(&short);
     let full = |cut: &&&CutReply| {
-        let all = cut.sum();
-        let agrees = agreeing.contains(&cut.entry);
-        let usual = USUAL_WINDOWS.iter().any(|usual| (all - usual).abs() <= usual * USUAL_WINDOW_TOLERANCE);
-        agrees || usual || cut.window > Tokens::ZERO && all >= (cut.window * FULL_RATIO).get()
+        let off = (Tokens(cut.sum()) - cut.window).abs();
+        agreeing.contains(&cut.entry) || off <= cut.window * WINDOW_TOLERANCE
     };
     let overflow = |cut: &&CutReply| Overflow {
         requested: Some(cut.prompt.whole()),
@@ -120,6 +109,7 @@ mod tests {
             prompt,
             output,
             window: Tokens(200_000.0),
+            answered: prompt,
         }
     }
 
@@ -148,9 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn one_reply_cut_at_a_window_that_providers_serve_shows_it() {
-        let found = cut_by_window(&[cut(1, Tokens(130_900.0), 172.0)]);
-        assert_eq!(found.first().and_then(|cut| cut.limit), Some(131_072));
-        assert_eq!(cut_by_window(&[cut(1, Tokens(199_400.0), 600.0)]).len(), 1);
+    fn one_reply_shows_no_window_that_nothing_else_supports() {
+        assert_eq!(cut_by_window(&[cut(1, Tokens(199_400.0), 600.0)]).len(), 1, "the known window");
+        for prompt in [8_000.0, 130_900.0] {
+            assert_eq!(cut_by_window(&[cut(1, Tokens(prompt), 192.0)]), []);
+        }
+    }
+
+    #[test]
+    fn a_model_that_answered_a_larger_prompt_has_no_smaller_window() {
+        let cuts = [cut(1, Tokens(8_000.0), 192.0), cut(3, Tokens(7_900.0), 292.0)];
+        assert_eq!(cut_by_window(&cuts).len(), 2);
+        assert_eq!(cut_by_window(&cuts.map(|cut| CutReply { answered: Tokens(9_395.0), ..cut })), []);
     }
 }

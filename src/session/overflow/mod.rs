@@ -4,6 +4,7 @@
 //! decide (overflow-texts 2). Whether that version recognised it is a separate fact ([`Overflow::recognised`]). Every
 //! call is judged by the model that answered it, never by the session's current one.
 
+mod answered;
 mod call;
 mod cut_short;
 mod model_windows;

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::gateway::window::{WindowInfo, WindowSource, runtime_window};
+use crate::gateway::window::{DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, runtime_window};
+use crate::session::overflow::answered::largest_answer;
 use crate::session::overflow::call::OverflowScope;
 use crate::store::intern::ValueIx;
 use crate::units::Tokens;
@@ -19,10 +20,13 @@ pub struct ModelWindow {
 
 impl ModelWindow {
     pub fn for_model(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Self {
-        let known = scope.config.known_window(scope.agent, provider, model);
+        let config = scope.config;
+        let known =
+            at_least_answered(scope, (provider, model), config.known_window(scope.user, provider, model));
+        let tokens = known.map(|known| known.tokens);
         Self {
-            gateway: scope.config.window(scope.ruleset.rules(), scope.agent, provider, model),
-            runtime: runtime_window(&scope.config.js_root, provider, model, known),
+            gateway: config.window_from(scope.ruleset.rules(), (provider, model), known),
+            runtime: runtime_window(&config.js_root, provider, model, tokens),
         }
     }
 
@@ -32,6 +36,20 @@ impl ModelWindow {
             && (self.gateway.source != WindowSource::AgentContextTokens
                 || self.gateway.model_tokens != self.gateway.tokens)
     }
+}
+
+/// Raises a window that only a list or the default names to the largest prompt that the model answered.
+fn at_least_answered(
+    scope: &OverflowScope<'_>,
+    (provider, model): (&str, &str),
+    known: Option<KnownWindow>,
+) -> Option<KnownWindow> {
+    if known.is_some_and(|known| known.source.is_evidence()) {
+        return known;
+    }
+    let assumed = known.map_or(DEFAULT_WINDOW, |known| known.tokens);
+    let answered = largest_answer(scope.index, provider, model).filter(|tokens| *tokens > assumed);
+    answered.map(|tokens| KnownWindow { tokens, source: WindowSource::Answered }).or(known)
 }
 
 /// The windows of a transcript's models, each resolved once.
@@ -45,16 +63,22 @@ impl<'a> WindowCache<'a> {
         Self { scope, windows: RefCell::default() }
     }
 
+    /// Whether someone configured the window of a call's model.
+    pub(super) fn is_configured(&self, model: Option<(ValueIx, ValueIx)>) -> bool {
+        self.window(model).is_some_and(|window| window.gateway.source.is_configured())
+    }
+
     /// Returns the runtime's window for the model of a call, or `None` if no setting names that window.
     pub(super) fn known_window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<Tokens> {
+        let known = self.window(model).filter(ModelWindow::is_known);
+        known.map(|window| window.runtime).filter(|window| *window > Tokens::ZERO)
+    }
+
+    fn window(&self, model: Option<(ValueIx, ValueIx)>) -> Option<ModelWindow> {
         let model = model?;
-        let window = *self.windows.borrow_mut().entry(model).or_insert_with(|| {
+        *self.windows.borrow_mut().entry(model).or_insert_with(|| {
             let words = &self.scope.index.values;
             Some(ModelWindow::for_model(self.scope, &words.text(model.0)?, &words.text(model.1)?))
-        });
-        window
-            .filter(ModelWindow::is_known)
-            .map(|window| window.runtime)
-            .filter(|window| *window > Tokens::ZERO)
+        })
     }
 }

@@ -1,16 +1,14 @@
 //! Finds overflows without an error: the usage of an answer shows that its prompt did not fit (overflow-texts 6).
 //!
 //! An answer above the window proves either an overflow or a wrong window. It counts as an overflow only if a setting
-//! names the window, and if the model never answered a prompt above it with tool calls: such a prompt did fit.
-
-use std::collections::HashMap;
+//! configured the window, and if the model never answered a prompt above it with tool calls: such a prompt did fit.
 
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::session::overflow::answered::{ModelKey, largest_prompts, measured_usage};
 use crate::session::overflow::call::{Overflow, OverflowKind};
 use crate::session::overflow::model_windows::WindowCache;
-use crate::store::entry::{Entry, EntryKind, StopReason, Usage};
+use crate::store::entry::{Entry, EntryKind, StopReason};
 use crate::store::index::Index;
-use crate::store::intern::ValueIx;
 use crate::units::Tokens;
 
 /// Share of the window from which an empty reply shows that the prompt filled it (S2).
@@ -23,10 +21,8 @@ const MIN_ADDED_TOKENS: u64 = 200;
 /// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call suffices.
 const OUTGROWN_RATIO: f64 = 1.1;
 
-type ModelKey = Option<(ValueIx, ValueIx)>;
-
 pub(super) fn find_silent(index: &Index, windows: &WindowCache<'_>) -> Vec<Overflow> {
-    let answered = largest_mid_run_prompts(index);
+    let answered = largest_prompts(index, |stop| stop == StopReason::ToolUse);
     let mut truncation = TruncationTracker::default();
     let mut found = Vec::new();
     for (ix, entry) in index.iter() {
@@ -35,7 +31,9 @@ pub(super) fn find_silent(index: &Index, windows: &WindowCache<'_>) -> Vec<Overf
         let Some(window) = windows.known_window(entry.model) else { continue };
         let proved = answered.get(&entry.model).is_some_and(|most| *most > window);
         let is_over = match stop {
-            StopReason::Stop => !proved && usage.input + usage.cache_read > window,
+            StopReason::Stop => {
+                !proved && windows.is_configured(entry.model) && usage.input + usage.cache_read > window
+            }
             StopReason::Length => {
                 usage.output == Tokens::ZERO && usage.prompt_tokens() >= window * FULL_RATIO
             }
@@ -51,23 +49,6 @@ pub(super) fn find_silent(index: &Index, windows: &WindowCache<'_>) -> Vec<Overf
         }
     }
     found
-}
-
-fn measured_usage(entry: &Entry) -> Option<(StopReason, Usage)> {
-    let size = entry.message.filter(|_| entry.is_model_call())?;
-    Some((size.stop_reason, size.usage.filter(Usage::has_prompt_tokens)?))
-}
-
-/// Returns the largest prompt that each model answered with tool calls.
-fn largest_mid_run_prompts(index: &Index) -> HashMap<ModelKey, Tokens> {
-    let mut largest: HashMap<ModelKey, Tokens> = HashMap::new();
-    for (_, entry) in index.iter() {
-        if let Some((StopReason::ToolUse, usage)) = measured_usage(entry) {
-            let most = largest.entry(entry.model).or_default();
-            *most = most.max(usage.prompt_tokens());
-        }
-    }
-    largest
 }
 
 /// Tracks calls whose count stays at the window while their messages grow: the server cut the prompt from the front.
