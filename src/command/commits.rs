@@ -59,7 +59,10 @@ fn table(commits: &[CommitRecord]) -> Table {
         let receipt = &committed.receipt;
         let tokens =
             |tokens: Option<Tokens>| tokens.map(|tokens| format_estimate(tokens.max(Tokens::ZERO).floor()));
-        let tokens = match (tokens(receipt.tokens_before), tokens(receipt.tokens_after)) {
+        // Records of earlier versions have only the messages, by chars/4.
+        let (before, after) = receipt.prompt_tokens.unzip();
+        let pair = (before.or(receipt.tokens_before), after.or(receipt.tokens_after));
+        let tokens = match (tokens(pair.0), tokens(pair.1)) {
             (Some(before), Some(after)) => format!("{before} → {after}"),
             _ => String::new(),
         };
@@ -104,6 +107,9 @@ struct CommitJson {
     tool: Option<String>,
     tokens_before: Option<Tokens>,
     tokens_after: Option<Tokens>,
+    /// Tokens of the next prompt before and after, as `commit` showed them; absent in records of earlier versions.
+    prompt_tokens_before: Option<Tokens>,
+    prompt_tokens_after: Option<Tokens>,
     changed: Vec<ReplacedEntryJson>,
     steps: Vec<CommittedPolicyJson>,
 }
@@ -136,6 +142,8 @@ fn commit_json(committed: &CommitRecord) -> CommitJson {
         tool: receipt.tool.clone(),
         tokens_before: receipt.tokens_before,
         tokens_after: receipt.tokens_after,
+        prompt_tokens_before: receipt.prompt_tokens.map(|(before, _)| before),
+        prompt_tokens_after: receipt.prompt_tokens.map(|(_, after)| after),
         changed: receipt.changed.iter().map(ReplacedEntryJson::from).collect(),
         steps: receipt.policies.iter().map(policy).collect(),
     }

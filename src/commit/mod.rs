@@ -54,7 +54,7 @@ pub use prepare::{PreparedCommit, prepare};
 pub use random::RandomIds;
 pub use read_prefix::ReadPrefix;
 pub use readback::FollowingEntries;
-pub use receipt::{Receipt, ReceiptKind, active_record_ids, receipt_kind, receipts};
+pub use receipt::{Receipt, ReceiptKind, active_record_ids, committed_prompt, receipt_kind, receipts};
 pub use recover::{
     InterruptedCommit, RecoveredCommit, RecoveryOutcome, WrittenExtent, find_interrupted, recover_commit,
 };

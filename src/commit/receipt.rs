@@ -63,6 +63,8 @@ pub struct Receipt {
     pub tokens_before: Option<Tokens>,
     /// Estimated tokens of the context after.
     pub tokens_after: Option<Tokens>,
+    /// Tokens of the next prompt before and after; `None` in records of earlier versions.
+    pub prompt_tokens: Option<(Tokens, Tokens)>,
     /// The program that wrote it.
     pub tool: Option<String>,
 }
@@ -114,6 +116,12 @@ pub(super) fn read_receipt(
     Ok(receipt_of(kind, ix, &value, index.entry(ix).time_ms))
 }
 
+/// Returns the tokens of the prompt that a commit left, from its record at an entry.
+pub fn committed_prompt(index: &Index, source: &Source, ix: EntryIx) -> Option<Tokens> {
+    let receipt = read_receipt(index, source, ix).ok()??;
+    receipt.prompt_tokens.map(|(_, after)| after).filter(|_| receipt.kind == ReceiptKind::Commit)
+}
+
 fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: Moment) -> Option<Receipt> {
     let data = value.get("data")?;
     let text = |name| data.get(name).and_then(Value::as_str).map(js::JsString::to_string_lossy);
@@ -133,6 +141,7 @@ fn receipt_of(kind: ReceiptKind, entry: EntryIx, value: &Value, time: Moment) ->
         changed: changed_of(data),
         tokens_before: number("tokensBefore").map(Tokens),
         tokens_after: number("tokensAfter").map(Tokens),
+        prompt_tokens: number("promptBefore").zip(number("promptAfter")).map(|(a, b)| (Tokens(a), Tokens(b))),
         tool: text("tool"),
     })
 }
@@ -182,6 +191,8 @@ pub(super) fn commit_line(
         ("changed", Some(format!("[{}]", changed.join(",")))),
         ("tokensBefore", Some(provenance.tokens_before.to_string())),
         ("tokensAfter", Some(provenance.tokens_after.to_string())),
+        ("promptBefore", Some(provenance.prompt_tokens.0.to_string())),
+        ("promptAfter", Some(provenance.prompt_tokens.1.to_string())),
         ("tool", Some(text_json(&provenance.tool))),
     ]);
     record_line(COMMIT_TYPE, data, id, text_json(parent), time)
@@ -241,6 +252,7 @@ mod tests {
             policies: vec![step],
             tokens_before: 900,
             tokens_after: 700,
+            prompt_tokens: (1_200, 950),
             tool: "clawscope 9".into(),
         }
     }
@@ -255,7 +267,7 @@ mod tests {
         let line = commit_line("r1", "n3", "2026-02-21T05:00:00.000Z", &"e4".into(), &changed, &provenance());
         assert_eq!(
             line,
-            r#"{"type":"custom","customType":"clawscope.commit","data":{"version":2,"steps":[{"policy":"prune","settings":{"ttl":"5m"},"tokensBefore":900,"tokensAfter":700.5}],"fromLeaf":"e4","leaf":"r1","changed":[{"from":"e1","to":"n1"},{"from":"e3","to":"n3"}],"tokensBefore":900,"tokensAfter":700,"tool":"clawscope 9"},"id":"r1","parentId":"n3","timestamp":"2026-02-21T05:00:00.000Z"}"#
+            r#"{"type":"custom","customType":"clawscope.commit","data":{"version":2,"steps":[{"policy":"prune","settings":{"ttl":"5m"},"tokensBefore":900,"tokensAfter":700.5}],"fromLeaf":"e4","leaf":"r1","changed":[{"from":"e1","to":"n1"},{"from":"e3","to":"n3"}],"tokensBefore":900,"tokensAfter":700,"promptBefore":1200,"promptAfter":950,"tool":"clawscope 9"},"id":"r1","parentId":"n3","timestamp":"2026-02-21T05:00:00.000Z"}"#
         );
         let receipt = Receipt {
             kind: ReceiptKind::Commit,
@@ -268,6 +280,7 @@ mod tests {
             changed: changed.to_vec(),
             tokens_before: Some(Tokens(900.0)),
             tokens_after: Some(Tokens(700.0)),
+            prompt_tokens: Some((Tokens(1_200.0), Tokens(950.0))),
             tool: Some("clawscope 9".to_owned()),
         };
         assert_eq!(read(ReceiptKind::Commit, &line), receipt);

@@ -41,6 +41,8 @@ pub struct CommitProvenance {
     pub tokens_before: u64,
     /// Estimated tokens of the context after.
     pub tokens_after: u64,
+    /// Tokens of the next prompt before and after, as the person saw them: in the provider's count where it is known.
+    pub prompt_tokens: (u64, u64),
     /// Name and version of the program that writes.
     pub tool: String,
 }

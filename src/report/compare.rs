@@ -481,6 +481,7 @@ mod tests {
             changed: vec![("e3".into(), "e5".into())],
             tokens_before: None,
             tokens_after: None,
+            prompt_tokens: None,
             tool: None,
         };
         let reported =

@@ -92,6 +92,7 @@ pub fn load_item(
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
     let next_prompt = NextPrompt::from_counts(&PromptCounts {
+        source: &source,
         index: &index,
         context: &context,
         overflows: &overflows,

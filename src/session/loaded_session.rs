@@ -231,6 +231,7 @@ impl LoadedSession {
 
     pub(super) fn prompt_counts(&self) -> PromptCounts<'_> {
         PromptCounts {
+            source: &self.source,
             index: &self.index,
             context: &self.context,
             overflows: &self.overflows,

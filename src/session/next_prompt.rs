@@ -130,6 +130,13 @@ impl PromptWeights {
     /// Scales the part up to `anchor` to the anchor's count.
     fn scaled_to(mut self, context: &Context, anchor: &LastCount) -> (Self, CountSource) {
         let messages = &context.messages;
+        if anchor.is_planned {
+            let at =
+                messages.iter().rposition(|message| message.entry <= anchor.entry).map_or(0, |at| at + 1);
+            self.fixed_tokens =
+                scale_to_count(self.fixed_tokens, &mut self.message_tokens[..at], anchor.tokens);
+            return (self, CountSource::Calibrated);
+        }
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
         let at = after.unwrap_or_else(|| messages.partition_point(|message| message.entry < anchor.entry));
         self.fixed_tokens = scale_to_count(self.fixed_tokens, &mut self.message_tokens[..at], anchor.tokens);

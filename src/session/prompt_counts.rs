@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::commit::committed_prompt;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContentSource, Context, ContextMessage};
@@ -10,11 +11,13 @@ use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{EntryKind, ReadMode, Usage};
 use crate::store::index::Index;
+use crate::store::source::Source;
 use crate::units::Tokens;
 
 /// The data of a session from which its prompts are counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PromptCounts<'a> {
+    pub(super) source: &'a Source,
     pub(super) index: &'a Index,
     pub(super) context: &'a Context,
     pub(super) overflows: &'a [Overflow],
@@ -24,9 +27,11 @@ pub(super) struct PromptCounts<'a> {
     pub(super) fixed_chars: Option<FixedChars>,
 }
 
-/// The last prompt of the path that the provider counted.
+/// The last prompt of the path that the provider counted, or that a commit left.
 pub(super) struct LastCount {
     pub(super) entry: EntryIx,
+    /// Whether the count is that of a commit's plan. It then includes every message up to the entry.
+    pub(super) is_planned: bool,
     pub(super) tokens: Tokens,
     /// Tokens of the answer, which the next prompt includes.
     pub(super) answer_tokens: Tokens,
@@ -79,20 +84,41 @@ impl PromptCounts<'_> {
         for ix in context.path.iter().rev() {
             let entry = index.entry(*ix);
             let edited = index.reading == ReadMode::Projected && entry.kind == EntryKind::ContextEdit;
+            if is_committed_branch(index, *ix) {
+                return self.planned_count(*ix);
+            }
             let changed = Some(*ix) == context.compaction || Some(*ix) == context.reset;
-            if changed || edited || is_committed_branch(index, *ix) {
-                return None;
+            if changed || edited {
+                let record = self.context.path.iter().rev().skip_while(|at| *at != ix).nth(1)?;
+                return is_committed_branch(index, *record).then(|| self.planned_count(*record))?;
             }
             if let Some(tokens) = refused.get(ix) {
-                return Some(LastCount { entry: *ix, tokens: Tokens(*tokens), answer_tokens: Tokens::ZERO });
+                return Some(LastCount {
+                    entry: *ix,
+                    is_planned: false,
+                    tokens: Tokens(*tokens),
+                    answer_tokens: Tokens::ZERO,
+                });
             }
             let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
             let usage = usage.filter(Usage::has_prompt_tokens).filter(|_| !self.partial_counts.contains(ix));
             if let Some(usage) = usage {
                 let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO);
-                return Some(LastCount { entry: *ix, tokens: usage.prompt_tokens(), answer_tokens: answer });
+                return Some(LastCount {
+                    entry: *ix,
+                    is_planned: false,
+                    tokens: usage.prompt_tokens(),
+                    answer_tokens: answer,
+                });
             }
         }
         None
+    }
+
+    /// Returns the prompt that a commit planned, and the last entry that it wrote: a compaction follows its record.
+    fn planned_count(&self, record: EntryIx) -> Option<LastCount> {
+        let tokens = committed_prompt(self.index, self.source, record)?;
+        let entry = self.context.compaction.filter(|compaction| *compaction > record).unwrap_or(record);
+        Some(LastCount { entry, is_planned: true, tokens, answer_tokens: Tokens::ZERO })
     }
 }

@@ -140,6 +140,7 @@ mod tests {
             changed: Vec::new(),
             tokens_before: None,
             tokens_after: None,
+            prompt_tokens: None,
             tool: None,
         }
     }

@@ -6,13 +6,18 @@ use crate::js::Value;
 use crate::plan::{CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::policy::trimming::Windows;
+use crate::session::LoadedSession;
 use crate::units::Tokens;
 
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
 
 /// Returns the provenance of a plan. The real length of a summary replaces the assumed one.
-pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> CommitProvenance {
+pub(super) fn provenance(
+    session: &LoadedSession,
+    plan: &Plan,
+    summary: Option<&CompactionSummary>,
+) -> CommitProvenance {
     let windows = Windows { session: plan.window.get(), model: plan.guard_window.get() };
     let mut compacted = false;
     let mut record = |effect: &PolicyEffect| {
@@ -38,6 +43,10 @@ pub(super) fn provenance(plan: &Plan, summary: Option<&CompactionSummary>) -> Co
         policies: plan.effects.iter().filter(|effect| effect.changed).map(&mut record).collect(),
         tokens_before: plan.total_before(),
         tokens_after: plan.tokens_with_summary(summary, plan.total_after()),
+        prompt_tokens: (
+            session.next_prompt.total.tokens,
+            plan.tokens_with_summary(summary, session.prompt_tokens_after(plan)),
+        ),
         tool: TOOL_VERSION.to_owned(),
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn prepare_on(
                 omitted: omitted_entries(session, plan, way),
                 method: way,
                 compaction: planned_compaction(session, plan, *summary)?,
-                provenance: provenance(plan, *summary),
+                provenance: provenance(request.session, plan, *summary),
                 now_ms: request.now_ms,
             };
             Ok(crate::commit::prepare(&commit, new_ids)?)
