@@ -37,7 +37,7 @@ impl TuningPane {
         }
         if id.spec().policy.is_none() {
             let value = value.clone();
-            self.assumed_changes.push(SettingChange { id, value, origin: Provenance::Flag });
+            self.assumed_changes.push(SettingChange { id, value, origin: Provenance::Flag, model: None });
             self.preview = true;
             return true;
         }

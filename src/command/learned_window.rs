@@ -57,7 +57,7 @@ fn insert_window(mut changes: Vec<SettingChange>, window: f64, believed: f64) ->
     if tokens > 0.0 && tokens.is_finite() && tokens != believed {
         let value = Value::Number(tokens);
         let id = SettingId::ContextWindow;
-        changes.insert(0, SettingChange { id, value, origin: Provenance::Flag });
+        changes.insert(0, SettingChange { id, value, origin: Provenance::Flag, model: None });
     }
     changes
 }

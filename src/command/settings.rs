@@ -71,7 +71,10 @@ pub(super) fn session_settings_json(session: &LoadedSession) -> SettingsJson {
 
 /// Returns the settings of a session, with the values in force for it.
 fn session_list(session: &LoadedSession) -> Vec<Listed> {
-    let own = |setting: &SettingSpec| Some(Value::from(current_value(session, session_setting(setting)?)));
+    let own = |setting: &SettingSpec| {
+        let value = current_value(session, session_setting(setting)?);
+        value.is_finite().then(|| Value::from(value))
+    };
     list(session.ruleset.id, &session.setting_rows, own)
 }
 

@@ -104,11 +104,20 @@ pub fn runtime_window(config: &js::Value, provider: &str, model: &str, known: Op
     configured_window(config, provider, model).or(known).unwrap_or(DEFAULT_WINDOW)
 }
 
-/// The first configured model with exactly this id decides, even if its window is invalid and a later one's is not.
+/// Returns the tokens that calls of a model reserve for the reply, `models[].maxTokens`, if they are configured.
+pub fn configured_max_tokens(config: &js::Value, provider: &str, model: &str) -> Option<Tokens> {
+    configured_tokens(config, provider, model, "maxTokens")
+}
+
 fn configured_window(config: &js::Value, provider: &str, model: &str) -> Option<Tokens> {
+    configured_tokens(config, provider, model, "contextWindow")
+}
+
+/// The first configured model with exactly this id decides, even if its value is invalid and a later one's is not.
+fn configured_tokens(config: &js::Value, provider: &str, model: &str, key: &str) -> Option<Tokens> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
-    whole_positive(Tokens(entry.get("contextWindow")?.as_f64()?))
+    whole_positive(Tokens(entry.get(key)?.as_f64()?))
 }
 
 /// `agents.defaults.contextTokens`, if it is a positive number.

@@ -19,8 +19,10 @@ impl Trace<'_> {
             return None;
         }
         let rules = settings.ruleset.rules();
-        let window =
-            self.session.model_limits(&call.cache_key).map_or(self.settings.window, |limits| limits.runtime);
+        let assumed = self.settings.assumptions.of_model(&call.cache_key).and_then(|model| model.window);
+        let window = assumed.unwrap_or_else(|| {
+            self.session.model_limits(&call.cache_key).map_or(self.settings.window, |limits| limits.runtime)
+        });
         let (counted, sum) = self.preflight_tokens(rules.preflight);
         let reserve = settings.compaction.reserve_tokens;
         let request = PreflightInput {
@@ -71,7 +73,7 @@ impl Trace<'_> {
             && self.may_compact
             && self.settings.policies.compaction.enabled
         {
-            self.compact(call.entry, false);
+            self.compact_when_due(call.entry, false);
         }
         if matches!(route, Route::Truncate | Route::CompactThenTruncate) {
             self.truncate();

@@ -18,6 +18,7 @@ mod clear;
 mod clear_model;
 mod context_edits;
 pub mod cost;
+mod departures;
 mod edit_digest;
 mod edits;
 mod entry_reading;
@@ -111,6 +112,8 @@ pub struct ReplaySession<'a> {
     pub provider_window: Tokens,
     /// The runtime's window in tokens (compaction 2.8).
     pub runtime_window: Tokens,
+    /// Tokens that each model's provider reserved for the reply of a refused call, where the refusal splits them.
+    pub replies: &'a HashMap<(ValueIx, ValueIx), Tokens>,
     /// Windows of the other models on the path: each call is judged by the model that made it.
     pub windows: &'a HashMap<(ValueIx, ValueIx), ModelLimits>,
     pub mode: CompactionMode,
@@ -134,8 +137,16 @@ impl ReplaySession<'_> {
 
     /// Returns the window that the runtime's compaction trigger uses after a call, in tokens.
     fn runtime_window(&self, cache_key: &CacheKey, settings: &Settings) -> Tokens {
-        let own = settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
-        self.model_limits(cache_key).map_or(own, |limits| limits.runtime)
+        let assumed = settings.assumptions.of_model(cache_key).and_then(|model| model.window);
+        let own = || settings.assumptions.runtime_window.unwrap_or(self.runtime_window);
+        assumed.unwrap_or_else(|| self.model_limits(cache_key).map_or_else(own, |limits| limits.runtime))
+    }
+
+    /// Returns the tokens that a call's prompt gains from a smaller reservation for the reply; negative for a larger one.
+    fn reply_gain(&self, cache_key: &CacheKey, settings: &Settings) -> f64 {
+        let reply = cache_key.model.and_then(|model| self.replies.get(&model).copied());
+        let assumed = settings.assumptions.of_model(cache_key).and_then(|model| model.max_tokens);
+        reply.zip(assumed).map_or(0.0, |(reply, max_tokens)| (reply - max_tokens.reserved(reply)).get())
     }
 
     fn model_limits(&self, cache_key: &CacheKey) -> Option<&ModelLimits> {
@@ -161,7 +172,7 @@ pub struct Settings {
 }
 
 /// Differences from the record that are not policy settings. The default has none.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Assumptions {
     /// Replaces the window of the runtime's own trigger, in tokens, for the session's model (compaction 2.8).
     pub runtime_window: Option<Tokens>,
@@ -171,6 +182,41 @@ pub struct Assumptions {
     pub prune_eligible: bool,
     /// Treats every call as counted by the provider, even where the record has no usage.
     pub assume_usage: bool,
+    /// Compacts as an ideal gateway does, even where the recorded gateway did not.
+    pub ideal_compaction: bool,
+    /// Settings of single models.
+    pub models: Vec<ModelAssumption>,
+}
+
+impl Assumptions {
+    fn of_model(&self, cache_key: &CacheKey) -> Option<&ModelAssumption> {
+        self.models.iter().find(|assumed| Some(assumed.model) == cache_key.model)
+    }
+}
+
+/// Settings of one model that differ from the record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelAssumption {
+    pub model: (ValueIx, ValueIx),
+    /// Window of the runtime's compaction trigger, in tokens.
+    pub window: Option<Tokens>,
+    pub max_tokens: Option<MaxTokens>,
+}
+
+/// A change of the tokens reserved for a reply.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MaxTokens {
+    /// The configured value.
+    pub from: Option<Tokens>,
+    pub to: Tokens,
+}
+
+impl MaxTokens {
+    /// Returns the reservation of a call that reserved `reply` before the change. A provider or the gateway may have
+    /// lowered the configured value, so a larger one raises only what was reserved whole.
+    pub fn reserved(self, reply: Tokens) -> Tokens {
+        if self.to < reply || self.from == Some(reply) { self.to } else { reply }
+    }
 }
 
 /// The windows of one model in tokens; NaN if unknown.

@@ -1,8 +1,8 @@
 //! The number of tokens that fit at a call. Both traces share this rule, so that a replay under the settings in force
 //! agrees with the record: an answered prompt did fit, a refused one did not, and beyond the record the window decides.
 
-use crate::replay::ReplaySession;
 use crate::replay::calls::ModelCall;
+use crate::replay::{ReplaySession, Settings};
 use crate::units::Tokens;
 
 /// Limits for the prompt of one call, in tokens; infinite where the window is unknown.
@@ -18,19 +18,25 @@ pub(super) struct PromptLimit {
 
 impl PromptLimit {
     /// `recorded` is the size of the call's prompt in the record, in tokens.
-    pub(super) fn of(session: &ReplaySession<'_>, call: &ModelCall, recorded: f64) -> Self {
+    pub(super) fn of(
+        session: &ReplaySession<'_>,
+        settings: &Settings,
+        call: &ModelCall,
+        recorded: f64,
+    ) -> Self {
+        let gain = session.reply_gain(&call.cache_key, settings);
         // `min` ignores a NaN window.
         if let Some(refused) = call.refused.filter(|_| call.usage.is_none()) {
             // The request was refused for its bytes: the token count did not matter, so nothing is known to fit.
             let below = if refused.is_byte_limit {
                 0.0
             } else {
-                session.provider_window(&call.cache_key).min(Tokens(recorded - 1.0)).get()
+                session.provider_window(&call.cache_key).min(Tokens(recorded - 1.0)).get() + gain
             };
             return Self { fits: below, answered: below };
         }
         let unknown = |window: f64| if window.is_nan() { f64::INFINITY } else { window };
-        let provider = unknown(session.provider_window(&call.cache_key).get());
+        let provider = unknown(session.provider_window(&call.cache_key).get()) + gain;
         let answered = provider.max(recorded);
         let fits = match call.refused {
             Some(_) => provider.min(recorded - 1.0),

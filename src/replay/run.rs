@@ -32,8 +32,10 @@ impl Trace<'_> {
             last.tokens,
             self.session.runtime_window(&last.cache_key, self.settings),
         );
-        if self.may_compact && last.stop_reason != StopReason::Error && over {
-            self.compact(ix, false);
+        // One compaction between two calls is enough.
+        let is_due = last.stop_reason != StopReason::Error && over && self.compacted.is_none();
+        if self.may_compact && is_due {
+            self.compact_when_due(ix, false);
         }
         if self.settings.prune_on && self.is_eligible() && !self.compacted_in_run {
             self.assumed_touch = Some(last.ended);

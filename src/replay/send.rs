@@ -66,11 +66,16 @@ impl Trace<'_> {
                 (tokens, refused || call.cut_short, refused && call.usage.is_none())
             }
             Some(record) => {
-                let room = PromptLimit::of(self.session, call, record.expected.get());
+                let room = PromptLimit::of(self.session, self.settings, call, record.expected.get());
                 let expected = |sent: &SentPrompt| moved_size(record, sent.tokens);
                 let compacts = self.may_compact && self.settings.policies.compaction.enabled;
-                if compacts && self.should_compact_before(expected(&sent)) && self.compact(call.entry, false)
+                if compacts
+                    && self.should_compact_before(expected(&sent))
+                    && self.compact_when_due(call.entry, false)
                 {
+                    sent = self.build_prompt(call);
+                }
+                if self.settle_pending() {
                     sent = self.build_prompt(call);
                 }
                 // A recorded call with an answer was not ended by the guard.
@@ -78,10 +83,10 @@ impl Trace<'_> {
                     sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens)
                 };
                 let overflow = expected(&sent) > Tokens(room.fits) || stopped(&sent);
-                if overflow && compacts && self.compact(call.entry, true) {
+                if overflow && compacts && self.compact_when_due(call.entry, true) {
                     sent = self.build_prompt(call);
                 }
-                if expected(&sent) > Tokens(room.fits) && self.truncate() {
+                if expected(&sent) > Tokens(room.fits) && self.may_truncate(call) && self.truncate() {
                     sent = self.build_prompt(call);
                 }
                 // The reply was truncated for lack of room. Nobody knows how much was missing, so any smaller prompt

@@ -138,6 +138,7 @@ impl Script {
             calibrated: None,
             provider_window: window,
             runtime_window: window,
+            replies: &HashMap::new(),
             windows: &HashMap::new(),
             mode: CompactionMode::Default,
             retention: Retention::Short,
@@ -174,7 +175,8 @@ fn settings(steps: &[Policy]) -> Settings {
         prune_on: true,
         window: Tokens(10_000.0),
         guard_window: Tokens(10_000.0),
-        assumptions: Assumptions::default(),
+        // The scripts show what an ideal gateway does.
+        assumptions: Assumptions { ideal_compaction: true, ..Assumptions::default() },
     }
 }
 

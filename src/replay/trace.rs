@@ -9,6 +9,7 @@ use crate::policy::{Policy, PolicySet};
 use crate::replay::base::ReplayBase;
 use crate::replay::cache::PrefixCache;
 use crate::replay::calls::{CacheKey, ModelCall};
+use crate::replay::departures::{PendingCompaction, RecordUse};
 use crate::replay::entry_reading::is_context_edit;
 use crate::replay::losses::LossLog;
 use crate::replay::message_arena::MessageArena;
@@ -85,6 +86,10 @@ pub(super) struct Trace<'a> {
     pub(super) entry_positions: HashMap<IdIx, usize>,
     pub(super) last_call: Option<LastModelCall>,
     pub(super) compacted: Option<CompactionEvent>,
+    /// Calls made so far.
+    pub(super) calls_made: usize,
+    pub(super) record_use: RecordUse,
+    pub(super) pending: PendingCompaction,
     pub(super) truncated: Option<CompactionEvent>,
     /// A compaction happened in this run, so that the run leaves no touch (pruning 4.4).
     pub(super) compacted_in_run: bool,
@@ -143,6 +148,9 @@ impl<'a> Trace<'a> {
             entry_positions: HashMap::new(),
             last_call: None,
             compacted: None,
+            calls_made: 0,
+            record_use: RecordUse::None,
+            pending: PendingCompaction::default(),
             truncated: None,
             compacted_in_run: false,
             cache: PrefixCache::new(session.retention),
@@ -168,7 +176,7 @@ impl<'a> Trace<'a> {
             self.end_run(ix);
             self.begin_run(ix);
         }
-        if is_compaction && self.may_compact {
+        if is_compaction && self.may_compact && !self.takes_over(place) {
             return;
         }
         if self.may_compact {
@@ -200,10 +208,9 @@ impl<'a> Trace<'a> {
     }
 
     /// Applies a written compaction (compaction 4.2, 4.3).
-    fn push_compaction(&mut self, place: usize, ix: EntryIx) {
-        let entry = self.session.index.entry(ix);
-        let Some(size) = entry.message else { return };
-        let kept = entry.reference.and_then(|id| self.entry_positions.get(&id).copied());
+    pub(super) fn push_compaction(&mut self, place: usize, ix: EntryIx) {
+        let Some(size) = self.session.index.entry(ix).message else { return };
+        let kept = self.kept_from(place);
         let front = self.arena.push_recorded_summary(place, size);
         let by_overflow = self.last_call.is_some_and(|last| last.stop_reason == StopReason::Error);
         let known = recorded_tokens_before(self.session.index, self.session.path, place);
@@ -217,6 +224,12 @@ impl<'a> Trace<'a> {
             done.tokens_before = earlier.or(known).or(done.tokens_before);
         }
         self.branch.keep_from(kept.unwrap_or(self.messages_seen));
+    }
+
+    /// Returns the first message that a compaction of the transcript keeps, if it is known.
+    pub(super) fn kept_from(&self, place: usize) -> Option<usize> {
+        let entry = self.session.index.entry(self.session.path[place]);
+        entry.reference.and_then(|id| self.entry_positions.get(&id).copied())
     }
 
     /// Replays a call. `record` is the recorded trace's result for the same call; `None` in the recorded trace itself.
@@ -240,6 +253,7 @@ impl<'a> Trace<'a> {
             ended: call.ended,
             cache_key: call.cache_key,
         });
+        self.calls_made += 1;
         answer
     }
 }

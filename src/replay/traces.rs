@@ -1,10 +1,12 @@
 //! Runs the traces of a replay. The recorded trace is built once; any number of simulated traces run against it, in
 //! parallel where there is more than one core. Between two calls each trace checks whether its result is still wanted.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use crate::policy::Policy;
 use crate::replay::base::ReplayBase;
 use crate::replay::calls::{ModelCall, model_calls};
+use crate::replay::departures::{Departures, RecordUse};
 use crate::replay::losses::ContextLoss;
 use crate::replay::outcome::CallReplay;
 use crate::replay::totals::TraceTotals;
@@ -18,6 +20,10 @@ pub struct RecordedTrace {
     /// The outcome of each call.
     pub trace: Arc<Vec<CallReplay>>,
     base: Arc<ReplayBase>,
+    /// The settings in force.
+    settings: Settings,
+    /// Computed when a trace first decides itself when to compact.
+    departures: OnceLock<Arc<Departures>>,
 }
 
 impl RecordedTrace {
@@ -38,7 +44,14 @@ impl RecordedTrace {
         }
         let mut trace = Vec::with_capacity(calls.len());
         let base = ReplayBase::new(session).into();
-        let record = Self { trace: Arc::default(), calls: Arc::new(calls), base };
+        let (settings_in_force, departures) = (settings.clone(), OnceLock::new());
+        let record = Self {
+            trace: Arc::default(),
+            calls: Arc::new(calls),
+            base,
+            settings: settings_in_force,
+            departures,
+        };
         let done = record.run(session, settings, false, wanted, |call| trace.push(call));
         (Self { trace: Arc::new(trace), ..record }, done)
     }
@@ -52,8 +65,42 @@ impl RecordedTrace {
         wanted: &dyn Fn() -> bool,
         tell: impl FnMut(CallReplay),
     ) -> bool {
+        let trace = self.start_trace(session, settings, simulated, wanted);
+        trace.is_some_and(|mut trace| self.run_trace(&mut trace, simulated, wanted, tell))
+    }
+
+    /// Starts a trace; one that decides itself when to compact follows the departures of the record. `None` if `wanted`
+    /// stopped it.
+    fn start_trace<'a>(
+        &'a self,
+        session: &'a ReplaySession<'a>,
+        settings: &'a Settings,
+        simulated: bool,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Trace<'a>> {
         let mut trace = Trace::new(session, &self.base, settings, simulated);
-        self.run_trace(&mut trace, simulated, wanted, tell)
+        if trace.may_compact && !settings.assumptions.ideal_compaction {
+            trace.record_use = RecordUse::Follow(self.departures_while(session, wanted)?);
+        }
+        Some(trace)
+    }
+
+    /// Replays the session under its own settings and compares the compactions; `None` if `wanted` stopped it.
+    fn departures_while(
+        &self,
+        session: &ReplaySession<'_>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<Arc<Departures>> {
+        if let Some(known) = self.departures.get() {
+            return Some(Arc::clone(known));
+        }
+        let mut settings = self.settings.clone();
+        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+        let mut trace = Trace::new(session, &self.base, &settings, true);
+        trace.record_use = RecordUse::derive(session.index, session.path, &self.calls);
+        let done = self.run_trace(&mut trace, true, wanted, |_| {});
+        let found = Arc::new(trace.into_departures());
+        done.then(|| Arc::clone(self.departures.get_or_init(|| found)))
     }
 
     fn run_trace(
@@ -101,7 +148,9 @@ pub fn context_losses(
     record: &RecordedTrace,
     simulated: bool,
 ) -> Vec<ContextLoss> {
-    let mut trace = Trace::new(session, &record.base, settings, simulated);
+    let Some(mut trace) = record.start_trace(session, settings, simulated, &|| true) else {
+        return Vec::new();
+    };
     trace.loss_log = Some(Box::default());
     record.run_trace(&mut trace, simulated, &|| true, |_| {});
     trace.loss_log.map(|log| log.losses).unwrap_or_default()

@@ -65,7 +65,9 @@ pub(super) fn weights_from_growth(
     });
     let estimated = Tokens(counts.fixed_tokens() as f64);
     let fixed = residual.unwrap_or(if fixed.is_finite() { fixed } else { estimated });
-    Some((fixed.max(Tokens::ZERO), weights))
+    // No part of a prompt is larger than the smallest whole prompt.
+    let most = walk.smallest_count.filter(|_| residual.is_some()).unwrap_or(Tokens(f64::INFINITY));
+    Some((fixed.min(most).max(Tokens::ZERO), weights))
 }
 
 fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
@@ -109,6 +111,9 @@ struct StretchBuilder {
     stretches: Vec<Stretch>,
     /// Path index of the first count, and its prompt in tokens.
     first_count: Option<(usize, Tokens)>,
+    /// The smallest prompt of the first count's model.
+    smallest_count: Option<Tokens>,
+    first_model: Option<(ValueIx, ValueIx)>,
     pending: Vec<usize>,
     has_images: bool,
     last_count: Option<(f64, Option<(ValueIx, ValueIx)>)>,
@@ -144,7 +149,10 @@ impl StretchBuilder {
         let same = self.last_count.filter(|(_, last)| *last == model || model.is_none());
         self.close_stretch(same.map(|(last, _)| prompt - Tokens(last)).map(Tokens::get));
         if self.first_count.is_none() {
-            self.first_count = Some((place, prompt));
+            (self.first_count, self.first_model) = (Some((place, prompt)), model);
+        }
+        if model == self.first_model {
+            self.smallest_count = Some(self.smallest_count.map_or(prompt, |least| least.min(prompt)));
         }
         self.last_count = Some((prompt.get(), model.or(self.last_count.and_then(|(_, model)| model))));
     }

@@ -11,6 +11,7 @@ pub mod budget_marks;
 mod context_details;
 pub mod context_limits;
 mod diagnostics;
+pub mod failing_model;
 pub mod family;
 mod fault_diagnostics;
 pub mod fullness_alert;

@@ -50,6 +50,7 @@ pub struct ReplayInputs {
     /// Counted tokens before the messages, and of each message of `path`.
     calibration: Option<(Tokens, Vec<Tokens>)>,
     prune_eligible: bool,
+    replies: HashMap<(ValueIx, ValueIx), Tokens>,
     prices: HashMap<(ValueIx, ValueIx), Option<Price>>,
     pub retention: Retention,
     /// Tokens that the provider accepts: below the runtime's window if a refusal says so, above it if the provider
@@ -159,6 +160,7 @@ impl ReplayInputs {
             texts: Arc::new(texts),
             provider_window: session.limits.runtime_window,
             other_windows: HashMap::new(),
+            replies: reserved_replies(session),
             refused,
             cut_short: cut_short_calls(session),
             touches: touches_under(rules, index, model, read),
@@ -296,6 +298,7 @@ impl ReplayInputs {
             calibrated: calibrated.map(|(fixed, weights)| Calibrated { fixed: *fixed, weights }),
             provider_window: self.provider_window,
             runtime_window: session.limits.runtime_window,
+            replies: &self.replies,
             windows: &self.other_windows,
             mode: session.limits.compaction_mode,
             retention: self.retention,
@@ -362,7 +365,10 @@ impl ReplayInputs {
         self.other_windows.clone_from(&writer_inputs.other_windows);
         let record = writer_inputs.recorded_trace(writer_session);
         let session = self.replay_session(loaded);
-        let trace = simulated_trace(&session, other, &record, &|| true).unwrap_or_default();
+        // Another release may recognise what the writer did not.
+        let mut other = other.clone();
+        other.assumptions.ideal_compaction = true;
+        let trace = simulated_trace(&session, &other, &record, &|| true).unwrap_or_default();
         RecordedTrace::clone(&record).into_replay(&session, Arc::new(trace))
     }
 
@@ -418,6 +424,18 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
         .collect();
     found.sort_by_key(|refused| refused.entry);
     found
+}
+
+/// Returns the largest reservation for a reply that the refusals of each model name.
+fn reserved_replies(session: &LoadedSession) -> HashMap<(ValueIx, ValueIx), Tokens> {
+    let named =
+        session.overflows.iter().filter_map(|overflow| Some((overflow.model?, overflow.reply_reserve?)));
+    let mut replies: HashMap<_, Tokens> = HashMap::new();
+    for (model, reply) in named {
+        let most = replies.entry(model).or_default();
+        *most = most.max(Tokens(reply as f64));
+    }
+    replies
 }
 
 fn cut_short_calls(session: &LoadedSession) -> HashSet<EntryIx> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
+use crate::session::overflow::ModelWindow;
 use crate::store::prompt_report::InjectedFile;
 use crate::units::{Chars, Tokens};
 
@@ -37,13 +38,14 @@ pub fn describe_missing(session: &LoadedSession, setting: SessionSetting) -> Opt
         SessionSetting::BootstrapMaxChars | SessionSetting::BootstrapTotalMaxChars => {
             (!session.limits.is_gateway_run).then_some("pi alone injects no workspace files")
         }
-        SessionSetting::ContextWindow => None,
+        SessionSetting::ContextWindow | SessionSetting::MaxTokens => None,
     }
 }
 
-/// Returns the file that holds a setting and the path in it. `None` is the gateway's `openclaw.json`.
+/// Returns the file that holds a setting and the path in it; a setting of a model is that of the failing call. `None` is
+/// the gateway's `openclaw.json`.
 pub fn config_path(session: &LoadedSession, setting: &SettingSpec) -> (Option<PathBuf>, String) {
-    if setting.source != Source::Session(SessionSetting::ContextWindow) {
+    if !setting.is_of_model() {
         return (None, setting.config_path().unwrap_or_default());
     }
     let own = session.setting_rows.iter().find_map(|row| match &row.owner {
@@ -51,8 +53,8 @@ pub fn config_path(session: &LoadedSession, setting: &SettingSpec) -> (Option<Pa
         _ => None,
     });
     let above = if own.is_some() { "" } else { "models." };
-    let LoadedSession { provider, model, .. } = session;
-    (own, format!("{above}providers.{provider}.models[{model}].contextWindow"))
+    let (provider, model) = session.failing_model();
+    (own, format!("{above}providers.{provider}.models[{model}].{}", setting.key))
 }
 
 /// Returns the value in force, in tokens or chars.
@@ -60,7 +62,17 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
     let report = session.prompt_report.as_deref();
     match setting {
         SessionSetting::ContextTokens => session.window.tokens.get(),
-        SessionSetting::ContextWindow => session.limits.runtime_window.get(),
+        SessionSetting::ContextWindow => {
+            let names = session.failing_model();
+            if session.is_own_model(&names) {
+                session.limits.runtime_window.get()
+            } else {
+                ModelWindow::for_model(&session.overflow_scope(), &names.0, &names.1).runtime.get()
+            }
+        }
+        SessionSetting::MaxTokens => {
+            session.max_tokens(&session.failing_model()).map_or(f64::NAN, Tokens::get)
+        }
         SessionSetting::BootstrapMaxChars => {
             report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS).get()
         }
@@ -73,7 +85,7 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
 /// Returns the gateway's default, in chars; `None` for the windows, which depend on the model.
 pub fn default_value(setting: SessionSetting) -> Option<f64> {
     match setting {
-        SessionSetting::ContextTokens | SessionSetting::ContextWindow => None,
+        SessionSetting::ContextTokens | SessionSetting::ContextWindow | SessionSetting::MaxTokens => None,
         SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS.get()),
         SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS.get()),
     }

@@ -34,6 +34,8 @@ pub struct SettingChange {
     pub value: Value,
     /// The source of the change: an option or a file.
     pub origin: Provenance,
+    /// The model, as `provider/model`, whose setting it is; `None` for the model of the failing call.
+    pub model: Option<String>,
 }
 
 impl SettingChange {
@@ -90,6 +92,12 @@ pub fn describe_missing(session: &LoadedSession, id: SettingId) -> Option<String
     Some(config.and_then(|key| key.unread_reason(session.ruleset.id)).unwrap_or_else(|| why.to_owned()))
 }
 
+/// Splits `contextWindow[provider/model]` into the key and the model.
+fn split_model(key: &str) -> (&str, Option<String>) {
+    let named = key.strip_suffix(']').and_then(|key| key.split_once('['));
+    named.map_or((key, None), |(key, model)| (key, Some(model.trim().to_owned())))
+}
+
 /// Parses `KEY=VALUE` as the gateway would.
 ///
 /// # Errors
@@ -100,13 +108,17 @@ pub fn parse_change(option: &str, text: &str) -> Result<SettingChange, ChangeErr
             "{option} {text:?}: expected KEY=VALUE, such as contextPruning.softTrimRatio=0.2"
         )));
     };
+    let (key, model) = split_model(key.trim());
     let setting = named_setting(option, key)?;
+    if model.is_some() && !setting.is_of_model() {
+        return Err(ChangeError(format!("{option}: {} is not a setting of a model", setting.key)));
+    }
     let found = value.trim();
     let value = parse_value(setting, found);
     if !accepts(setting, &value) {
         return Err(invalid_value_error(option, setting, found));
     }
-    Ok(SettingChange { id: setting.id, value, origin: Provenance::Flag })
+    Ok(SettingChange { id: setting.id, value, origin: Provenance::Flag, model })
 }
 
 /// A gateway reads larger configurations than anyone writes.
@@ -131,7 +143,7 @@ fn read_file(path: &Path) -> Result<Vec<SettingChange>, ChangeError> {
             return Err(invalid_value_error(&place, setting, &js::stringify(&value)));
         }
         let origin = Provenance::File { path: path.to_path_buf(), line: None, key: setting.key.to_owned() };
-        changes.push(SettingChange { id: setting.id, value, origin });
+        changes.push(SettingChange { id: setting.id, value, origin, model: None });
         Ok::<_, ChangeError>(())
     };
     if !defaults.is_object() {

@@ -11,7 +11,7 @@ use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, resolve_window};
 use crate::js::{Object, Value};
 use crate::policy::settings::{PolicySetting, SettingId, Source, prune_settings, settings_from_values};
 use crate::policy::{Policy, PolicySet, PolicySettings};
-use crate::replay::{Assumptions, Settings};
+use crate::replay::{Assumptions, MaxTokens, ModelAssumption, Settings};
 use crate::session::LoadedSession;
 use crate::session::session_settings::{tokens_saved_by_limits, window_with};
 use crate::session::setting_change::SettingChange;
@@ -66,7 +66,7 @@ impl SimulatedSettings {
             prune_on: self.prune_on,
             window: self.window.tokens,
             guard_window: self.window.model_tokens,
-            assumptions: self.assumed,
+            assumptions: self.assumed.clone(),
         }
     }
 
@@ -143,7 +143,8 @@ pub fn simulate_settings(
         prune_switched_on: switched_on,
         window,
         assumed: Assumptions {
-            runtime_window: number(SettingId::ContextWindow).map(Tokens),
+            runtime_window: own_window(session, changes).map(Tokens),
+            models: model_assumptions(session, changes),
             fixed_reduction: tokens_saved_by_limits(
                 session,
                 number(SettingId::BootstrapMaxChars).map(Chars),
@@ -184,10 +185,41 @@ fn last_change(changes: &[SettingChange], id: SettingId) -> Option<&SettingChang
     changes.iter().rev().find(|change| change.id == id)
 }
 
+/// Returns the changed window of the session's model.
+fn own_window(session: &LoadedSession, changes: &[SettingChange]) -> Option<f64> {
+    let is_own = |change: &&SettingChange| {
+        change.id == SettingId::ContextWindow && session.is_own_model(&session.model_of_change(change))
+    };
+    changes.iter().rev().find(is_own)?.value.as_f64()
+}
+
+/// Returns the changed settings of models: the reply's reservation of any, and the windows of models other than the
+/// session's.
+fn model_assumptions(session: &LoadedSession, changes: &[SettingChange]) -> Vec<ModelAssumption> {
+    let mut models: Vec<ModelAssumption> = Vec::new();
+    for change in changes.iter().filter(|change| change.id.spec().is_of_model()) {
+        let names = session.model_of_change(change);
+        let (Some(model), Some(tokens)) = (session.called_model(&names), change.value.as_f64().map(Tokens))
+        else {
+            continue;
+        };
+        let at = models.iter().position(|known| known.model == model).unwrap_or_else(|| {
+            models.push(ModelAssumption { model, window: None, max_tokens: None });
+            models.len() - 1
+        });
+        if change.id == SettingId::MaxTokens {
+            models[at].max_tokens = Some(MaxTokens { from: session.max_tokens(&names), to: tokens });
+        } else if !session.is_own_model(&names) {
+            models[at].window = Some(tokens);
+        }
+    }
+    models
+}
+
 /// Resolves the window as the gateway does with `contextTokens` in its configuration: the key only lowers the window
 /// (compaction 7.1).
 fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
-    let own = last_change(changes, SettingId::ContextWindow).and_then(|change| change.value.as_f64());
+    let own = own_window(loaded, changes);
     let before = own.map_or(loaded.window, |own| window_with(loaded, own));
     let Some(change) = last_change(changes, SettingId::ContextTokens) else { return before };
     let mut root = config.js_root.as_object().cloned().unwrap_or_default();

@@ -41,7 +41,7 @@ impl LoadedSession {
         };
         let own = self.overflows.iter().filter(|overflow| overflow.kind == OverflowKind::Refused);
         let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
-        let named = own.filter_map(|overflow| overflow.prompt_limit().or_else(|| overflow.prompt_tokens()));
+        let named = own.filter_map(|overflow| overflow.limit.or_else(|| overflow.prompt_tokens()));
         named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens.get()).min()
     }
 

@@ -47,6 +47,7 @@ pub enum SettingId {
     ClearPlaceholder,
     ContextTokens,
     ContextWindow,
+    MaxTokens,
     BootstrapMaxChars,
     BootstrapTotalMaxChars,
 }
@@ -98,8 +99,10 @@ pub enum Source {
 pub enum SessionSetting {
     /// An upper limit for the window of an agent.
     ContextTokens,
-    /// The window of the session's model.
+    /// The window of a model.
     ContextWindow,
+    /// The tokens that a call reserves for the reply of a model.
+    MaxTokens,
     /// Chars of one workspace file in the system prompt (compaction 11.9).
     BootstrapMaxChars,
     /// Chars of all workspace files in the system prompt (compaction 11.9).
@@ -169,8 +172,8 @@ impl SettingSpec {
     pub fn config_path(&self) -> Option<String> {
         match self.source {
             Source::HistoryLimit => Some("channels.*.historyLimit".to_owned()),
-            Source::Session(SessionSetting::ContextWindow) => {
-                Some("models.providers.*.models[].contextWindow".to_owned())
+            Source::Session(SessionSetting::ContextWindow | SessionSetting::MaxTokens) => {
+                Some(format!("models.providers.*.models[].{}", self.key))
             }
             Source::Pruning
             | Source::Compaction
@@ -179,6 +182,11 @@ impl SettingSpec {
             | Source::Session(_) => Some(format!("agents.defaults.{}", self.key)),
             Source::BuiltIn | Source::Client | Source::Preview => None,
         }
+    }
+
+    /// Whether it belongs to one model, as in `contextWindow[provider/model]`.
+    pub fn is_of_model(&self) -> bool {
+        matches!(self.id, SettingId::ContextWindow | SettingId::MaxTokens)
     }
 
     /// Returns the unit or the values that it takes, in a few words.

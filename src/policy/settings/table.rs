@@ -146,7 +146,7 @@ const PRUNE_MODE: SettingSpec = SettingSpec {
     description: "Turns pruning on; a change of another pruning setting turns it on for the preview.",
 };
 
-static TABLE: [Row; 67] = [
+static TABLE: [Row; 68] = [
     Row { config: None, setting: Some(PRUNE_MODE) }.configured(),
     pruning(
         SettingId::PruneTtl,
@@ -336,7 +336,14 @@ static TABLE: [Row; 67] = [
         "contextWindow",
         SessionSetting::ContextWindow,
         Unit::Tokens,
-        "The window of the session's model.",
+        "The window of a model: contextWindow[provider/model]=N, else that of the failing call.",
+    ),
+    session(
+        SettingId::MaxTokens,
+        "maxTokens",
+        SessionSetting::MaxTokens,
+        Unit::Tokens,
+        "Tokens reserved for a model's reply: maxTokens[provider/model]=N, else that of the failing call.",
     ),
     session(
         SettingId::BootstrapMaxChars,

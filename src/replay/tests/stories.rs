@@ -364,6 +364,7 @@ fn stories() -> Vec<Story> {
             all.assumptions = Assumptions {
                 runtime_window: Some(Tokens(8_000.0)),
                 assume_usage: true,
+                ideal_compaction: true,
                 ..Assumptions::default()
             };
         }),

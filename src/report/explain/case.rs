@@ -9,6 +9,7 @@ use crate::report::explain::compactions::{PastCompaction, read_compactions};
 use crate::report::explain::counted_calls::{CountedCall, counted_calls, token_ratio};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
+use crate::session::failing_model::failed_call;
 use crate::session::overflow::Overflow;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
@@ -159,24 +160,6 @@ impl<'a> OverflowCase<'a> {
 fn median(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)
-}
-
-/// Returns the overflow to explain: the first of the last series without an answer in between.
-pub fn failed_call(session: &LoadedSession) -> Option<&Overflow> {
-    let overflows = &session.overflows;
-    let index = &session.index;
-    let answers = |at: usize| {
-        let entry = &index.entries[at];
-        let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
-        let refused = || session.overflow_at(EntryIx(at as u32)).is_some();
-        entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason)) && !refused()
-    };
-    let mut first = overflows.len().checked_sub(1)?;
-    while first > 0 && !(overflows[first - 1].entry.index() + 1..overflows[first].entry.index()).any(answers)
-    {
-        first -= 1;
-    }
-    overflows.get(first)
 }
 
 /// Returns the first call's count minus the estimate of its messages.

@@ -17,8 +17,6 @@ use crate::units::Tokens;
 const IMAGE_TOKENS: f64 = 1_200.0;
 /// A limit above this share of the believed window counts as equal to it.
 const SAME_WINDOW_SHARE: f64 = 0.97;
-/// Only a reply reserve of at least this share of the window is subtracted from the limit.
-const LARGE_RESERVE_SHARE: f64 = 0.1;
 
 /// A call that overflowed, or the next one.
 #[derive(Debug, Clone)]
@@ -130,18 +128,19 @@ impl Failure {
         })
     }
 
-    /// Whether the provider serves a smaller window than the runtime believes. A reply reserve lowers the limit only if
-    /// it is large.
+    /// Whether the provider serves a smaller window than the runtime believes. The reply's reservation makes no window
+    /// smaller.
     pub fn serves_less(&self) -> bool {
         let believed = self.believed_window.runtime;
-        let reply = self
-            .overflow
-            .reply_reserve
-            .filter(|reply| Tokens(*reply as f64) >= believed * LARGE_RESERVE_SHARE)
-            .unwrap_or(0);
-        let allowed = self.overflow.limit.map_or(self.limit, |limit| limit.saturating_sub(reply));
+        let served = self.overflow.limit.unwrap_or(self.limit);
         let tokens = matches!(self.overflow.kind, OverflowKind::Refused | OverflowKind::CutShort);
-        tokens && self.limit > 0 && Tokens(allowed as f64) < believed * SAME_WINDOW_SHARE
+        tokens && self.limit > 0 && Tokens(served as f64) < believed * SAME_WINDOW_SHARE
+    }
+
+    /// Returns the tokens reserved for the reply, if the prompt alone would have fitted.
+    pub fn blocking_reply(&self) -> Option<u64> {
+        let limit = self.overflow.limit?;
+        self.overflow.reply_reserve.filter(|reply| *reply > 0 && self.prompt_tokens <= limit)
     }
 
     /// Returns the tokens above the limit.

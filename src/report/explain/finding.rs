@@ -11,6 +11,8 @@ pub type Numbers = Vec<(&'static str, f64)>;
 pub enum FindingClass {
     /// The provider refused a request for its bytes, not for its tokens.
     BytesLimit,
+    /// The prompt fits, but prompt and reserved reply together do not.
+    ReplyReserve,
     /// The provider serves a smaller window than the gateway believes.
     WrongWindow,
     /// The runtime had no usable count of the prompt, so it never reached its threshold.
@@ -68,6 +70,7 @@ impl FindingClass {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BytesLimit => "bytes-limit",
+            Self::ReplyReserve => "reply-reserve",
             Self::WrongWindow => "wrong-window",
             Self::CounterStaleLow => "counter-stale-low",
             Self::EstimatorError => "estimator-error",

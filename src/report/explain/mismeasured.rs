@@ -30,6 +30,15 @@ pub enum Mismeasured {
         proof: LimitProof,
         refusal: EntryIx,
     },
+    /// The prompt fits, but prompt and reserved reply together do not.
+    Reply {
+        prompt: u64,
+        reply: u64,
+        limit: u64,
+        /// The configured `maxTokens` of the model.
+        configured: Option<u64>,
+        refusal: EntryIx,
+    },
     /// The provider reported no usage or far too little, so the runtime compared its trigger with nothing, or with an old
     /// count.
     Usage {
@@ -47,8 +56,6 @@ pub enum Mismeasured {
 /// The reason why a limit is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitProof {
-    /// The provider reserves this number of tokens for the reply.
-    ReplyReserve(u64),
     /// The refusal states the limit.
     Stated,
     /// The provider accepted one prompt and refused another.
@@ -66,6 +73,10 @@ impl Mismeasured {
             Self::Window { believed, served, .. } => {
                 vec![("believed", believed.get()), ("served", *served as f64)]
             }
+            Self::Reply { prompt, reply, limit, .. } => {
+                let numbers = [("prompt", *prompt), ("reply", *reply), ("limit", *limit)];
+                numbers.map(|(name, tokens)| (name, tokens as f64)).to_vec()
+            }
             Self::Usage { uncounted, .. } => vec![("uncounted", uncounted.len() as f64)],
         }
     }
@@ -77,21 +88,22 @@ pub(super) fn find_mismeasured(case: &OverflowCase<'_>) -> Vec<Found<Mismeasured
         return Vec::new();
     };
     let window = detect_wrong_window(failure, runner);
-    window.into_iter().chain(detect_missing_usage(case, failure, runner)).collect()
+    let reply = detect_reply_reserve(failure, runner);
+    reply.into_iter().chain(window).chain(detect_missing_usage(case, failure, runner)).collect()
 }
 
 fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Found<Mismeasured>> {
     if !failure.serves_less() {
         return None;
     }
-    let served = failure.limit;
+    let served = failure.overflow.limit.unwrap_or(failure.limit);
     let change = SettingChange {
         id: SettingId::ContextWindow,
         value: Value::from(served as f64),
         origin: Provenance::Tuned,
+        model: None,
     };
-    let own_model = failure.believed_window.gateway == runner.session.window;
-    let prevents = own_model && runner.run_under(&[change]).overflows == 0;
+    let prevents = runner.run_under(&[change]).overflows == 0;
     let is_stated = failure.overflow.limit.is_some();
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,
@@ -108,19 +120,34 @@ fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Found
     )
 }
 
+/// A reply that takes more of the window than the prompt is the cause; a smaller one is a note next to what made the
+/// prompt large.
+fn detect_reply_reserve(failure: &Failure, runner: &ReplayRunner) -> Option<Found<Mismeasured>> {
+    let reply = failure.blocking_reply()?;
+    let configured = runner.session.max_tokens(&runner.session.failing_model()).map(Tokens::whole);
+    let facts = Mismeasured::Reply {
+        prompt: failure.prompt_tokens,
+        reply,
+        limit: failure.overflow.limit?,
+        configured,
+        refusal: failure.overflow.entry,
+    };
+    Some(
+        Found::new(FindingClass::ReplyReserve, Confidence::Sure, facts)
+            .with_rule("overflow-texts 3.5")
+            .with_prevents_overflow(reply >= failure.prompt_tokens),
+    )
+}
+
 fn limit_proof(failure: &Failure, is_stated: bool) -> LimitProof {
-    let reserve = failure.overflow.reply_reserve.filter(|reserve| *reserve > 0);
-    match (is_stated, reserve) {
-        (true, Some(reserve)) => LimitProof::ReplyReserve(reserve),
-        (true, None) => LimitProof::Stated,
-        (false, _) => {
-            let accepted = failure.last_counted.map_or(failure.limit, |(_, tokens)| tokens);
-            LimitProof::Accepted {
-                accepted: accepted.max(failure.limit),
-                refused: failure.prompt_tokens,
-                is_measured: failure.is_measured,
-            }
-        }
+    if is_stated {
+        return LimitProof::Stated;
+    }
+    let accepted = failure.last_counted.map_or(failure.limit, |(_, tokens)| tokens);
+    LimitProof::Accepted {
+        accepted: accepted.max(failure.limit),
+        refused: failure.prompt_tokens,
+        is_measured: failure.is_measured,
     }
 }
 

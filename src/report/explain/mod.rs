@@ -33,12 +33,12 @@ mod verdict_facts;
 #[cfg(test)]
 mod whole_tests;
 
+pub use crate::session::failing_model::failed_call;
 pub use crate::session::replay_summary::ReplaySummary;
 pub use advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 pub use aftermath::Aftermath;
 pub use cache_misses::{CacheMisses, CauseOfMisses};
 pub use call_history::{CallHistory, CallPoint};
-pub use case::failed_call;
 pub use counts::{Counter, PromptCount};
 pub use description::Evidence;
 pub use engine::EngineOwned;

@@ -138,6 +138,7 @@ impl ReplayRunner {
 
 pub(super) fn enable_compaction(settings: &mut Settings) {
     settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
+    settings.assumptions.ideal_compaction = true;
 }
 
 /// Returns the session at a leaf whose path includes the call.

@@ -100,12 +100,18 @@ fn overflow_facts(
             last_accepted: failure.last_counted.map(|(_, tokens)| tokens),
             gateway_estimate: failure.gateway_estimate(),
         },
-        remark: remark(verdict, guards),
+        remark: remark(failure, verdict, guards),
     }
 }
 
 /// Returns the advice for a message that never fits, otherwise the reason why compaction did not help.
-fn remark(verdict: &Finding, guards: &[GuardReport]) -> Option<VerdictRemark> {
+fn remark(failure: &Failure, verdict: &Finding, guards: &[GuardReport]) -> Option<VerdictRemark> {
+    if verdict.class == FindingClass::ReplyReserve {
+        return None;
+    }
+    if let Some(tokens) = failure.blocking_reply() {
+        return Some(VerdictRemark::ReplyReserved { tokens });
+    }
     if let Facts::LargePrompt(prompt) = &verdict.facts {
         match verdict.class {
             FindingClass::BytesLimit => return None,

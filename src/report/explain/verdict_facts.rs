@@ -40,6 +40,8 @@ pub struct FailedPrompt {
 /// A second sentence for the headline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerdictRemark {
+    /// The prompt alone fits; these tokens are reserved for the reply.
+    ReplyReserved { tokens: u64 },
     /// The message never fits, so it must be split.
     SplitMessage,
     /// Compaction was not due yet.

@@ -141,7 +141,7 @@ impl Axis {
     pub fn change(&self, at: usize) -> Option<SettingChange> {
         let value = self.points.get(at).filter(|_| at != self.current)?.value.clone()?;
         let origin = crate::gateway::provenance::Provenance::Tuned;
-        Some(SettingChange { id: self.id, value, origin })
+        Some(SettingChange { id: self.id, value, origin, model: None })
     }
 
     /// Returns the distance of a point from the current value as a share of the axis's range of numbers; 1 to or from a

@@ -115,7 +115,7 @@ impl App {
     /// Returns the changes of the tuning pane, in the form that the configuration holds.
     pub(in crate::app) fn changed_settings(&self, session: &LoadedSession) -> Vec<SettingChange> {
         let tuning = &self.tuning;
-        let change = |id, value| SettingChange { id, value, origin: Provenance::Tuned };
+        let change = |id, value| SettingChange { id, value, origin: Provenance::Tuned, model: None };
         let on = tuning.policies.has(Policy::Prune);
         let mode = (on != session.pruning_configured).then(|| {
             let word = if on { "cache-ttl" } else { "off" };

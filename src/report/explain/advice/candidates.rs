@@ -27,13 +27,18 @@ const MIN_CHARS: [f64; 3] = [25_000.0, 10_000.0, 0.0];
 /// The length above which a result is trimmed, and the length kept at each end, in chars.
 const TRIMS: [(f64, f64); 3] = [(2_500.0, 900.0), (1_200.0, 450.0), (400.0, 150.0)];
 const KEEP_RECENT: [f64; 4] = [20_000.0, 10_000.0, 5_000.0, 2_000.0];
-/// Reserves as shares of the window. Above one half, compactions outnumber calls.
-const RESERVES: [f64; 6] = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
+/// Reserves as shares of the window.
+const RESERVES: [f64; 10] = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.86];
 const TURN_LIMITS: [usize; 10] = [100, 50, 30, 20, 12, 8, 5, 3, 2, 1];
 /// Shares of the window for a lower `contextTokens`.
 const LOWER_WINDOW_SHARES: [f64; 3] = [0.75, 0.5, 0.25];
 /// Shares of the window that the provider serves: the lower ones leave room for a turn that compaction cannot foresee.
-const SERVED_WINDOW_SHARES: [f64; 5] = [1.0, 0.9, 0.8, 0.7, 0.6];
+const SERVED_WINDOW_SHARES: [f64; 7] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
+/// The gateway refuses smaller windows (compaction 7.2).
+const MIN_WINDOW: f64 = 16_000.0;
+/// Shares of the reservation for a reply, and the smallest one that is advised.
+const REPLY_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
+const MIN_REPLY: f64 = 1_024.0;
 const FILE_CHARS: [f64; 4] = [10_000.0, 5_000.0, 2_000.0, 500.0];
 const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
 
@@ -57,7 +62,7 @@ pub(super) struct SearchSpace<'a> {
 impl SearchSpace<'_> {
     /// Returns every key that this release reads and the configuration can set, with its candidate values.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let mut all = vec![self.window()];
+        let mut all = vec![self.reply(), self.window()];
         if self.can_prune {
             all.push(self.pruning_on());
         }
@@ -106,19 +111,25 @@ impl SearchSpace<'_> {
         }
         let is_ttl = row.is_some_and(|row| row.setting.control.unit() == Some(Unit::Milliseconds));
         let value = if is_ttl { ttl_text(&value) } else { value };
-        Some(SettingChange { id, value, origin: Provenance::Tuned })
+        Some(SettingChange { id, value, origin: Provenance::Tuned, model: None })
     }
 
-    /// The provider's actual window, if the runtime assumes a larger one.
+    /// A smaller reservation for the reply, if the prompt alone fits.
+    fn reply(&self) -> Candidate {
+        let reply = self.failure.blocking_reply().unwrap_or(0) as f64;
+        let values =
+            REPLY_SHARES.iter().map(|share| (reply * share).floor()).filter(|tokens| *tokens >= MIN_REPLY);
+        self.candidate(SettingId::MaxTokens, values.map(Value::from))
+    }
+
+    /// The provider's actual window if the runtime assumes a larger one, and smaller ones: every guard then acts earlier.
     fn window(&self) -> Candidate {
         let served = self.failure.limit as f64;
-        let own = self.failure.believed_window.gateway == self.session.window;
-        let smaller = own && self.failure.serves_less();
         let values = SERVED_WINDOW_SHARES
             .iter()
-            .filter(|_| smaller)
-            .map(|share| Value::from((served * share).floor()));
-        self.candidate(SettingId::ContextWindow, values)
+            .map(|share| (served * share).floor())
+            .filter(|tokens| *tokens >= MIN_WINDOW && Tokens(*tokens) < self.failure.believed_window.runtime);
+        self.candidate(SettingId::ContextWindow, values.map(Value::from))
     }
 
     fn pruning_on(&self) -> Candidate {

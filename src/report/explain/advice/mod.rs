@@ -58,7 +58,7 @@ pub struct Advice {
     pub limit: u64,
     /// Whether the failing call fits under the change; for the next call, whether the change makes room for it.
     pub fits: bool,
-    /// Whether every call of the session fits.
+    /// Whether every call of the session fits, and the change is a cure and no delay.
     pub fits_all: bool,
     /// Whether the failing call fits together with one more typical turn.
     pub has_room: bool,
@@ -82,6 +82,10 @@ pub enum AdviceOutcome {
     TooLarge,
     /// Every call fits, but the failing call leaves less room than a typical turn needs.
     LacksRoom,
+    /// The recorded calls fit, but the session goes on growing and overflows a little later.
+    Postpones,
+    /// The refused prompt has no number, and the change removes too little to be sure that it fits.
+    Unproven,
     /// Every call fits, with this number of compactions.
     Fits { compactions: usize },
     /// The failing call fits, but this number of other calls do not.

@@ -17,8 +17,11 @@ use crate::session::setting_change::SettingChange;
 /// Changes to list: those that help, and those that do not.
 const MAX_LISTED: (usize, usize) = (5, 3);
 /// Keys by user preference: earlier keys are easier to change.
-const PREFERRED_KEYS: [&str; 5] =
-    ["contextWindow", "contextPruning.", "compaction.", "historyLimit", "contextTokens"];
+const PREFERRED_KEYS: [&str; 6] =
+    ["maxTokens", "contextPruning.", "compaction.", "historyLimit", "contextTokens", "contextWindow"];
+/// Share of the limit that a refused prompt without a number must fit into under a change: it was larger than the limit,
+/// and nobody knows by how much.
+const UNCOUNTED_SHARE: f64 = 0.8;
 /// The number of replayed calls above which the search skips pairs, because they would take too long.
 const MAX_CALLS_FOR_PAIRS: usize = 40_000;
 
@@ -35,9 +38,54 @@ pub(in crate::report::explain) struct SearchResult {
 }
 
 /// One change and its replay.
+#[derive(Debug, Clone)]
 struct SettingTrial {
     changes: Vec<SettingChange>,
     whole: ReplaySummary,
+    /// Tokens that the failing call's prompt may have under the change.
+    limit: u64,
+    outcome: AdviceOutcome,
+}
+
+/// What the replays of a search have in common.
+struct Bench<'a> {
+    runner: &'a ReplayRunner,
+    failure: &'a Failure,
+    /// Tokens that a run needs to go on.
+    turn: u64,
+    verdict: Option<FindingClass>,
+}
+
+impl Bench<'_> {
+    fn replay(&self, changes: &[SettingChange]) -> SettingTrial {
+        let whole = self.runner.run_under(changes);
+        SettingTrial {
+            outcome: AdviceOutcome::TooLarge,
+            limit: self.limit_under(changes),
+            whole,
+            changes: changes.to_vec(),
+        }
+        .judged(self)
+    }
+
+    /// Returns the tokens that the failing prompt may have: more where less is reserved for the reply.
+    fn limit_under(&self, changes: &[SettingChange]) -> u64 {
+        let reply = self.failure.overflow.reply_reserve.unwrap_or(0);
+        let to = changes.iter().rev().find(|change| change.id == SettingId::MaxTokens);
+        let to = to.and_then(|change| change.value.as_f64()).map_or(reply, |to| to as u64);
+        self.failure.limit + reply.saturating_sub(to)
+    }
+
+    /// Whether changes only remove something once, so that a session that grows overflows a little later.
+    fn only_delays(&self, changes: &[SettingChange]) -> bool {
+        let by_fixed =
+            matches!(self.verdict, Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget));
+        !by_fixed && changes.iter().all(|change| is_file_limit(change.id))
+    }
+}
+
+fn is_file_limit(id: SettingId) -> bool {
+    matches!(id, SettingId::BootstrapMaxChars | SettingId::BootstrapTotalMaxChars)
 }
 
 /// Searches for changes that prevent every overflow of the session. `verdict` is the class of the verdict.
@@ -56,22 +104,20 @@ pub(in crate::report::explain) fn search_advice(
     };
     let candidates = space.candidates();
     let believable = ReplayFidelity::check(runner);
-    let turn = case.tokens_to_continue();
-    let room = failure.limit.saturating_sub(turn);
+    let bench = Bench { runner, failure, turn: case.tokens_to_continue(), verdict };
     let mut trials: Vec<SettingTrial> = candidates
         .par_iter()
-        .flat_map_iter(|candidate| try_values(runner, room, candidate))
+        .flat_map_iter(|candidate| pick_value(candidate.values.iter().map(|changes| bench.replay(changes))))
         .filter(|trial| believable.is_credible(&trial.changes))
         .collect();
     let mut tried: usize = candidates.iter().map(|candidate| candidate.values.len()).sum();
     let pairs = runner.call_count() <= MAX_CALLS_FOR_PAIRS;
     if !trials.iter().any(SettingTrial::helps) && pairs {
-        let (found, count) = try_pairs(runner, &candidates, &believable);
+        let (found, count) = try_pairs(&bench, &candidates, &believable);
         trials.extend(found);
         tried += count;
     }
-    let mut advice: Vec<Advice> =
-        trials.into_iter().map(|trial| build_advice(runner, failure, turn, &trial)).collect();
+    let mut advice: Vec<Advice> = trials.into_iter().map(|trial| build_advice(&bench, &trial)).collect();
     let changed = |advice: &Advice| advice.fits_all || advice.tokens_after != advice.tokens_before;
     if advice.iter().any(changed) {
         advice.retain(changed);
@@ -94,8 +140,30 @@ pub(in crate::report::explain) fn search_advice(
 }
 
 impl SettingTrial {
+    fn tokens(&self) -> u64 {
+        self.whole.failing_call_tokens.unwrap_or(self.whole.peak_tokens)
+    }
+
     fn helps(&self) -> bool {
-        self.whole.overflows == 0
+        matches!(self.outcome, AdviceOutcome::Fits { .. } | AdviceOutcome::LacksRoom)
+    }
+
+    fn judged(self, bench: &Bench<'_>) -> Self {
+        let (failure, whole, after) = (bench.failure, &self.whole, self.tokens());
+        let is_uncounted = failure.overflow.requested.is_none() && !whole.failing_call_measured;
+        let outcome = match (whole.failing_call_overflows, whole.overflows) {
+            (true, _) if failure.is_byte_limit() => AdviceOutcome::TooManyBytes,
+            (true, _) if after <= self.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
+            (true, _) => AdviceOutcome::TooLarge,
+            (false, 0) if bench.only_delays(&self.changes) => AdviceOutcome::Postpones,
+            (false, 0) if is_uncounted && after as f64 > self.limit as f64 * UNCOUNTED_SHARE => {
+                AdviceOutcome::Unproven
+            }
+            (false, 0) if after + bench.turn > self.limit => AdviceOutcome::LacksRoom,
+            (false, 0) => AdviceOutcome::Fits { compactions: whole.compactions },
+            (false, others) => AdviceOutcome::OthersTooLarge(others),
+        };
+        Self { outcome, ..self }
     }
 }
 
@@ -120,24 +188,14 @@ impl ReplayFidelity {
     }
 }
 
-/// Tries the values of one key and picks one of them.
-fn try_values(runner: &ReplayRunner, room: u64, candidate: &Candidate) -> Option<SettingTrial> {
-    let replayed = |changes: &Vec<SettingChange>| SettingTrial {
-        whole: runner.run_under(changes),
-        changes: changes.clone(),
-    };
-    pick_value(candidate.values.iter().map(replayed), room)
-}
-
-/// Returns the mildest value under which the failing call leaves room for a turn (up to `room` tokens), otherwise the
-/// mildest that helps. If no value helps, returns the one that comes closest. The mildest comes first; later values are
-/// replayed only if needed.
-fn pick_value(trials: impl Iterator<Item = SettingTrial>, room: u64) -> Option<SettingTrial> {
+/// Returns the mildest value under which the failing call leaves room for a turn, otherwise the mildest that helps. If no
+/// value helps, returns the one that comes closest. The mildest comes first; later values are replayed only if needed.
+fn pick_value(trials: impl Iterator<Item = SettingTrial>) -> Option<SettingTrial> {
     let mut nearest: Option<SettingTrial> = None;
     let mut barely: Option<SettingTrial> = None;
     for trial in trials {
         if trial.helps() {
-            if trial.whole.failing_call_tokens.is_none_or(|tokens| tokens <= room) {
+            if trial.outcome != AdviceOutcome::LacksRoom {
                 return Some(trial);
             }
             barely = barely.or(Some(trial));
@@ -156,7 +214,7 @@ fn pick_value(trials: impl Iterator<Item = SettingTrial>, room: u64) -> Option<S
 
 /// Tries two keys at once: the strongest value of each, then milder values of the pairs that help.
 fn try_pairs(
-    runner: &ReplayRunner,
+    bench: &Bench<'_>,
     candidates: &[Candidate],
     believable: &ReplayFidelity,
 ) -> (Vec<SettingTrial>, usize) {
@@ -171,52 +229,43 @@ fn try_pairs(
     let found = pairs.into_par_iter().filter_map(|(a, b)| {
         let last = |at: usize| candidates[at].values.len() - 1;
         let strongest = both((a, b), (last(a), last(b)))?;
-        let strongest = SettingTrial { whole: runner.run_under(&strongest), changes: strongest };
+        let strongest = bench.replay(&strongest);
         if !strongest.helps() {
             return None;
         }
-        let middle = both((a, b), (last(a) / 2, last(b) / 2))
-            .map(|changes| SettingTrial { whole: runner.run_under(&changes), changes });
+        let middle = both((a, b), (last(a) / 2, last(b) / 2)).map(|changes| bench.replay(&changes));
         Some(middle.filter(SettingTrial::helps).unwrap_or(strongest))
     });
     (found.collect(), count)
 }
 
-fn build_advice(runner: &ReplayRunner, failure: &Failure, turn: u64, trial: &SettingTrial) -> Advice {
-    let whole = trial.whole;
-    let changes: Vec<_> =
-        trial.changes.iter().map(|change| advised_change(&runner.session, change)).collect();
-    let after = whole.failing_call_tokens.unwrap_or(whole.peak_tokens);
-    let has_room = !whole.failing_call_overflows && after + turn <= failure.limit;
-    let outcome = match (whole.failing_call_overflows, whole.overflows) {
-        (true, _) if failure.is_byte_limit() => AdviceOutcome::TooManyBytes,
-        (true, _) if after <= failure.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
-        (true, _) => AdviceOutcome::TooLarge,
-        (false, 0) if !has_room => AdviceOutcome::LacksRoom,
-        (false, 0) => AdviceOutcome::Fits { compactions: whole.compactions },
-        (false, others) => AdviceOutcome::OthersTooLarge(others),
-    };
+fn build_advice(bench: &Bench<'_>, trial: &SettingTrial) -> Advice {
+    let (failure, session) = (bench.failure, &bench.runner.session);
+    let changes: Vec<_> = trial.changes.iter().map(|change| advised_change(session, change)).collect();
+    let fits = !trial.whole.failing_call_overflows;
     let (patch, commands) = render_patch(&changes);
     Advice {
         changes,
         tokens_before: failure.prompt_tokens,
-        tokens_after: after,
-        limit: failure.limit,
-        fits: !whole.failing_call_overflows,
-        fits_all: whole.overflows == 0,
-        has_room,
-        whole,
-        outcome,
+        tokens_after: trial.tokens(),
+        limit: trial.limit,
+        fits,
+        fits_all: trial.helps(),
+        has_room: fits && trial.tokens() + bench.turn <= trial.limit,
+        whole: trial.whole,
+        outcome: trial.outcome,
         patch,
         commands,
     }
 }
 
-/// Sorts changes that prevent every overflow first. Among these, unrelated workspace files come last and the verdict's
+/// Sorts changes that prevent every overflow first. Among these, cuts of unrelated workspace files and of the
+/// history to one turn come last and the verdict's
 /// key first; then fewer keys win, where missing room for a turn counts as one more key.
 fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, usize, usize, usize, u64) {
     let key = advice.changes.first().map_or("", AdvisedChange::key);
     let is_own = match verdict {
+        Some(FindingClass::ReplyReserve) => key == "maxTokens",
         Some(FindingClass::WrongWindow) => key == "contextWindow",
         Some(FindingClass::PruningInert) => key.starts_with("contextPruning."),
         Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget) => {
@@ -224,7 +273,10 @@ fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, us
         }
         _ => false,
     };
-    let files = key.starts_with("bootstrap") && !is_own;
+    let one_turn = |change: &AdvisedChange| {
+        change.id == SettingId::HistoryLimit && change.value.as_f64().is_some_and(|turns| turns <= 1.0)
+    };
+    let files = key.starts_with("bootstrap") && !is_own || advice.changes.iter().any(one_turn);
     if !advice.fits_all {
         return (true, false, false, advice.overflows(), 0, 0, advice.tokens_after);
     }
@@ -329,6 +381,7 @@ mod tests {
             id,
             value: crate::js::Value::from(1.0),
             origin: crate::gateway::provenance::Provenance::Tuned,
+            model: None,
         };
         let [prune, reserve, window] =
             [SettingId::SoftTrimRatio, SettingId::ReserveTokens, SettingId::ContextWindow].map(change);
@@ -353,6 +406,7 @@ mod tests {
                     id: key,
                     value: crate::js::Value::from(7.0),
                     origin: crate::gateway::provenance::Provenance::Tuned,
+                    model: None,
                 };
                 build_advice(runner, failure, 100, &SettingTrial { changes: vec![change], whole })
             })

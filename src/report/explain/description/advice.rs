@@ -85,6 +85,8 @@ impl AdviceOutcome {
             Self::FitsAfterCompaction => "the call is refused first, and fits after the compaction",
             Self::TooLarge => "the call still does not fit",
             Self::LacksRoom => "fits, but leaves less room than a typical turn needs",
+            Self::Postpones => "the recorded calls fit, but the session grows on and overflows later",
+            Self::Unproven => "not enough to be sure: the refusal does not say how much was sent",
             Self::Fits { compactions: 0 } => "every call fits",
             Self::Fits { compactions } => {
                 return format!("every call fits, with {}", quantity(compactions, "compaction"));

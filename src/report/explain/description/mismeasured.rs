@@ -16,6 +16,11 @@ impl Described for Mismeasured {
                 format_number(*served),
                 format_number(believed.whole())
             ),
+            Self::Reply { reply, limit, .. } => format!(
+                "the prompt fits, but {} more are reserved for the reply (limit {})",
+                format_number(*reply),
+                format_number(*limit)
+            ),
             Self::Usage { uncounted, is_partial, last_counted, .. } => {
                 let missing = if *is_partial { "far too few tokens" } else { "no usage" };
                 let calls = quantity(uncounted.len(), "call");
@@ -34,6 +39,18 @@ impl Described for Mismeasured {
                 Evidence::new(proof.description()).with_entries([*refusal]),
                 Evidence::new(describe_window_source(*is_default)).with_rule("compaction 7.1"),
             ],
+            Self::Reply { prompt, reply, limit, configured, refusal } => {
+                let sum = format!(
+                    "{} tokens of prompt and {} for the reply are more than {}",
+                    format_number(*prompt),
+                    format_number(*reply),
+                    format_number(*limit)
+                );
+                let set = configured.map(|tokens| {
+                    Evidence::new(format!("maxTokens of the model is {}", format_number(tokens)))
+                });
+                [Evidence::new(sum).with_entries([*refusal])].into_iter().chain(set).collect()
+            }
             Self::Usage { uncounted, last_counted, stored, .. } => {
                 usage_evidence(uncounted, *last_counted, *stored)
             }
@@ -44,9 +61,6 @@ impl Described for Mismeasured {
 impl LimitProof {
     fn description(self) -> String {
         match self {
-            Self::ReplyReserve(reserve) => {
-                format!("the provider reserves {} tokens for the reply", format_number(reserve))
-            }
             Self::Stated => "the refusal states the limit".to_owned(),
             Self::Accepted { accepted, refused, is_measured } => format!(
                 "the provider accepted {} and refused {}",

@@ -47,6 +47,9 @@ impl VerdictRemark {
     /// Says what to do about a message that never fits, or why compaction did not help.
     fn description(self) -> String {
         match self {
+            Self::ReplyReserved { tokens } => {
+                format!("{} more are reserved for the reply.", format_number(tokens))
+            }
             Self::SplitMessage => "Send it in parts or as a file.".to_owned(),
             Self::CompactionNotDue { missing_tokens, is_estimate } => {
                 let tokens = format_short_tokens(missing_tokens, !is_estimate);

@@ -1,0 +1,153 @@
+//! Finds where the record departs from a replay under its own settings, so that a replay under other settings starts
+//! from what happened and not from an ideal gateway.
+//!
+//! The recorded gateway sometimes made no compaction where its rules ask for one: it did not recognise a refusal, or its
+//! compaction failed. It also compacted for reasons that a replay does not know. Without these departures any change at
+//! all would seem to repair the first kind, and would lose the second.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::ids::EntryIx;
+use crate::replay::calls::ModelCall;
+use crate::replay::trace::Trace;
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+
+/// A compaction that a rule asks for: the number of calls before it, and whether a refusal asks for it.
+type Due = (usize, bool);
+
+/// Departures of the record from a replay under its own settings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Departures {
+    /// Places on the path of compactions that the replay does not derive.
+    underived: HashSet<usize>,
+    /// Compactions that the replay derives and the transcript lacks.
+    missed: HashSet<Due>,
+}
+
+/// How a trace uses the record to decide about compactions.
+#[derive(Debug, Clone, Default)]
+pub(super) enum RecordUse {
+    /// Compacts wherever a rule asks for it, as an ideal gateway.
+    #[default]
+    None,
+    /// Collects the departures. `compacted` has the number of calls before each compaction of the transcript.
+    Derive {
+        found: Departures,
+        compacted: HashSet<usize>,
+    },
+    Follow(Arc<Departures>),
+}
+
+/// State of a trace between a compaction of the transcript and the next call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PendingCompaction {
+    /// Place of a compaction of the transcript that the trace has neither applied nor derived.
+    place: Option<usize>,
+    /// A rule asked for a compaction that had nothing to summarise.
+    found_nothing: bool,
+    /// The trace compacted since the last compaction of the transcript.
+    has_compacted: bool,
+}
+
+impl RecordUse {
+    /// Prepares the search for departures.
+    pub(super) fn derive(index: &Index, path: &[EntryIx], calls: &[ModelCall]) -> Self {
+        let is_compaction = |place: &usize| index.entry(path[*place]).kind == EntryKind::Compaction;
+        let calls_before = |place: usize| calls.partition_point(|call| call.path_index < place);
+        let compacted = (0..path.len()).filter(is_compaction).map(calls_before).collect();
+        Self::Derive { found: Departures::default(), compacted }
+    }
+}
+
+impl Trace<'_> {
+    /// Whether the gateway makes a compaction that a rule asks for.
+    fn happens(&mut self, due: Due) -> bool {
+        match &mut self.record_use {
+            RecordUse::None => true,
+            RecordUse::Follow(known) => !known.missed.contains(&due),
+            RecordUse::Derive { found, compacted } => {
+                compacted.contains(&due.0) || {
+                    found.missed.insert(due);
+                    false
+                }
+            }
+        }
+    }
+
+    /// Compacts where a rule asks for it, unless the recorded gateway did not. If there is nothing to summarise although
+    /// the transcript has a compaction here, applies that one.
+    pub(super) fn compact_when_due(&mut self, ix: EntryIx, by_overflow: bool) -> bool {
+        if !self.happens((self.calls_made + usize::from(by_overflow), by_overflow)) {
+            return false;
+        }
+        if self.compact(ix, by_overflow) {
+            self.pending = PendingCompaction { has_compacted: true, ..PendingCompaction::default() };
+            return true;
+        }
+        self.pending.found_nothing = by_overflow;
+        self.apply_pending()
+    }
+
+    /// Whether a trace that decides itself when to compact takes over the compaction of the transcript at `place`.
+    pub(super) fn takes_over(&mut self, place: usize) -> bool {
+        let asked = match &self.record_use {
+            RecordUse::None => return false,
+            RecordUse::Follow(known) => known.underived.contains(&place) || self.pending.found_nothing,
+            RecordUse::Derive { .. } => self.pending.found_nothing,
+        };
+        let derived = std::mem::take(&mut self.pending).has_compacted;
+        // An earlier compaction replaces it if no more messages are left.
+        let replaced = self.session_start.summary.is_some()
+            && self.kept_from(place).is_some_and(|kept| self.session_start.from >= kept);
+        if asked && !replaced {
+            return true;
+        }
+        self.pending.place = Some(place).filter(|_| !derived);
+        false
+    }
+
+    /// Notes a compaction of the transcript that no rule asked for before the next call. Returns whether that changed the
+    /// list.
+    pub(super) fn settle_pending(&mut self) -> bool {
+        let place = self.pending.place;
+        let applied = match (&mut self.record_use, place) {
+            (RecordUse::Derive { found, .. }, Some(place)) => {
+                found.underived.insert(place);
+                self.apply_pending()
+            }
+            _ => false,
+        };
+        self.pending.place = None;
+        self.pending.found_nothing = false;
+        applied
+    }
+
+    /// Whether results are truncated after a refusal: not if the record shows that nothing followed it.
+    pub(super) fn may_truncate(&self, call: &ModelCall) -> bool {
+        let due = (self.calls_made + 1, true);
+        call.retried
+            || match &self.record_use {
+                RecordUse::None => true,
+                RecordUse::Follow(known) => !known.missed.contains(&due),
+                RecordUse::Derive { found, .. } => !found.missed.contains(&due),
+            }
+    }
+
+    fn apply_pending(&mut self) -> bool {
+        let Some(place) = self.pending.place.take() else { return false };
+        self.branch.push(self.session.branch[place], self.messages_seen);
+        self.push_compaction(place, self.session.path[place]);
+        true
+    }
+
+    /// Returns the departures that this trace found, after its last call.
+    pub(super) fn into_departures(mut self) -> Departures {
+        self.settle_pending();
+        match self.record_use {
+            RecordUse::Derive { found, .. } => found,
+            _ => Departures::default(),
+        }
+    }
+}
