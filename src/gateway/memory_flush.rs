@@ -74,6 +74,15 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: Token
     settings
 }
 
+/// Returns the size in bytes at which the gateway compacts a transcript, whatever its tokens. The gateway needs both keys:
+/// without a truncated successor the file would never shrink (compaction 12, row "Who triggers").
+pub fn transcript_byte_guard(config: &GatewayConfig) -> Option<Bytes> {
+    let value =
+        |key: &'static str| config.value(&COMPACTION_PATH.iter().copied().chain([key]).collect::<Vec<_>>());
+    let limit = value("maxActiveTranscriptBytes").and_then(byte_size).filter(|bytes| *bytes >= 1.0)?;
+    (value("truncateAfterCompaction") == Some(&Value::Bool(true))).then(|| Bytes(limit as u64))
+}
+
 fn setting_provenance(config: &GatewayConfig, path: &[&str], used: bool) -> Provenance {
     if used { config.provenance(path) } else { Provenance::Default }
 }

@@ -3,10 +3,11 @@
 
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::case::{OtherError, OverflowCase};
+use crate::report::explain::case::{MAX_QUOTE_CHARS, OtherError, OverflowCase};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
+use crate::report::explain::premature::{PrematureCompactions, detect_premature};
 use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
@@ -19,8 +20,6 @@ const MIN_FREED_SHARE: f64 = 0.05;
 const MIN_CONTEXT_TOKENS: u64 = 2_000;
 /// The longest time that a recovery takes.
 const MAX_RECOVERY_MS: Millis = Millis(600_000.0);
-/// The longest quote of an error, in chars.
-const MAX_QUOTE_CHARS: usize = 160;
 
 /// The values of a finding about compactions or about the time after a refusal.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +70,8 @@ pub enum Aftermath {
         /// Estimated tokens before and after the last one.
         estimated: (u64, u64),
     },
+    /// Compactions ran far below the trigger.
+    Premature(PrematureCompactions),
     /// Nothing followed the refusal for a long time.
     Stuck {
         refusal: EntryIx,
@@ -102,6 +103,7 @@ impl Aftermath {
             Self::FreedNothing { estimated: (before, after), .. } => {
                 vec![("before", *before as f64), ("after", *after as f64)]
             }
+            Self::Premature(facts) => facts.numbers(),
             Self::Stuck { idle_ms, .. } => vec![("idleMs", idle_ms.get())],
             Self::Moved { entries, .. } => vec![("entries", *entries as f64)],
         }
@@ -111,7 +113,8 @@ impl Aftermath {
 type Detector = fn(&OverflowCase<'_>) -> Option<Found<Aftermath>>;
 
 pub(super) fn find_aftermath(case: &OverflowCase<'_>) -> Vec<Found<Aftermath>> {
-    let looks: [Detector; 7] = [
+    let looks: [Detector; 8] = [
+        detect_premature,
         detect_summary_refused,
         detect_refused_again,
         detect_late_summary,
@@ -205,7 +208,7 @@ pub(super) fn has_freed_nothing(compaction: &PastCompaction) -> bool {
     before >= MIN_CONTEXT_TOKENS && after as f64 > before as f64 * (1.0 - MIN_FREED_SHARE)
 }
 
-fn is_answer(entry: &Entry) -> bool {
+pub(super) fn is_answer(entry: &Entry) -> bool {
     let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
     entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
 }

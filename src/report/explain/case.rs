@@ -20,6 +20,9 @@ use crate::units::Moment;
 /// The number of turns from which their median counts as typical.
 const MIN_TYPICAL_TURNS: usize = 3;
 
+/// The longest quote of an error, in chars.
+pub(super) const MAX_QUOTE_CHARS: usize = 160;
+
 /// An error other than an overflow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OtherError {

@@ -7,10 +7,13 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens_before::recorded_tokens_before;
 use crate::ids::EntryIx;
 use crate::js;
+use crate::policy::memory_flush;
 use crate::report::explain::counted_calls::CountedCall;
+use crate::report::explain::failure::believed_window;
 use crate::session::LoadedSession;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
+use crate::store::intern::ValueIx;
 use crate::transcript::Leaf;
 use crate::units::{Chars, Moment, Tokens};
 
@@ -18,6 +21,13 @@ use crate::units::{Chars, Moment, Tokens};
 const HOLLOW_SUMMARY_CHARS: usize = 160;
 /// A hollow summary replaces at least this many messages; with fewer, there may be little to say.
 const MIN_SUMMARISED: usize = 4;
+
+/// Share of the trigger below which the tokens of a context cannot have started its compaction.
+const FAR_BELOW_SHARE: f64 = 0.5;
+/// Share of the trigger from which a prompt has reached it: the gateway adds estimates to the provider's count.
+const NEAR_TRIGGER_SHARE: f64 = 0.9;
+/// A recorded size above this multiple of the trigger is a sum of calls.
+const WILD_RATIO: f64 = 3.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PastCompaction {
@@ -41,6 +51,31 @@ pub(super) struct PastCompaction {
     pub refill_result_share: f64,
     /// Tokens to which the context grew before the next compaction or the end.
     pub refilled_to: Option<u64>,
+    /// Tokens above which the model of the last call compacts, and the lowest at which any check of the gateway does.
+    pub trigger: Tokens,
+    pub lowest_trigger: Tokens,
+}
+
+impl PastCompaction {
+    /// Returns the tokens of the context that it compacted: by the runtime, by the provider or by estimate, whichever is
+    /// most. A recorded number far above the trigger is no context size if the provider counted less.
+    pub(super) fn tokens_at(&self) -> u64 {
+        let counted = self.counted.0.unwrap_or(0).max(self.estimated.0);
+        let stored = Some(self.tokens_before).filter(|stored| stored.is_finite());
+        let wild = |stored: &Tokens| self.counted.0.is_some() && *stored > self.trigger * WILD_RATIO;
+        stored.filter(|stored| !wild(stored)).map_or(counted, |stored| stored.whole().max(self.estimated.0))
+    }
+
+    /// Whether the context was so small that its tokens cannot have started the compaction.
+    pub(super) fn is_far_below_trigger(&self) -> bool {
+        let trigger = self.trigger.min(self.lowest_trigger);
+        trigger > Tokens::ZERO && Tokens(self.tokens_at() as f64) < trigger * FAR_BELOW_SHARE
+    }
+
+    /// Whether a prompt of these tokens reaches the trigger.
+    pub(super) fn is_at_trigger(&self, tokens: u64) -> bool {
+        Tokens(tokens as f64) >= self.lowest_trigger.min(self.trigger * NEAR_TRIGGER_SHARE)
+    }
 }
 
 /// Returns the compactions on a path, root first.
@@ -92,6 +127,8 @@ fn read_compaction(
     let kept: HashSet<EntryIx> = after.messages.iter().map(|message| message.entry).collect();
     let summarised: Vec<EntryIx> =
         before.messages.iter().map(|message| message.entry).filter(|ix| !kept.contains(ix)).collect();
+    let called = path[..place].iter().rev().map(|ix| index.entry(*ix)).find(|entry| entry.is_model_call());
+    let (trigger, lowest_trigger) = triggers(session, called.and_then(|entry| entry.model));
     let refill = path[place + 1..end].iter().filter(|ix| index.entry(**ix).becomes_message());
     let refill: Vec<_> = refill.filter_map(|ix| index.entry(*ix).message).collect();
     let all: u64 = refill.iter().map(estimate_or_zero).sum();
@@ -110,7 +147,17 @@ fn read_compaction(
         summary_chars: Chars::from_len(summary.encode_utf16().count()),
         refill_result_share: if all > 0 { results as f64 / all as f64 } else { 0.0 },
         refilled_to: behind.iter().map(|(_, prompt)| *prompt).max(),
+        trigger,
+        lowest_trigger,
     }))
+}
+
+/// Returns the tokens above which the runtime compacts for a model, and the lowest at which the gateway does: its own
+/// check before a chat turn comes earlier by the soft threshold (releases R60).
+fn triggers(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> (Tokens, Tokens) {
+    let window = believed_window(session, model).runtime;
+    let trigger = session.configured_settings.compaction.threshold(window);
+    (trigger, trigger.min(memory_flush::threshold(&session.limits.flush, window)))
 }
 
 /// Whether a summary says nothing about the messages that it replaces. `summarised` is their number.
@@ -119,16 +166,20 @@ fn is_hollow(summary: &str, summarised: usize) -> bool {
     let words: String = summary.lines().filter(|line| !is_form_line(line)).collect();
     let says_little = words.split_whitespace().map(str::len).sum::<usize>() < HOLLOW_SUMMARY_CHARS;
     let skeleton = summary.contains("## ") && says_little;
-    last_resort || summarised >= MIN_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
+    let is_empty = summary.contains("## ") && words.trim().is_empty() && summarised > 0;
+    last_resort
+        || is_empty
+        || summarised >= MIN_SUMMARISED && (skeleton || summary.trim() == "No prior history.")
 }
 
 /// Whether a line is only form: a heading, a rule, a placeholder.
 fn is_form_line(line: &str) -> bool {
     let line = line.trim();
-    let nothing = ["(none)", "- (none)", "none", "- none", "n/a", "- n/a", "-", "---", "none."];
+    let nothing = ["(none)", "none", "n/a", "", "--", "none captured", "no prior history", "none yet"];
+    let words = line.trim_start_matches(['-', '*', ' ']).trim_end_matches('.').to_lowercase();
     line.starts_with('#')
         || line.starts_with("**") && line.ends_with("**")
-        || nothing.contains(&line.to_lowercase().as_str())
+        || !line.is_empty() && nothing.contains(&words.as_str())
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ fn provider_count(overflow: &Overflow) -> Option<Tokens> {
 }
 
 /// Returns the windows that the gateway believed in for the model of a call.
-fn believed_window(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> ModelWindow {
+pub(super) fn believed_window(session: &LoadedSession, model: Option<(ValueIx, ValueIx)>) -> ModelWindow {
     let words = &session.index.values;
     let names = model.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));
     let own = (session.provider.clone(), session.model.clone());

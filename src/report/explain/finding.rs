@@ -45,6 +45,8 @@ pub enum FindingClass {
     GradualGrowth,
     /// The provider refused a prompt, and no recovery followed.
     RuntimeFault,
+    /// A compaction ran far below its trigger: not the size of the context started it.
+    PrematureCompaction,
     /// The runtime skipped a compaction because another one directly preceded it.
     CompactionRefused,
     /// A summary took longer than the gateway's timeout.
@@ -87,6 +89,7 @@ impl FindingClass {
             Self::RecurringSessionGrowth => "recurring-session-growth",
             Self::GradualGrowth => "gradual-growth",
             Self::RuntimeFault => "runtime-fault",
+            Self::PrematureCompaction => "premature-compaction",
             Self::CompactionRefused => "compaction-refused",
             Self::CompactionTimeout => "compaction-timeout",
             Self::CompactionHollow => "compaction-hollow",

@@ -24,6 +24,7 @@ mod guards;
 mod mechanism;
 mod mismeasured;
 mod outlook;
+mod premature;
 mod replay_runner;
 mod stored_counter;
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, Pr
 pub use mechanism::{LargePrompt, Mechanism, MessageFit, PromptPart, PromptPartKind};
 pub use mismeasured::{LimitProof, Mismeasured};
 pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
+pub use premature::{PrematureCause, PrematureCompactions};
 pub use stored_counter::StoredCounter;
 pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 

@@ -5,7 +5,7 @@ use crate::report::explain::aftermath::has_freed_nothing;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
-use crate::store::entry::Role;
+use crate::report::explain::premature::user_messages_between;
 use crate::units::Tokens;
 
 /// Turns after a compaction before which the session should not reach its trigger again.
@@ -32,7 +32,12 @@ pub enum Outlook {
     /// The next turn does not fit, and no working compaction comes first.
     AtRisk { prompt: NextPrompt, turn_tokens: u64, window: Tokens },
     /// Prompt and tools alone nearly reach the trigger.
-    FixedOverhead { fixed_tokens: u64, trigger: f64 },
+    FixedOverhead {
+        fixed_tokens: u64,
+        trigger: f64,
+        /// Tokens that the last compaction left, if these are above the trigger again.
+        left: Option<u64>,
+    },
     /// No problem found. There is no trigger if compaction is off.
     Healthy { prompt: NextPrompt, window: u64, trigger: Option<f64> },
 }
@@ -44,7 +49,7 @@ pub struct RefilledCompaction {
     /// Tokens directly after it, and whether the provider counted them.
     pub left: (u64, bool),
     /// Tokens to which the session grew.
-    pub refilled_to: Option<u64>,
+    pub refilled_to: u64,
 }
 
 /// The prompt of the next call.
@@ -93,7 +98,8 @@ pub(super) fn find_outlook(case: &OverflowCase<'_>) -> Vec<Found<Outlook>> {
     let looks: [Detector; 4] =
         [detect_impossible_budget, detect_treadmill, detect_at_risk, detect_fixed_overhead];
     let mut found: Vec<Found<Outlook>> = looks.iter().filter_map(|look| look(case)).collect();
-    let grave = |finding: &Found<Outlook>| finding.class != FindingClass::FixedOverhead;
+    let grave =
+        |finding: &Found<Outlook>| !matches!(finding.facts, Outlook::FixedOverhead { left: None, .. });
     if !found.iter().any(grave) {
         found.insert(0, healthy_finding(case));
     }
@@ -115,7 +121,8 @@ pub(super) fn detect_impossible_budget(case: &OverflowCase<'_>) -> Option<Found<
 
 fn detect_treadmill(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let refilled = |compaction: &&PastCompaction| {
-        !has_freed_nothing(compaction) && turns_to_refill(case, compaction) <= MIN_TURNS_TO_REFILL
+        !has_freed_nothing(compaction)
+            && refill(case, compaction).is_some_and(|(turns, _)| turns <= MIN_TURNS_TO_REFILL)
     };
     // The last refill may be incomplete.
     let open = usize::from(case.compactions.last().is_some_and(|last| !refilled(&last)));
@@ -126,7 +133,7 @@ fn detect_treadmill(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let round = |compaction: &&PastCompaction| RefilledCompaction {
         entry: compaction.entry,
         left: compaction.counted.1.map_or((compaction.estimated.1, false), |counted| (counted, true)),
-        refilled_to: compaction.refilled_to,
+        refilled_to: refill(case, compaction).map_or(0, |(_, tokens)| tokens),
     };
     let facts = Outlook::Treadmill {
         rounds: last.iter().map(round).collect(),
@@ -136,17 +143,18 @@ fn detect_treadmill(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     Some(Found::new(FindingClass::CompactionTreadmill, Confidence::Sure, facts).with_rule("compaction 2.7"))
 }
 
-/// Counts user messages from a compaction to the next one, or to the call at which the session reached its trigger
-/// again; `usize::MAX` if neither followed.
-fn turns_to_refill(case: &OverflowCase<'_>, compaction: &PastCompaction) -> usize {
-    let behind = |entry: EntryIx| entry > compaction.entry;
-    let next = case.compactions.iter().map(|it| it.entry).find(|entry| behind(*entry));
-    let at_trigger =
-        case.calls.iter().find(|call| behind(call.entry) && call.prompt_tokens as f64 >= case.trigger());
-    let Some(until) = next.or(at_trigger.map(|call| call.entry)) else { return usize::MAX };
-    let index = &case.session.index;
-    let between = case.path.iter().filter(|ix| behind(**ix) && **ix < until);
-    between.filter(|ix| index.entry(**ix).role() == Some(Role::User)).count()
+/// Returns the user messages from a compaction to the point at which the session reached its trigger again, and the
+/// tokens there: at the next compaction, or at a call. `None` if it stayed below.
+fn refill(case: &OverflowCase<'_>, compaction: &PastCompaction) -> Option<(usize, u64)> {
+    let next = case.compactions.iter().find(|it| it.entry > compaction.entry);
+    let end = next.map_or(EntryIx(u32::MAX), |next| next.entry);
+    let calls = case.calls.iter().filter(|call| call.entry > compaction.entry && call.entry < end);
+    let largest = calls.clone().map(|call| call.prompt_tokens).max().unwrap_or(0);
+    let at_trigger = calls.clone().find(|call| compaction.is_at_trigger(call.prompt_tokens));
+    let at_next = next.filter(|next| compaction.is_at_trigger(next.tokens_at()));
+    let reached = at_trigger.map(|call| call.entry).or(at_next.map(|next| next.entry))?;
+    let tokens = largest.max(at_next.map_or(0, PastCompaction::tokens_at));
+    Some((user_messages_between(case, compaction.entry, reached), tokens))
 }
 
 fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
@@ -174,13 +182,20 @@ fn would_compaction_free(case: &OverflowCase<'_>) -> bool {
     case.session.configured_settings.compaction.enabled && !last_failed
 }
 
+/// Returns the tokens of the first prompt after the last compaction, if they are above the trigger again. Beside large
+/// fixed parts no compaction can do better.
+fn left_above_trigger(case: &OverflowCase<'_>) -> Option<u64> {
+    let last = case.compactions.iter().rfind(|it| it.counted.1.is_some())?;
+    last.counted.1.filter(|left| last.trigger < Tokens(*left as f64))
+}
+
 fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let fixed_tokens = case.fixed_tokens?;
     let (fixed, trigger) = (fixed_tokens as f64, enabled_trigger(case)?);
     if trigger <= 0.0 || fixed < LARGE_FIXED_SHARE * trigger || fixed >= trigger {
         return None;
     }
-    let facts = Outlook::FixedOverhead { fixed_tokens, trigger };
+    let facts = Outlook::FixedOverhead { fixed_tokens, trigger, left: left_above_trigger(case) };
     Some(Found::new(FindingClass::FixedOverhead, Confidence::Likely, facts).with_rule("compaction 11.3"))
 }
 

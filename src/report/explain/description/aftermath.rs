@@ -19,6 +19,7 @@ impl Described for Aftermath {
                 format!("compaction #{number} summarised nothing: its summary is empty")
             }
             Self::FreedNothing { number, .. } => format!("compaction #{number} freed nothing"),
+            Self::Premature(facts) => facts.headline(),
             Self::Stuck { idle_ms, .. } => {
                 format!("the gateway did nothing about the refusal for {}", format_duration(*idle_ms))
             }
@@ -67,6 +68,7 @@ impl Described for Aftermath {
                         .with_rule("compaction 3.6"),
                 ]
             }
+            Self::Premature(facts) => facts.evidence(),
             Self::Stuck { refusal, is_recovered, .. } => {
                 let missing = if *is_recovered {
                     "no compaction followed this refusal in that time"

@@ -9,6 +9,7 @@ mod guards;
 mod large_prompt;
 mod mismeasured;
 mod outlook;
+mod premature;
 mod verdict;
 
 use crate::report::explain::facts::{Facts, Finding};

@@ -26,7 +26,12 @@ impl Described for Outlook {
                 format_short_estimate(prompt.tokens + turn_tokens),
                 format_number(window.whole())
             ),
-            Self::FixedOverhead { fixed_tokens, trigger } => format!(
+            Self::FixedOverhead { fixed_tokens, trigger, left: Some(_) } => format!(
+                "system prompt, tools and files take {} of {}: every run ends in a compaction",
+                format_short_estimate(*fixed_tokens),
+                format_trigger(*trigger)
+            ),
+            Self::FixedOverhead { fixed_tokens, trigger, left: None } => format!(
                 "system prompt, tools and files take {}; compaction starts at {}",
                 format_short_estimate(*fixed_tokens),
                 format_trigger(*trigger)
@@ -55,7 +60,16 @@ impl Described for Outlook {
                 let size = format!("{} now; a typical turn adds {turn}", format_prompt(prompt));
                 vec![Evidence::new(size).with_entries(prompt.last_call)]
             }
-            Self::FixedOverhead { .. } => Vec::new(),
+            Self::FixedOverhead { left: None, .. } => Vec::new(),
+            Self::FixedOverhead { left: Some(left), trigger, .. } => vec![
+                Evidence::new(format!(
+                    "the last compaction left {}, above the trigger {}",
+                    format_number(*left),
+                    format_trigger(*trigger)
+                ))
+                .with_rule("compaction 2.7"),
+                Evidence::new("raise the window, or lower the reserve or the size of workspace files"),
+            ],
             Self::Healthy { prompt, window, trigger } => {
                 let source = if prompt.is_measured { "counted by the provider" } else { "estimated" };
                 let size = format!("{} of {}, {source}", format_prompt(prompt), format_number(*window));
@@ -75,7 +89,7 @@ impl Described for Outlook {
 fn describe_round(round: &RefilledCompaction) -> Evidence {
     let (left, is_measured) = round.left;
     let left = if is_measured { format_number(left) } else { format_short_estimate(left) };
-    let refilled = round.refilled_to.map_or_else(|| "-".to_owned(), format_number);
+    let refilled = format_number(round.refilled_to);
     Evidence::new(format!("compaction left {left}; the session grew back to {refilled}"))
         .with_entries([round.entry])
         .with_rule("compaction 2.7")
