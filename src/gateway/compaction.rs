@@ -52,6 +52,9 @@ pub struct CompactionSettings {
     pub reserve_tokens: Tokens,
     /// Tokens of the newest messages that are not summarised.
     pub keep_recent_tokens: Tokens,
+    /// Tokens of the gateway's window that stay free before a chat turn; `None` for a session without that check
+    /// (releases R67).
+    pub chat_room: Option<Tokens>,
 }
 
 impl Default for CompactionSettings {
@@ -61,6 +64,7 @@ impl Default for CompactionSettings {
             enabled: true,
             reserve_tokens: Tokens(PI_RESERVE_TOKENS),
             keep_recent_tokens: Tokens(PI_KEEP_RECENT_TOKENS),
+            chat_room: None,
         }
     }
 }
@@ -69,6 +73,12 @@ impl CompactionSettings {
     /// Context tokens above which a session is compacted; negative if the reserve exceeds the window.
     pub fn threshold(&self, window: Tokens) -> Tokens {
         window - self.reserve_tokens
+    }
+
+    /// Returns the tokens from which the gateway compacts before a chat turn; `None` where it does not.
+    pub fn chat_threshold(&self, window: Tokens) -> Option<Tokens> {
+        let threshold = window.floor() - self.chat_room?;
+        Some(threshold).filter(|tokens| self.enabled && *tokens > Tokens::ZERO)
     }
 
     /// Whether a context of this many tokens is compacted: strictly above the threshold (compaction 2.7).
@@ -97,6 +107,7 @@ pub fn pi_compaction(settings: Option<&js::Value>) -> CompactionSettings {
             .unwrap_or(defaults.enabled),
         reserve_tokens: Tokens(number("reserveTokens").unwrap_or(defaults.reserve_tokens.get())),
         keep_recent_tokens: Tokens(number("keepRecentTokens").unwrap_or(defaults.keep_recent_tokens.get())),
+        chat_room: None,
     }
 }
 
@@ -184,6 +195,7 @@ pub fn gateway_compaction_under(
         keep_recent_tokens: number("keepRecentTokens")
             .filter(|n| *n > 0.0)
             .map_or(pi.keep_recent_tokens, |tokens| Tokens(tokens.floor())),
+        chat_room: None,
     }
 }
 
@@ -314,7 +326,7 @@ mod tests {
         let expected = CompactionSettings {
             enabled: false,
             reserve_tokens: Tokens(5.0),
-            keep_recent_tokens: Tokens(20_000.0),
+            ..CompactionSettings::default()
         };
         assert_eq!(pi_compaction(Some(&file)), expected);
         assert_eq!(pi_compaction(None), CompactionSettings::default());

@@ -1,6 +1,7 @@
 //! Decides the fate of every message from the sizes of a context. The rules are pure: the same input gives the same
 //! output, and time is an argument.
 
+pub mod chat_preflight;
 pub mod clear_tool_uses;
 pub mod compact;
 pub mod edit;

@@ -94,6 +94,7 @@ impl LoadedSession {
     /// copied from (compaction 2.13).
     pub fn compaction_trigger_with(&self, settings: &CompactionSettings) -> CompactionTrigger {
         let (window, rules) = (self.window.tokens, self.ruleset.id.rules());
+        let trigger = settings.trigger(self.limits.runtime_window, window);
         let stale = matches!(
             self.measured,
             Err(UnmeasuredReason::SinceCompaction
@@ -104,8 +105,11 @@ impl LoadedSession {
         let tokens = usage.map(|(_, usage)| usage.context_tokens);
         CompactionTrigger {
             tokens,
-            threshold: settings.threshold(window),
-            fires: tokens.is_some_and(|tokens| settings.should_compact_under(rules, tokens, window)),
+            threshold: trigger.tokens,
+            fires: tokens.is_some_and(|tokens| {
+                settings.should_compact_under(rules, tokens, self.limits.runtime_window)
+                    || trigger.before_chat_turn && trigger.is_reached(tokens)
+            }),
         }
     }
 

@@ -67,7 +67,9 @@ pub fn threshold_marks(
     let configured = &session.configured_settings.prune;
     let still =
         |threshold, at: f64| ThresholdMark { threshold, tokens: at.max(0.0) as u64, configured_tokens: None };
-    let above = |compaction: CompactionSettings| compaction.threshold(window).whole();
+    let above = |compaction: CompactionSettings| {
+        compaction.trigger(session.limits.runtime_window, window).tokens.whole()
+    };
     let compacts = (above(settings.compaction), above(session.configured_settings.compaction));
     let mut marks = vec![
         ThresholdMark {

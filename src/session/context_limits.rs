@@ -27,8 +27,10 @@ const CLI_PROVIDERS: [&str; 2] = ["claude-cli", "codex-cli"];
 pub struct ContextLimits {
     /// Whether a gateway runs the session; pi without a gateway has neither memory flush nor recovery loop.
     pub is_gateway_run: bool,
-    /// Whether this is a chat with people, which this gateway release resets as a last resort (compaction 8.19).
+    /// Whether this is a chat with people.
     pub is_chat: bool,
+    /// Whether the store has a record of the session.
+    pub has_record: bool,
     pub compaction_mode: CompactionMode,
     pub flush: FlushSettings,
     /// The reason that no memory flush runs here, if none does.
@@ -53,6 +55,8 @@ pub struct StoredTotals {
     /// `totalTokens`, even if stale.
     pub total_tokens: Option<Tokens>,
     pub fresh: Option<bool>,
+    /// `totalTokensVersion`.
+    pub version: Option<f64>,
     pub context_tokens: Option<Tokens>,
     pub compaction_count: Option<f64>,
     pub flush_compaction_count: Option<f64>,
@@ -68,6 +72,7 @@ impl StoredTotals {
         Self {
             total_tokens: number("totalTokens").map(Tokens),
             fresh: raw.get("totalTokensFresh").and_then(Value::as_bool),
+            version: number("totalTokensVersion"),
             context_tokens: row.context_tokens,
             compaction_count: number("compactionCount"),
             flush_compaction_count: number("memoryFlushCompactionCount"),
@@ -96,7 +101,8 @@ impl ContextLimits {
         let row_window = store.config.recorded_window(user, provider, model).map(|row| row.tokens);
         Self {
             is_gateway_run: !ruleset.is_pi(),
-            is_chat: is_chat(session.kind) && rules.recovery.resets_session,
+            is_chat: is_chat(session.kind),
+            has_record: row.is_some(),
             compaction_mode: compaction_mode(rules, config),
             flush: flush_settings_under(rules, &store.config, flush_window(config, model, row_window)),
             flush_skip: flush_skip_reason(config, row, provider),
@@ -117,6 +123,7 @@ impl Default for ContextLimits {
         Self {
             is_gateway_run: true,
             is_chat: true,
+            has_record: false,
             compaction_mode: CompactionMode::Default,
             flush: flush_settings(&crate::gateway::config::GatewayConfig::empty()),
             flush_skip: None,

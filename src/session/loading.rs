@@ -20,6 +20,7 @@ use crate::policy::PolicySettings;
 use crate::policy::clear_tool_uses::ModelScale;
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
+use crate::session::compaction_trigger::chat_room;
 use crate::session::context_limits::ContextLimits;
 use crate::session::item_loading::{TranscriptFacts, complete_item, last_call};
 use crate::session::lineage::Lineage;
@@ -177,7 +178,8 @@ fn assemble_session(
     let own_model =
         rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
-    let settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
+    let mut settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
+    settings.compaction.chat_room = chat_room(rules, &limits, settings.compaction.reserve_tokens);
     let loaded = LoadedSession {
         successor: find_successor(store, session, &index),
         lineage: Arc::new(Lineage::new(store, session, &index, &tree)),

@@ -27,7 +27,7 @@ impl LoadedSession {
     }
 
     /// Returns the last usage in the file with a positive number, on any branch (compaction 9.5).
-    fn last_call_of_file(&self) -> Option<LastCall> {
+    pub(super) fn last_call_of_file(&self) -> Option<LastCall> {
         let usages = self
             .index
             .entries

@@ -8,6 +8,7 @@ mod at_leaf;
 mod branch_entries;
 mod branch_tips;
 pub mod budget_marks;
+pub mod compaction_trigger;
 mod context_details;
 pub mod context_limits;
 mod diagnostics;

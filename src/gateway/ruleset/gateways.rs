@@ -3,10 +3,10 @@
 
 use super::pi_release::PiRelease;
 use super::rules::{
-    Aggregate, BranchRule, Compaction, DurationRule, Eligibility, Estimate, FailedCalls, Guard, HeadTailCut,
-    HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
-    MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys, PruneSize,
-    PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
+    Aggregate, BranchRule, ChatPreflight, Compaction, DurationRule, Eligibility, Estimate, FailedCalls,
+    Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages,
+    MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys,
+    PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
     Truncation, WindowGuardRule, WindowRule,
 };
 use crate::units::Millis;
@@ -41,6 +41,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     guard_counts_details: true,
     mid_turn_check: false,
     preflight: Preflight::None,
+    chat_preflight: ChatPreflight::None,
     server_clearing: false,
     legacy_images: LegacyImages::BeforeLastAnswer { results: false },
     estimate: Estimate::Units,
@@ -159,6 +160,7 @@ pub(super) static V2026_3_22: Rules = Rules {
 
 pub(super) static V2026_3_31: Rules = Rules {
     pi: PiRelease([0, 64, 0]),
+    chat_preflight: ChatPreflight::IfStale { counts_usage: false },
     compaction: Compaction::EntriesFromKept,
     pairing: PairingRule {
         failed_calls: FailedCalls::WithoutResults { replaces: true },
@@ -218,8 +220,12 @@ pub(super) static V2026_4_25: Rules = Rules {
     ..V2026_4_15
 };
 
-pub(super) static V2026_5_2: Rules =
-    Rules { mid_turn_check: true, window_guard: SHARED_WINDOW_GUARD, ..V2026_4_25 };
+pub(super) static V2026_5_2: Rules = Rules {
+    mid_turn_check: true,
+    window_guard: SHARED_WINDOW_GUARD,
+    chat_preflight: ChatPreflight::IfStale { counts_usage: true },
+    ..V2026_4_25
+};
 
 const SHARED_WINDOW_GUARD: WindowGuardRule = WindowGuardRule {
     block_below: 4000.0,
@@ -237,6 +243,7 @@ pub(super) static V2026_5_18: Rules = Rules {
 
 pub(super) static V2026_5_22: Rules = Rules {
     preflight: Preflight::Pressure(DOUBLED),
+    chat_preflight: ChatPreflight::StoredTotal,
     recovery: Recovery { resets_session: false, ..V2026_5_18.recovery },
     ..V2026_5_18
 };
@@ -269,6 +276,7 @@ pub(super) static V2026_6_11: Rules = Rules {
     aggregate: Aggregate::Emptied,
     estimate: Estimate::OwnRuntime { user_images: true, context_usage: false },
     compaction_seconds: Some(180),
+    chat_preflight: ChatPreflight::LargerTotal,
     window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: true },
     ..V2026_5_28
 };
@@ -330,6 +338,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     guard_counts_details: false,
     mid_turn_check: true,
     preflight: Preflight::Pressure(Pressure { provider_count: true, ..AS_SENT }),
+    chat_preflight: ChatPreflight::WithinReserve,
     server_clearing: true,
     legacy_images: LegacyImages::BeforeLastTurns {
         turns: KeptTurns { open: false, ..ANSWERED },

@@ -64,6 +64,8 @@ pub struct Rules {
     pub mid_turn_check: bool,
     /// The check before a prompt is sent (releases R60–R62).
     pub preflight: Preflight,
+    /// The check before a chat turn (releases R67).
+    pub chat_preflight: ChatPreflight,
     /// Row "Server-side clearing": whether the gateway makes a provider that can do so clear tool uses.
     pub server_clearing: bool,
     /// Row "Legacy images".
@@ -386,6 +388,24 @@ pub enum Preflight {
     },
     /// An approximation of a tokenizer plus a fifth (releases R62).
     Pressure(Pressure),
+}
+
+/// The total that decides before a chat turn whether the session is compacted first (releases R67).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatPreflight {
+    None,
+    /// The transcript's, and only while the stored total is missing or marked stale.
+    IfStale {
+        /// Whether the last usage counts, and the stale total; otherwise only an estimate of the messages does.
+        counts_usage: bool,
+    },
+    /// The stored total; the transcript's too while the stored one is missing or marked stale.
+    StoredTotal,
+    /// The larger of the stored total and the transcript's, each with the last answer.
+    LargerTotal,
+    /// Like [`Self::LargerTotal`], compared with the window minus the reserve. A stored total counts only if it is marked
+    /// fresh and of version 1.
+    WithinReserve,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rules::{
-    Aggregate, BranchRule, Compaction, Eligibility, Estimate, FailedCalls, Guard, HistoryLimitRule,
-    HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush, NameMatching, Notice,
-    Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit, ResultMatching, Rewrite,
-    Rules, Truncation, WindowRule,
+    Aggregate, BranchRule, ChatPreflight, Compaction, Eligibility, Estimate, FailedCalls, Guard,
+    HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
+    NameMatching, Notice, Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit,
+    ResultMatching, Rewrite, Rules, Truncation, WindowRule,
 };
 use crate::format::format_number;
 
@@ -24,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 35] = [
+const ROWS: [TopicRow; 36] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -76,6 +76,7 @@ const ROWS: [TopicRow; 35] = [
     ("Each run", "turn limit", |rules| history(rules.history_limit).to_owned()),
     ("Each run", "turn limit keys", |rules| history_lookup(rules.history_lookup).to_owned()),
     ("Each run", "check before a prompt", |rules| preflight(rules.preflight).to_owned()),
+    ("Each run", "check before a chat turn", |rules| chat_preflight(rules.chat_preflight).to_owned()),
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
     }),
@@ -359,6 +360,18 @@ fn compaction(compaction: Compaction) -> &'static str {
             "from the first entry the previous compaction kept"
         }
         Compaction::Projected => "the projected messages, including those the previous compaction kept",
+    }
+}
+
+fn chat_preflight(check: ChatPreflight) -> &'static str {
+    match check {
+        ChatPreflight::None => "none",
+        ChatPreflight::IfStale { .. } => "the transcript's total, if the stored one is missing or stale",
+        ChatPreflight::StoredTotal => "the stored total against window - floor - soft threshold",
+        ChatPreflight::LargerTotal => {
+            "the stored total or the transcript's against window - floor - soft threshold"
+        }
+        ChatPreflight::WithinReserve => "the stored total or the transcript's against window - reserve",
     }
 }
 

@@ -166,8 +166,12 @@ fn an_oversized_result_is_cut_once_when_compaction_is_off() {
     assert_eq!(recovery.ending, Ending::Answered);
 }
 
-const SETTINGS: CompactionSettings =
-    CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0) };
+const SETTINGS: CompactionSettings = CompactionSettings {
+    enabled: true,
+    reserve_tokens: Tokens(100.0),
+    keep_recent_tokens: Tokens(100.0),
+    chat_room: None,
+};
 
 #[test]
 fn the_runtimes_summariser_fails_on_a_history_larger_than_its_window() {

@@ -314,6 +314,12 @@ pub fn settings_from_values(
         // The reserve already includes a built-in floor.
         if setting.id == SettingId::ReserveTokensFloor && !is_fixed {
             floor = value.as_f64().unwrap_or(0.0);
+            let was = rows
+                .iter()
+                .find(|row| row.setting.id == setting.id)
+                .and_then(|row| row.setting.value.as_f64());
+            settings.compaction.chat_room =
+                settings.compaction.chat_room.map(|room| room + Tokens(floor - was.unwrap_or(floor)));
         }
     }
     settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(Tokens(floor));

@@ -6,7 +6,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::LoadedSession;
-use crate::session::overflow::Overflow;
+use crate::session::overflow::{ModelWindow, Overflow};
 use crate::store::entry::EntryKind;
 use crate::store::intern::ValueIx;
 use crate::units::{Moment, Tokens};
@@ -82,7 +82,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
     let believed = failure.believed_window.runtime;
     CallHistory {
         largest_accepted: largest_accepted(session, &calls, failure.model),
-        trigger: trigger(&failure.session, believed),
+        trigger: trigger(&failure.session, &failure.believed_window),
         believed_window: known_tokens(believed),
         served_limit: Some(failure.limit).filter(|limit| *limit > 0),
         ..keep_newest(calls, end)
@@ -106,7 +106,7 @@ fn last_counted_calls(case: &OverflowCase<'_>) -> CallHistory {
     let end = calls.len();
     CallHistory {
         largest_accepted: largest_accepted(session, &calls, session.context.model),
-        trigger: trigger(session, window),
+        trigger: trigger(session, &session.windows()),
         believed_window: known_tokens(window),
         served_limit: None,
         ..keep_newest(calls, end)
@@ -147,9 +147,9 @@ fn largest_accepted(
     Some((largest.entry, largest.tokens))
 }
 
-fn trigger(session: &LoadedSession, window: Tokens) -> Option<u64> {
+fn trigger(session: &LoadedSession, window: &ModelWindow) -> Option<u64> {
     let settings = &session.configured_settings.compaction;
-    known_tokens(settings.threshold(window)).filter(|_| settings.enabled)
+    known_tokens(session.trigger_point_for(window).tokens).filter(|_| settings.enabled)
 }
 
 fn known_tokens(tokens: Tokens) -> Option<u64> {

@@ -100,7 +100,7 @@ impl<'a> OverflowCase<'a> {
 
     /// Returns the tokens above which the session compacts (compaction 2.7, 2.8).
     pub(super) fn trigger(&self) -> f64 {
-        self.session.configured_settings.compaction.threshold(self.session.limits.runtime_window).get()
+        self.session.trigger_point().tokens.get()
     }
 
     /// Returns the tokens of the next prompt, and whether the provider counted them.

@@ -235,7 +235,7 @@ pub(super) fn believed_window(session: &LoadedSession, model: Option<(ValueIx, V
     let own = (session.provider.clone(), session.model.clone());
     match names {
         Some(names) if names != own => ModelWindow::for_model(&session.overflow_scope(), &names.0, &names.1),
-        _ => ModelWindow { gateway: session.window, runtime: session.limits.runtime_window },
+        _ => session.windows(),
     }
 }
 

@@ -59,6 +59,8 @@ pub enum FindingClass {
     CompactionTreadmill,
     /// The next turns do not fit, and no working compaction comes first.
     AtRisk,
+    /// The gateway compacts before the next chat turn.
+    CompactionDue,
     /// The stored counter exceeds the tokens in the session.
     CounterInflated,
     /// Prompts that the provider's cache should have served are most of the cost.
@@ -96,6 +98,7 @@ impl FindingClass {
             Self::CompactionNoOp => "compaction-no-op",
             Self::CompactionTreadmill => "compaction-treadmill",
             Self::AtRisk => "at-risk",
+            Self::CompactionDue => "compaction-due",
             Self::CounterInflated => "counter-inflated",
             Self::CacheMisses => "cache-misses",
             Self::Healthy => "healthy",

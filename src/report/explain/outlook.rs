@@ -6,6 +6,8 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::premature::user_messages_between;
+use crate::report::explain::stored_counter::find_wrong_counter;
+use crate::session::compaction_trigger::{ChatCheck, TriggerPoint};
 use crate::units::Tokens;
 
 /// Turns after a compaction before which the session should not reach its trigger again.
@@ -31,6 +33,8 @@ pub enum Outlook {
     },
     /// The next turn does not fit, and no working compaction comes first.
     AtRisk { prompt: NextPrompt, turn_tokens: u64, window: Tokens },
+    /// The gateway compacts before the next chat turn.
+    CompactionDue { check: ChatCheck, prompt: NextPrompt },
     /// Prompt and tools alone nearly reach the trigger.
     FixedOverhead {
         fixed_tokens: u64,
@@ -39,7 +43,7 @@ pub enum Outlook {
         left: Option<u64>,
     },
     /// No problem found. There is no trigger if compaction is off.
-    Healthy { prompt: NextPrompt, window: u64, trigger: Option<f64> },
+    Healthy { prompt: NextPrompt, window: u64, trigger: Option<TriggerPoint> },
 }
 
 /// A compaction after which the session soon reached its trigger again.
@@ -81,6 +85,12 @@ impl Outlook {
                 ("turn", *turn_tokens as f64),
                 ("window", window.get()),
             ],
+            Self::CompactionDue { check, prompt } => vec![
+                ("total", check.total.tokens.get()),
+                ("trigger", check.threshold.get()),
+                ("prompt", prompt.tokens as f64),
+                ("window", check.window.get()),
+            ],
             Self::FixedOverhead { fixed_tokens, .. } => vec![("fixed", *fixed_tokens as f64)],
             Self::Healthy { prompt, window, .. } => vec![
                 ("prompt", prompt.tokens as f64),
@@ -95,8 +105,13 @@ type Detector = fn(&OverflowCase<'_>) -> Option<Found<Outlook>>;
 
 /// Returns findings about the next turns, the most serious first; never empty.
 pub(super) fn find_outlook(case: &OverflowCase<'_>) -> Vec<Found<Outlook>> {
-    let looks: [Detector; 4] =
-        [detect_impossible_budget, detect_treadmill, detect_at_risk, detect_fixed_overhead];
+    let looks: [Detector; 5] = [
+        detect_impossible_budget,
+        detect_treadmill,
+        detect_at_risk,
+        detect_compaction_due,
+        detect_fixed_overhead,
+    ];
     let mut found: Vec<Found<Outlook>> = looks.iter().filter_map(|look| look(case)).collect();
     let grave =
         |finding: &Found<Outlook>| !matches!(finding.facts, Outlook::FixedOverhead { left: None, .. });
@@ -170,6 +185,17 @@ fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     Some(Found::new(FindingClass::AtRisk, Confidence::Likely, facts).with_rule("compaction 2.7"))
 }
 
+/// Whether the next message compacts the session at once. An inflated counter that does so is its own finding.
+fn detect_compaction_due(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
+    let check = case.session.chat_check().filter(ChatCheck::is_due)?;
+    let prompt = NextPrompt::new(case);
+    if check.total.is_stored && find_wrong_counter(case).is_some() {
+        return None;
+    }
+    let facts = Outlook::CompactionDue { check, prompt };
+    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("releases R67"))
+}
+
 /// Returns the tokens that the runtime compares with its trigger before the next run: the last answer's own count.
 fn compared_tokens(case: &OverflowCase<'_>) -> Tokens {
     let last = case.calls.last().map(|call| call.context_tokens).filter(|tokens| tokens.is_finite());
@@ -191,7 +217,7 @@ fn left_above_trigger(case: &OverflowCase<'_>) -> Option<u64> {
 
 fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let fixed_tokens = case.fixed_tokens?;
-    let (fixed, trigger) = (fixed_tokens as f64, enabled_trigger(case)?);
+    let (fixed, trigger) = (fixed_tokens as f64, enabled_trigger(case)?.tokens.get());
     if trigger <= 0.0 || fixed < LARGE_FIXED_SHARE * trigger || fixed >= trigger {
         return None;
     }
@@ -200,8 +226,8 @@ fn detect_fixed_overhead(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
 }
 
 /// Returns the trigger; `None` if compaction is off.
-fn enabled_trigger(case: &OverflowCase<'_>) -> Option<f64> {
-    case.session.configured_settings.compaction.enabled.then(|| case.trigger())
+fn enabled_trigger(case: &OverflowCase<'_>) -> Option<TriggerPoint> {
+    case.session.configured_settings.compaction.enabled.then(|| case.session.trigger_point())
 }
 
 fn healthy_finding(case: &OverflowCase<'_>) -> Found<Outlook> {

@@ -1,9 +1,10 @@
-//! The counter of the session record, if it differs widely from the session's tokens. Only the memory flush and the
-//! status line read it.
+//! The counter of the session record, if it differs widely from the session's tokens. The memory flush and the status
+//! line read it, and from 2026.5.22 on the check before a chat turn (releases R67).
 
 use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
+use crate::session::compaction_trigger::ChatCheck;
 use crate::units::Tokens;
 
 /// Share of the prompt below which a stored counter is too low; also the share of the counter below which a prompt
@@ -20,6 +21,8 @@ pub struct StoredCounter {
     pub summands: Vec<(&'static str, f64)>,
     /// The last counted call and its tokens.
     pub last_counted: Option<(EntryIx, u64)>,
+    /// The check before the next chat turn, if the counter decides it.
+    pub compacts: Option<ChatCheck>,
 }
 
 impl StoredCounter {
@@ -47,8 +50,10 @@ pub(super) fn find_wrong_counter(case: &OverflowCase<'_>) -> Option<Found<Stored
         live,
         summands: counters_adding_up(case, stored.get()),
         last_counted: case.last_counted(),
+        compacts: case.session.chat_check().filter(|check| check.total.is_stored && check.is_due()),
     };
-    Some(Found::new(class, Confidence::Sure, facts).with_rule("compaction 9.11"))
+    let rule = if facts.compacts.is_some() { "releases R67" } else { "compaction 9.11" };
+    Some(Found::new(class, Confidence::Sure, facts).with_rule(rule))
 }
 
 /// Returns the other counters of the record, if they add up to the total; those of 0 are left out.

@@ -120,7 +120,7 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
         result_limit: max_result_chars_under(rules, session.window.tokens),
         max_attempts: rules.recovery.attempts,
         truncation_restarts: rules.recovery.truncation_restarts,
-        is_chat: limits.is_chat,
+        is_chat: limits.is_chat && rules.recovery.resets_session,
     });
     let recorded = if is_recorded { events::read_events(session, &refusal)? } else { Vec::new() };
     let rows = rows::build_rows(session, &refusal, &expected, &recorded);

@@ -175,7 +175,7 @@ proptest! {
         session.limits.compaction_mode =
             if safeguard { CompactionMode::Safeguard } else { CompactionMode::Default };
         session.configured_settings.compaction =
-            CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0) };
+            CompactionSettings { enabled: true, reserve_tokens: Tokens(100.0), keep_recent_tokens: Tokens(100.0), chat_room: None };
         let view = load_recovery(&session).expect("memory is readable");
         let (tries, cuts) = efforts(&view.expected);
         prop_assert!(tries <= 3 && cuts <= 1, "{:?}", view.expected);

@@ -232,7 +232,8 @@ impl Timeline {
         let compaction = self.settings(trace).policies.compaction;
         let assumed = self.settings(trace).assumptions.runtime_window;
         let window = assumed.unwrap_or(self.session().limits.runtime_window);
-        Some(compaction.threshold(window)).filter(|at| compaction.enabled && *at > Tokens::ZERO)
+        let trigger = compaction.trigger(window, self.settings(trace).window).tokens;
+        Some(trigger).filter(|at| compaction.enabled && *at > Tokens::ZERO)
     }
 
     /// Returns the thresholds of the tuned trace in prompt tokens; those of pruning only if it is on.

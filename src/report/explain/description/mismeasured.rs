@@ -136,6 +136,11 @@ impl Described for StoredCounter {
         let (live, is_measured) = self.live;
         let order = if self.stored > Tokens(live as f64) { "more" } else { "less" };
         let (stored, live) = (format_number(self.stored.whole()), format_tokens(live, is_measured));
+        if self.compacts.is_some() {
+            return format!(
+                "the next message compacts: the stored counter is {stored}, the session has {live}"
+            );
+        }
         format!("the stored counter shows {stored}, {order} than the session's {live}")
     }
 
@@ -146,7 +151,14 @@ impl Described for StoredCounter {
             let tokens = format_number(tokens);
             Evidence::new(format!("the provider counted {tokens} for the last call")).with_entries([entry])
         });
-        sum.into_iter().chain(last).collect()
+        let check = self.compacts.map(|check| {
+            let text = format!(
+                "before each chat turn the gateway compacts from {} on, by the stored counter; /new resets it",
+                format_number(check.threshold.whole())
+            );
+            Evidence::new(text).with_rule("releases R67")
+        });
+        check.into_iter().chain(sum).chain(last).collect()
     }
 }
 

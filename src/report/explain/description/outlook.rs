@@ -26,6 +26,12 @@ impl Described for Outlook {
                 format_short_estimate(prompt.tokens + turn_tokens),
                 format_number(window.whole())
             ),
+            Self::CompactionDue { check, .. } => format!(
+                "the next message compacts first: {} {}, trigger {}",
+                if check.total.is_stored { "the stored counter is" } else { "the transcript has" },
+                format_number(check.total.tokens.whole()),
+                format_number(check.threshold.whole())
+            ),
             Self::FixedOverhead { fixed_tokens, trigger, left: Some(_) } => format!(
                 "system prompt, tools and files take {} of {}: every run ends in a compaction",
                 format_short_estimate(*fixed_tokens),
@@ -36,7 +42,9 @@ impl Described for Outlook {
                 format_short_estimate(*fixed_tokens),
                 format_trigger(*trigger)
             ),
-            Self::Healthy { prompt, window, trigger } => describe_room(prompt, *window, *trigger),
+            Self::Healthy { prompt, window, trigger } => {
+                describe_room(prompt, *window, trigger.map(|trigger| trigger.tokens.get()))
+            }
         }
     }
 
@@ -60,6 +68,18 @@ impl Described for Outlook {
                 let size = format!("{} now; a typical turn adds {turn}", format_prompt(prompt));
                 vec![Evidence::new(size).with_entries(prompt.last_call)]
             }
+            Self::CompactionDue { check, prompt } => {
+                let size = format!("{} of {}", format_prompt(prompt), format_number(check.window.whole()));
+                let trigger = format!(
+                    "before each chat turn the gateway compacts from {} tokens on: {} of the window stay free",
+                    format_number(check.threshold.whole()),
+                    format_number((check.window - check.threshold).whole())
+                );
+                vec![
+                    Evidence::new(size).with_entries(prompt.last_call),
+                    Evidence::new(trigger).with_rule("releases R67"),
+                ]
+            }
             Self::FixedOverhead { left: None, .. } => Vec::new(),
             Self::FixedOverhead { left: Some(left), trigger, .. } => vec![
                 Evidence::new(format!(
@@ -76,8 +96,9 @@ impl Described for Outlook {
                 let trigger = trigger.map_or_else(
                     || Evidence::new("compaction is off"),
                     |trigger| {
-                        Evidence::new(format!("compaction starts above {}", format_trigger(trigger)))
-                            .with_rule("compaction 2.7")
+                        let from = if trigger.before_chat_turn { "at" } else { "above" };
+                        let tokens = format_trigger(trigger.tokens.get());
+                        Evidence::new(format!("compaction starts {from} {tokens}")).with_rule(trigger.rule())
                     },
                 );
                 vec![Evidence::new(size).with_entries(prompt.last_call), trigger]

@@ -14,7 +14,7 @@ pub(super) fn threshold_guard(case: &OverflowCase<'_>, failure: &Failure) -> Gua
     if !settings.enabled {
         return new(GuardState::Blocked, GuardReason::CompactionOff);
     }
-    let trigger = settings.threshold(failure.believed_window.runtime).max(Tokens::ZERO);
+    let trigger = failure.session.trigger_point_for(&failure.believed_window).tokens.max(Tokens::ZERO);
     let Some(check) = last_check(failure, &case.calls) else {
         return new(GuardState::NotDue, GuardReason::NothingToCompare { trigger });
     };
