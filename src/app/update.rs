@@ -509,8 +509,10 @@ fn keep_counts(items: Vec<SessionItem>, known: &[SessionItem]) -> Vec<SessionIte
             item.overflows = old.overflows;
             item.usage = old.usage;
             item.compactions = old.compactions.or(item.compactions);
-            let overflowed = old.has(Mark::Overflow) && !item.has(Mark::Overflow);
-            item.marks.extend(overflowed.then_some(Mark::Overflow));
+            item.state = old.state;
+            for mark in [Mark::Overflow, Mark::Refused, Mark::Failing] {
+                item.set_mark(mark, old.has(mark));
+            }
         }
         item
     };

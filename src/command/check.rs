@@ -15,7 +15,7 @@ use crate::cli::{CheckArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::amount::Amount;
 use crate::format::{format_count, format_number, format_ordinal};
-use crate::replay::ModelCall;
+use crate::replay::{CallReplay, ModelCall};
 use crate::units::{Moment, Tokens};
 
 const BUDGET_OPTION: &str = "--budget";
@@ -77,6 +77,9 @@ fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: 
         } else {
             format!("all {calls} fit")
         };
+        if let Some(line) = unanswered_line(replayed, words, largest) {
+            return format!("{key}: {line}");
+        }
         let peak = largest.map_or_else(|| "0".to_owned(), format_prompt);
         if largest.is_some_and(|call| call.expected > budget) {
             return format!("{key}: no overflow in {calls}; the largest prompt has {peak} tokens");
@@ -94,6 +97,23 @@ fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: 
     )
 }
 
+/// Describes newest calls that failed for another reason than their size: no prompt of theirs can be judged.
+fn unanswered_line(replayed: &ReplayReport, words: &str, largest: Option<&CallReplay>) -> Option<String> {
+    let last = replayed.session.last_calls();
+    let error = last.error?;
+    let failed = format_count(last.failed.len() as u64, "call", "calls");
+    let class = error.class.as_str();
+    Some(match largest.filter(|call| call.expected > Tokens::ZERO) {
+        Some(largest) => format!(
+            "the last {failed} failed ({class}), not for their size; all others fit within {words}; the largest prompt has {} tokens",
+            format_prompt(largest)
+        ),
+        None => {
+            format!("no call was answered: {failed} failed ({class}), not known to be too large for {words}")
+        }
+    })
+}
+
 /// The check of every call against a budget. Tokens are whole.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,6 +123,8 @@ pub(super) struct CheckJson {
     /// Tokens.
     budget: Option<Tokens>,
     fits: bool,
+    /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
+    state: &'static str,
     /// Number of calls over the budget.
     over: usize,
     /// The largest prompt in tokens.
@@ -140,6 +162,7 @@ fn report_json(replayed: &ReplayReport, budget: Tokens, over: &[usize]) -> Check
         ruleset: ruleset_json(&replayed.session.ruleset),
         budget: rounded(budget),
         fits: over.is_empty(),
+        state: replayed.session.last_calls().state.as_str(),
         over: over.len(),
         peak: rounded(simulated.peak.0),
         peak_call: simulated.peak.1,

@@ -365,30 +365,11 @@ fn session_lifecycles(workspace: &Workspace) -> Vec<(String, Lifecycle)> {
 
 /// Counts sessions per mark, including marks that no session has.
 fn count_marks(items: &[SessionItem], read: &[ReadSession]) -> Vec<(&'static str, u64)> {
-    let all = [
-        Mark::Running,
-        Mark::Overflow,
-        Mark::Orphan,
-        Mark::Reset,
-        Mark::Deleted,
-        Mark::Backup,
-        Mark::Missing,
-        Mark::Foreign,
-        Mark::Symlink,
-        Mark::ReadOnly,
-        Mark::Damaged,
-        Mark::Unfinished,
-        Mark::Earlier,
-        Mark::Archived,
-        Mark::Cold,
-        Mark::Imported,
-        Mark::NotImported,
-    ];
     let has = |(item, read): &(&SessionItem, &ReadSession), mark| {
         read.as_ref().map_or_else(|_| item.has(mark), |facts| facts.marks.contains(&mark))
     };
     let count = |mark| items.iter().zip(read).filter(|read| has(read, mark)).count() as u64;
-    all.into_iter().map(|mark| (mark.as_str(), count(mark))).collect()
+    Mark::ALL.into_iter().map(|mark| (mark.as_str(), count(mark))).collect()
 }
 
 /// Reports folders that send no change notifications, so that followers must poll them.

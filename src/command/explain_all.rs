@@ -18,6 +18,7 @@ use crate::cli::{ExplainArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_percent};
 use crate::report::explain::{Explanation, FindingClass, explain};
+use crate::session::overflow::CallState;
 use crate::session::{Mark, SessionItem, TokenCount};
 
 /// A session and its verdict, or why it has none. Whole explanations of a large store would fill the memory.
@@ -28,6 +29,7 @@ struct ExplainedSession {
 
 /// The part of an explanation that the list shows.
 struct SessionVerdict {
+    state: CallState,
     has_overflowed: bool,
     no_setting_helps: bool,
     is_healthy: bool,
@@ -39,6 +41,7 @@ impl SessionVerdict {
     fn new(explanation: &Explanation) -> Self {
         let verdict = explanation.verdict();
         Self {
+            state: explanation.state,
             has_overflowed: explanation.has_overflowed(),
             no_setting_helps: explanation.no_setting_helps(),
             is_healthy: verdict.is_none_or(|finding| finding.class == FindingClass::Healthy),
@@ -110,6 +113,8 @@ struct UnreadJson {
 #[serde(rename_all = "camelCase")]
 struct SessionVerdictJson {
     session: SessionJson,
+    /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
+    state: &'static str,
     /// Whether a call overflowed.
     overflow: bool,
     verdict: Option<VerdictJson>,
@@ -150,6 +155,7 @@ fn session_verdict_json(item: &SessionItem, verdict: SessionVerdict, windows: &[
     };
     SessionVerdictJson {
         session: session_json(item),
+        state: verdict.state.as_str(),
         overflow: verdict.has_overflowed,
         verdict: verdict.line,
         no_setting_helps: verdict.no_setting_helps,

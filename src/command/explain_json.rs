@@ -24,6 +24,8 @@ pub(super) const SCHEMA_VERSION: u64 = 2;
 pub(super) struct ExplanationJson {
     session: SessionJson,
     ruleset: RulesetJson,
+    /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
+    state: &'static str,
     /// Whether a call overflowed.
     overflow: bool,
     /// The overflows, oldest first.
@@ -258,6 +260,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
     ExplanationJson {
         session: session_json(&session.item),
         ruleset: ruleset_json(&session.ruleset),
+        state: explanation.state.as_str(),
         overflow: explanation.has_overflowed(),
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),

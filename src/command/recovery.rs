@@ -303,7 +303,14 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
             let name = session.index.display_id(ix);
             format!("overflow at {name} · {}{}", format_time(refusal.time_ms), tokens.unwrap_or_default())
         }
-        None => "no overflow is recorded; this is what the next one would cause".to_owned(),
+        None => match &view.unanswered {
+            Some(error) => format!(
+                "nothing to recover from: {} failed, and not for its size ({})",
+                session.index.display_id(error.entry),
+                error.class.as_str()
+            ),
+            None => "no overflow is recorded; this is what the next one would cause".to_owned(),
+        },
     };
     writeln!(output)?;
     output.line(if view.is_recorded() { Tone::Bad } else { Tone::Strong }, &head)?;

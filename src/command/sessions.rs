@@ -23,6 +23,7 @@ use crate::session::family::{Families, Rollup};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::list::sort_newest_first;
 use crate::session::order::{SessionOrder, SortColumn};
+use crate::session::overflow::CallState;
 use crate::session::query::SessionQuery;
 use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
@@ -152,6 +153,8 @@ pub(super) struct ListedSessionJson {
     percent: Option<u64>,
     entries: Option<u64>,
     compactions: Option<u64>,
+    /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
+    state: Option<&'static str>,
     /// Calls that overflowed.
     overflows: Option<u64>,
     /// Usage of every call on every branch.
@@ -249,6 +252,7 @@ pub(super) fn item_json(
         percent: item.window_percent(),
         entries: item.entries,
         compactions: item.compactions,
+        state: item.state.map(CallState::as_str),
         overflows: item.overflows,
         usage: item.usage.as_ref().map(ItemUsageJson::from),
         rollup: RollupJson::new(rollup),
@@ -421,7 +425,7 @@ fn fill_tone(percent: Option<u64>) -> Tone {
 }
 
 fn flags_tone(item: &SessionItem) -> Tone {
-    let bad = [Mark::Overflow, Mark::Damaged];
+    let bad = [Mark::Overflow, Mark::Refused, Mark::Damaged];
     if bad.iter().any(|mark| item.has(*mark)) { Tone::Bad } else { Tone::Dim }
 }
 

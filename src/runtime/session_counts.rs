@@ -213,10 +213,11 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     item.tokens = counted.tokens;
     item.entries = counted.entries;
     item.overflows = counted.overflows;
+    item.state = counted.state;
     item.usage = counted.usage;
     item.compactions = item.compactions.or(counted.compactions);
     item.updated_ms = counted.updated_ms.or(item.updated_ms);
-    for mark in [Mark::Overflow, Mark::Damaged] {
+    for mark in [Mark::Overflow, Mark::Refused, Mark::Failing, Mark::Damaged] {
         item.set_mark(mark, counted.has(mark));
     }
 }

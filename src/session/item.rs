@@ -11,6 +11,7 @@ use crate::format::{format_percent, whole_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::SessionKey;
 use crate::replay::Cost;
+use crate::session::overflow::CallState;
 use crate::units::{Bytes, Moment};
 
 /// The origin of a token count.
@@ -47,6 +48,10 @@ pub enum Mark {
     Running,
     /// At least one of its calls overflowed.
     Overflow,
+    /// Its newest call was refused for another reason than its size.
+    Refused,
+    /// Its newest call failed for a reason that passes, such as a rate limit.
+    Failing,
     /// No session record names it (store G1).
     Orphan,
     /// Renamed by a reset (store F2).
@@ -79,9 +84,11 @@ pub enum Mark {
 }
 
 impl Mark {
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Running,
         Self::Overflow,
+        Self::Refused,
+        Self::Failing,
         Self::Orphan,
         Self::Reset,
         Self::Deleted,
@@ -103,6 +110,8 @@ impl Mark {
         match self {
             Self::Running => "running",
             Self::Overflow => "overflow",
+            Self::Refused => "refused",
+            Self::Failing => "failing",
             Self::Orphan => "orphan",
             Self::Reset => "reset",
             Self::Deleted => "deleted",
@@ -180,6 +189,8 @@ pub struct SessionItem {
     pub compactions: Option<u64>,
     /// Calls that overflowed; `None` until the transcript is read.
     pub overflows: Option<u64>,
+    /// How the newest calls ended; `None` until the transcript is read.
+    pub state: Option<CallState>,
     /// Usage of every call on every branch; `None` until the transcript is read.
     pub usage: Option<ItemUsage>,
     /// Last change.

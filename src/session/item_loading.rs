@@ -14,7 +14,7 @@ use crate::session::message::facts::time_ms;
 use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
-use crate::session::overflow::{ModelWindow, OverflowScope, find_overflows};
+use crate::session::overflow::{CallState, ModelWindow, OverflowScope, find_failures};
 use crate::session::partial_usage::find_partial_usage;
 use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
@@ -43,6 +43,7 @@ pub(super) struct TranscriptFacts<'a> {
     next_prompt: TokenCount,
     /// Calls in the file that overflowed.
     overflows: usize,
+    state: CallState,
     usage: ItemUsage,
 }
 
@@ -56,6 +57,7 @@ impl<'a> TranscriptFacts<'a> {
             window: session.window,
             next_prompt: session.next_prompt.total,
             overflows: session.overflows.len(),
+            state: session.last_calls().state,
             usage: session_usage(session).for_item(),
         }
     }
@@ -87,7 +89,7 @@ pub fn load_item(
         ruleset: chosen.id,
     };
     let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
-    let overflows = find_overflows(&scope);
+    let failures = find_failures(&scope);
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
@@ -95,7 +97,7 @@ pub fn load_item(
         source: &source,
         index: &index,
         context: &context,
-        overflows: &overflows,
+        overflows: &failures.overflows,
         partial_counts: &find_partial_usage(&index, &context.path, prunes),
         fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
     });
@@ -117,7 +119,8 @@ pub fn load_item(
         context_throws,
         window,
         next_prompt: next_prompt.total,
-        overflows: overflows.len(),
+        overflows: failures.overflows.len(),
+        state: failures.last_calls(&index, &context.path).state,
     };
     Ok(complete_item(&reported, item, row))
 }
@@ -145,7 +148,10 @@ pub(super) fn complete_item(
     }
     item.overflows = Some(reported.overflows as u64);
     item.usage = Some(reported.usage);
+    item.state = Some(reported.state);
     item.set_mark(Mark::Overflow, reported.overflows > 0);
+    item.set_mark(Mark::Refused, reported.state == CallState::Refused);
+    item.set_mark(Mark::Failing, reported.state == CallState::Failing);
     item.set_mark(Mark::Damaged, is_damaged(reported));
     item
 }

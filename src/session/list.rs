@@ -163,6 +163,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         entries: None,
         compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),
         overflows: None,
+        state: None,
         usage: None,
         updated_ms: session.updated_ms(),
         bytes: session.bytes,

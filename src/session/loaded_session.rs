@@ -32,7 +32,7 @@ use crate::session::item::SessionItem;
 use crate::session::lineage::Lineage;
 use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
-use crate::session::overflow::{Overflow, OverflowScope};
+use crate::session::overflow::{CallError, CallFailures, LastCalls, Overflow, OverflowScope};
 use crate::session::partial_usage::find_partial_usage;
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::successor::Successor;
@@ -92,6 +92,8 @@ pub struct LoadedSession {
     pub pruning_configured: bool,
     /// Calls that overflowed, on every branch, in file order.
     pub overflows: Arc<[Overflow]>,
+    /// Calls that failed for another reason than their size, on every branch, in file order.
+    pub errors: Arc<[CallError]>,
     /// Answers on the path whose usage cannot be the whole prompt.
     pub partial_counts: Arc<HashSet<EntryIx>>,
     /// The prompt of the next call, by the best available count.
@@ -138,6 +140,13 @@ impl LoadedSession {
             Some(version) => format!("OpenClaw {}", version.to_string_lossy()),
             None => self.ruleset.id.display_name().to_owned(),
         }
+    }
+
+    /// Judges the newest calls of the path.
+    pub fn last_calls(&self) -> LastCalls {
+        let failures =
+            CallFailures { overflows: Arc::clone(&self.overflows), errors: Arc::clone(&self.errors) };
+        failures.last_calls(&self.index, &self.context.path)
     }
 
     /// Returns the overflow that an entry records, first record or duplicate.

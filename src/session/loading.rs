@@ -29,7 +29,7 @@ use crate::session::measured_prompt::last_prompt;
 use crate::session::next_model::next_model;
 use crate::session::open_source::absent_transcript;
 pub use crate::session::open_source::{OpenError, lost_counters};
-use crate::session::overflow::{ModelWindow, OverflowScope, find_overflows};
+use crate::session::overflow::{ModelWindow, OverflowScope, find_failures};
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
 use crate::session::server_clear::server_clear_settings;
@@ -209,6 +209,7 @@ fn assemble_session(
         index,
         unfinished_commit: None,
         overflows: Arc::default(),
+        errors: Arc::default(),
         partial_counts: Arc::default(),
         next_prompt: Arc::default(),
         epoch,
@@ -261,7 +262,8 @@ fn list_settings(
 
 /// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
-    loaded.overflows = find_overflows(&loaded.overflow_scope()).into();
+    let failures = find_failures(&loaded.overflow_scope());
+    (loaded.overflows, loaded.errors) = (failures.overflows, failures.errors);
     loaded.recount_prompt();
     loaded.last_call_ms = last_call(loaded);
     let reported = TranscriptFacts::from_session(loaded);

@@ -14,7 +14,7 @@ use crate::policy::PolicySettings;
 use crate::policy::prune::{Gate, touches};
 use crate::session::lineage::Lineage;
 use crate::session::next_prompt::NextPrompt;
-use crate::session::overflow::find_overflows;
+use crate::session::overflow::{CallFailures, find_failures};
 use crate::session::{LoadedSession, SessionItem};
 use crate::store::load::load;
 use crate::store::source::Source;
@@ -98,6 +98,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         last_cache_touch_ms: last_touch,
         unfinished_commit: None,
         overflows: Arc::default(),
+        errors: Arc::default(),
         partial_counts: Arc::default(),
         next_prompt: Arc::default(),
         index: Arc::new(index),
@@ -112,8 +113,8 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         lineage: Arc::new(lineage),
         extends_epoch: None,
     };
-    let overflows = find_overflows(&session.overflow_scope());
-    let mut counted = LoadedSession { overflows: overflows.into(), ..session };
+    let CallFailures { overflows, errors } = find_failures(&session.overflow_scope());
+    let mut counted = LoadedSession { overflows, errors, ..session };
     counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts()));
     counted
 }
@@ -148,6 +149,7 @@ pub(crate) fn item() -> SessionItem {
         tokens: None,
         entries: None,
         overflows: None,
+        state: None,
         usage: None,
         compactions: None,
         updated_ms: None,

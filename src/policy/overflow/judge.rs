@@ -1,6 +1,7 @@
 //! Judges from an answer's text whether its prompt was larger than the context, independent of how any program
 //! classified it (overflow-texts 2).
 
+use crate::policy::overflow::error_class::{ErrorClass, class_of};
 use crate::policy::overflow::normalized::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
 use crate::policy::overflow::{RefusalNumbers, StopDetails, text_match};
@@ -63,6 +64,13 @@ pub fn judge(details: &StopDetails) -> Classification {
         by_gateway: judged.verdict == Verdict::Tokens && signs.has(Sign::GatewayEstimate),
         ..judged
     }
+}
+
+/// Names the kind of an error that [`judge()`] found to be no overflow, and the numbers that its text states.
+pub fn classify_error(details: &StopDetails, judged: &Classification) -> (ErrorClass, RefusalNumbers) {
+    let plain = NormalizedText::new(details).with_codes;
+    let numbers = text_match::find_error_numbers(&plain);
+    (class_of(&plain, judged.rule, numbers), numbers)
 }
 
 /// Takes steps 1 to 4: stop reasons, quotas, texts and codes.

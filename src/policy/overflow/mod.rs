@@ -6,6 +6,7 @@
 //! and [`is_recognised()`] whether a given release noticed (overflow-texts).
 
 mod detection;
+mod error_class;
 pub mod gateway;
 mod judge;
 mod normalized;
@@ -23,7 +24,8 @@ mod texts;
 mod word_order;
 
 pub use detection::{Detection, detect};
-pub use judge::{Classification, Verdict, judge};
+pub use error_class::ErrorClass;
+pub use judge::{Classification, Verdict, classify_error, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stop_details::StopDetails;

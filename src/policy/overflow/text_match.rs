@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder};
 
 use crate::policy::overflow::RefusalNumbers;
-use crate::policy::overflow::texts::{NUMBERS, OverflowText, TEXTS};
+use crate::policy::overflow::texts::{ERROR_NUMBERS, NUMBERS, OverflowText, TEXTS};
 
 /// A whole number, with commas or underscores between groups of three digits.
 const NUMBER: &str = "[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+";
@@ -27,6 +27,8 @@ static TEXT_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(TEXTS.iter().map(|text| text.pattern)));
 static NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(NUMBERS.iter().copied()));
+static ERROR_NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
+    LazyLock::new(|| CompiledPatterns::new(ERROR_NUMBERS.iter().copied()));
 /// Matches `5221 in the messages` and `8192 tokens for the completion`.
 static PART_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&expand_pattern(r"({n}) (?:tokens )?(?:in|of|for|from) (?:the |your )?([a-z_]+(?: [a-z_]+)?)"))
@@ -87,6 +89,16 @@ pub(super) fn find_loose_numbers(plain: &str) -> RefusalNumbers {
     fill_with_loose_numbers(RefusalNumbers::default(), plain)
 }
 
+/// Reads the numbers of an error that is no overflow; those of a reply that is larger than the window come with its
+/// text.
+pub(super) fn find_error_numbers(plain: &str) -> RefusalNumbers {
+    if let Some(found) = find_text(plain).filter(TextMatch::is_output_alone_too_large) {
+        return found.numbers;
+    }
+    let first = ERROR_NUMBER_PATTERNS.captures(plain).next();
+    first.map_or_else(RefusalNumbers::default, |(_, captures)| captured_numbers(plain, &captures))
+}
+
 fn fill_with_loose_numbers(mut numbers: RefusalNumbers, plain: &str) -> RefusalNumbers {
     for (_, captures) in NUMBER_PATTERNS.captures(plain) {
         let number = |name| parse_number(plain, captures.name(name)?).filter(|number| *number >= MIN_TOKENS);
@@ -144,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        for compiled in [&*TEXT_PATTERNS, &*NUMBER_PATTERNS] {
+        for compiled in [&*TEXT_PATTERNS, &*NUMBER_PATTERNS, &*ERROR_NUMBER_PATTERNS] {
             assert!(
                 compiled.regexes.iter().all(Option::is_some) && compiled.set.len() == compiled.regexes.len()
             );

@@ -170,3 +170,13 @@ pub(super) const NUMBERS: &[&str] = &[
     r"(?:最大|上限|限制)(?:长度)?(?:为|是|：|:)? ?{l}",
     r"(?:输入|当前|请求|实际)(?:长度)?(?:为|是|：|:)? ?{r}",
 ];
+
+/// Patterns for the numbers of errors that are no overflow: the reply's reservation, a plan's allowance, a file's size.
+pub(super) const ERROR_NUMBERS: &[&str] = &[
+    r"max_?(?:completion_?|new_?|output_?)?tokens:? ?{b} ?> ?{l}\b",
+    r"max_?(?:completion_?|new_?|output_?)?tokens is too (?:large|high|big): ?{b}\b.*?(?:at most|up to|maximum(?: of| is)?) {l}\b",
+    r"max_?(?:completion_?|new_?|output_?)?tokens\b.*?(?:less than or equal to|<=|at most|up to|cannot exceed|maximum(?: of| is|:)?|\[ ?[0-9]+ ?,) ?{l}\b",
+    r"(?:at most|maximum of|up to) {l} (?:completion|output) tokens",
+    r"\blimit:? ?{l}\b.{0,80}?requested:? ?{r}\b",
+    r"\b{r} bytes ?> ?{l} bytes",
+];

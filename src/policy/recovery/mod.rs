@@ -246,3 +246,10 @@ pub struct Recovery {
     pub attempts: Vec<Attempt>,
     pub ending: Ending,
 }
+
+impl Recovery {
+    /// No recovery: the gateway shows the error unchanged.
+    pub fn none() -> Self {
+        Self { attempts: Vec::new(), ending: Ending::RawError }
+    }
+}

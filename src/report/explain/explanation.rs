@@ -10,7 +10,7 @@ use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
 use crate::report::explain::{aftermath, cache_misses, estimator, mismeasured, stored_counter, verdict};
 use crate::session::LoadedSession;
-use crate::session::overflow::Overflow;
+use crate::session::overflow::{CallState, Overflow};
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::replay_summary::ReplaySummary;
 use crate::store::body::BodyError;
@@ -18,6 +18,8 @@ use crate::store::body::BodyError;
 /// All results for one session.
 #[derive(Debug, Clone)]
 pub struct Explanation {
+    /// How the newest calls ended.
+    pub state: CallState,
     /// Calls that overflowed, in the order of the file.
     pub overflows: Vec<Overflow>,
     /// The newest calls of the path, and the limits they are drawn against.
@@ -83,7 +85,9 @@ pub fn explain_from(
     inputs: Option<&ReplayInputs>,
 ) -> Result<Explanation, BodyError> {
     let case = OverflowCase::read(session, inputs)?;
-    let mismeasured = wrong_measurements(&case);
+    // Where the newest call failed for another reason, a guess about counts only distracts.
+    let distracts = case.failure.is_none() && session.last_calls().error.is_some();
+    let mismeasured = if distracts { Vec::new() } else { wrong_measurements(&case) };
     let aftermath = aftermath::find_aftermath(&case);
     let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
     let overflows = case.overflows().to_vec();
@@ -93,7 +97,9 @@ pub fn explain_from(
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
         findings.extend(cache_misses);
+        let findings = verdict::headed_by_unanswered(&case, findings);
         return Ok(Explanation {
+            state: session.last_calls().state,
             overflows,
             course,
             failure: None,
@@ -122,9 +128,11 @@ pub fn explain_from(
         aftermath.clone(),
     );
     findings.extend(cache_misses);
+    let findings = verdict::headed_by_unanswered(&case, findings);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
         advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
     Ok(Explanation {
+        state: session.last_calls().state,
         overflows,
         course,
         parts: mechanism::prompt_parts(failure),

@@ -10,6 +10,7 @@ use crate::report::explain::mechanism::LargePrompt;
 use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook::Outlook;
 use crate::report::explain::stored_counter::StoredCounter;
+use crate::report::explain::unanswered::UnansweredCalls;
 
 /// A finding of any topic.
 pub type Finding = Found<Facts>;
@@ -25,6 +26,7 @@ pub enum Facts {
     Aftermath(Aftermath),
     Outlook(Outlook),
     CacheMisses(CacheMisses),
+    Unanswered(UnansweredCalls),
 }
 
 impl Finding {
@@ -37,6 +39,7 @@ impl Finding {
             Facts::StoredCounter(facts) => facts.numbers(),
             Facts::Aftermath(facts) => facts.numbers(),
             Facts::Outlook(facts) => facts.numbers(),
+            Facts::Unanswered(facts) => facts.numbers(),
             Facts::PruningInert(_) | Facts::EngineOwned(_) | Facts::CacheMisses(_) => Numbers::new(),
         }
     }

@@ -9,6 +9,10 @@ pub type Numbers = Vec<(&'static str, f64)>;
 /// The class of a problem; its name is stable for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingClass {
+    /// The newest calls were refused for another reason than their size.
+    Refused,
+    /// The newest calls failed for a reason that passes.
+    Failing,
     /// The provider refused a request for its bytes, not for its tokens.
     BytesLimit,
     /// The prompt fits, but prompt and reserved reply together do not.
@@ -65,6 +69,8 @@ pub enum FindingClass {
     CounterInflated,
     /// Prompts that the provider's cache should have served are most of the cost.
     CacheMisses,
+    /// The prompt fits, although the newest call failed.
+    NoOverflow,
     /// No problem found.
     Healthy,
 }
@@ -73,6 +79,8 @@ impl FindingClass {
     /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Refused => "refused",
+            Self::Failing => "failing",
             Self::BytesLimit => "bytes-limit",
             Self::ReplyReserve => "reply-reserve",
             Self::WrongWindow => "wrong-window",
@@ -101,6 +109,7 @@ impl FindingClass {
             Self::CompactionDue => "compaction-due",
             Self::CounterInflated => "counter-inflated",
             Self::CacheMisses => "cache-misses",
+            Self::NoOverflow => "no-overflow",
             Self::Healthy => "healthy",
         }
     }

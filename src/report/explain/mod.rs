@@ -29,6 +29,7 @@ mod replay_runner;
 mod stored_counter;
 #[cfg(test)]
 mod testing;
+mod unanswered;
 mod verdict;
 mod verdict_facts;
 #[cfg(test)]
@@ -54,6 +55,7 @@ pub use mismeasured::{LimitProof, Mismeasured};
 pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
 pub use premature::{PrematureCause, PrematureCompactions};
 pub use stored_counter::StoredCounter;
+pub use unanswered::{Culprit, Fault, UnansweredCalls};
 pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

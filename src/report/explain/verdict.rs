@@ -10,6 +10,7 @@ use crate::report::explain::finding::{Confidence, FindingClass};
 use crate::report::explain::guards::{GuardKind, GuardReport, GuardState, find_pruning_inert};
 use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
 use crate::report::explain::outlook;
+use crate::report::explain::unanswered::find_unanswered;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 /// Returns every finding of an overflow, the verdict first.
@@ -82,6 +83,19 @@ pub(super) fn findings_without_overflow(
         first.verdict = Some(VerdictFacts::NoOverflow);
     }
     all
+}
+
+/// Puts the newest calls first, if they failed for another reason than their size: nothing else is true of a session
+/// that no longer answers.
+pub(super) fn headed_by_unanswered(case: &OverflowCase<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
+    if let Some(found) = find_unanswered(case) {
+        for fits in findings.iter_mut().filter(|finding| finding.class == FindingClass::Healthy) {
+            fits.class = FindingClass::NoOverflow;
+        }
+        let verdict = Some(VerdictFacts::NoOverflow);
+        findings.insert(0, Finding { verdict, ..found.map(Facts::Unanswered) });
+    }
+    findings
 }
 
 /// Returns the values that a finding states as the verdict on an overflow.

@@ -20,6 +20,7 @@ use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
 use crate::policy::truncate::max_result_chars_under;
 use crate::session::LoadedSession;
+use crate::session::overflow::CallError;
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::units::Tokens;
@@ -29,6 +30,8 @@ use crate::units::Tokens;
 pub struct RecoveryView {
     /// The refused call; the refusal that the next call would meet if none was refused.
     pub refusal: RefusedCall,
+    /// The error of the newest call, if nothing overflowed and that call failed: there is nothing to recover from.
+    pub unanswered: Option<CallError>,
     /// The steps that the rules predict.
     pub expected: recovery::Recovery,
     /// Recorded events from the refusal on, in file order.
@@ -103,28 +106,33 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     let (fixed_tokens, weights) = refused_prompt_weights(session, &refusal);
     let limits = &session.limits;
     let rules = session.ruleset.id.rules();
-    let expected = recovery::predict_recovery(&RecoveryInput {
-        error: &refusal.text,
-        detection: refusal.detection,
-        source: refusal.source,
-        branch: Branch { entries, first_kept: kept_from, weights, summary_tokens: None },
-        fixed_tokens,
-        summary_tokens: session.assumed_summary().tokens,
-        refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
-        runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
-        settings: session.configured_settings.compaction,
-        mode: limits.compaction_mode,
-        same_model: true,
-        predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
-        has_gateway: limits.is_gateway_run,
-        result_limit: max_result_chars_under(rules, session.window.tokens),
-        max_attempts: rules.recovery.attempts,
-        truncation_restarts: rules.recovery.truncation_restarts,
-        is_chat: limits.is_chat && rules.recovery.resets_session,
-    });
+    let unanswered = (!is_recorded).then(|| session.last_calls().error).flatten();
+    let predict = || {
+        recovery::predict_recovery(&RecoveryInput {
+            error: &refusal.text,
+            detection: refusal.detection,
+            source: refusal.source,
+            branch: Branch { entries, first_kept: kept_from, weights, summary_tokens: None },
+            fixed_tokens,
+            summary_tokens: session.assumed_summary().tokens,
+            refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
+            runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
+            settings: session.configured_settings.compaction,
+            mode: limits.compaction_mode,
+            same_model: true,
+            predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
+            has_gateway: limits.is_gateway_run,
+            result_limit: max_result_chars_under(rules, session.window.tokens),
+            max_attempts: rules.recovery.attempts,
+            truncation_restarts: rules.recovery.truncation_restarts,
+            is_chat: limits.is_chat && rules.recovery.resets_session,
+        })
+    };
+    // A call that was refused for another reason starts no recovery, and its session is no start for an imagined one.
+    let expected = if unanswered.is_some() { recovery::Recovery::none() } else { predict() };
     let recorded = if is_recorded { events::read_events(session, &refusal)? } else { Vec::new() };
     let rows = rows::build_rows(session, &refusal, &expected, &recorded);
-    Ok(RecoveryView { refusal, expected, events: recorded, earlier_overflows: earlier, rows })
+    Ok(RecoveryView { refusal, unanswered, expected, events: recorded, earlier_overflows: earlier, rows })
 }
 
 /// Returns the tokens before the messages of the refused prompt, and the tokens per estimated token of each message,

@@ -6,23 +6,37 @@
 
 mod answered;
 mod call;
+mod call_error;
 mod cut_short;
+mod last_calls;
 mod model_windows;
 pub(crate) mod refused;
 mod silent;
 
+use std::sync::Arc;
+
 pub use call::{Overflow, OverflowKind, OverflowScope};
+pub use call_error::CallError;
+pub use last_calls::{CallState, LastCalls};
 pub use model_windows::ModelWindow;
 
-/// Returns every overflow of a transcript once, in file order. Reads the bodies of failed answers, and skips one that
+/// Every call of a transcript that failed, each once and in file order.
+#[derive(Debug, Clone, Default)]
+pub struct CallFailures {
+    pub overflows: Arc<[Overflow]>,
+    /// Errors of any other kind.
+    pub errors: Arc<[CallError]>,
+}
+
+/// Returns every overflow and every other error of a transcript. Reads the bodies of failed answers, and skips one that
 /// cannot be read again.
-pub fn find_overflows(scope: &OverflowScope<'_>) -> Vec<Overflow> {
+pub fn find_failures(scope: &OverflowScope<'_>) -> CallFailures {
     let windows = model_windows::WindowCache::new(scope);
-    let mut found = refused::find_refused(scope);
+    let (mut found, errors) = refused::find_refused(scope);
     found.extend(silent::find_silent(scope.index, &windows));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
     // The sort is stable, so of two signs of one call the first detector's is kept.
     found.sort_by_key(|overflow| overflow.entry);
     found.dedup_by_key(|overflow| overflow.entry);
-    found
+    CallFailures { overflows: found.into(), errors: errors.into() }
 }

@@ -3,10 +3,12 @@
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::overflow::{
-    Classification, Runtime, StopDetails, Verdict, gateway, is_recognised, is_recognised_in_run, judge,
+    Classification, Runtime, StopDetails, Verdict, classify_error, gateway, is_recognised,
+    is_recognised_in_run, judge,
 };
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
+use crate::session::overflow::call_error::CallError;
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
@@ -18,24 +20,37 @@ const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
 /// Path of the key that holds the gateway's own version.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
-/// Returns the refusals of a file. Two records of one refusal count once: a rewritten branch copies its errors, and a
-/// gateway notes a prompt's error next to the failed answer.
-pub(super) fn find_refused(scope: &OverflowScope<'_>) -> Vec<Overflow> {
+/// A call that failed in words.
+enum FailedCall {
+    Overflow(Overflow),
+    Error(CallError),
+}
+
+/// Returns the refusals of a file, and its other errors. Two records of one refusal count once: a rewritten branch
+/// copies its errors, and a gateway notes a prompt's error next to the failed answer.
+pub(super) fn find_refused(scope: &OverflowScope<'_>) -> (Vec<Overflow>, Vec<CallError>) {
     let version =
         scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
     let runtime = Runtime::of_ruleset(scope.ruleset, version.as_deref());
-    let mut found: Vec<Overflow> = Vec::new();
+    let (mut found, mut errors): (Vec<Overflow>, Vec<CallError>) = Default::default();
     for (ix, entry) in scope.index.iter() {
         if !may_refuse(scope.index, entry) {
             continue;
         }
-        let Some(overflow) = overflow_at(scope, ix, entry, runtime) else { continue };
+        let overflow = match failed_call_at(scope, ix, entry, runtime) {
+            Some(FailedCall::Overflow(overflow)) => overflow,
+            Some(FailedCall::Error(error)) => {
+                errors.push(error);
+                continue;
+            }
+            None => continue,
+        };
         match found.iter_mut().rev().find(|known| is_same_refusal(scope.index, known, &overflow)) {
             Some(known) => known.duplicates.push(ix),
             None => found.push(overflow),
         }
     }
-    found
+    (found, errors)
 }
 
 /// Whether an entry may be a refusal, so that its body is worth reading.
@@ -50,12 +65,12 @@ fn may_refuse(index: &Index, entry: &Entry) -> bool {
     }
 }
 
-fn overflow_at(
+fn failed_call_at(
     scope: &OverflowScope<'_>,
     ix: EntryIx,
     entry: &Entry,
     runtime: Runtime<'_>,
-) -> Option<Overflow> {
+) -> Option<FailedCall> {
     let value = body::read_entry(scope.source, scope.index, ix).ok()?;
     let noted = entry.kind == EntryKind::Custom;
     let (details, at) = if noted {
@@ -65,16 +80,16 @@ fn overflow_at(
         let message = value.get("message")?;
         (StopDetails::from_message(message), time_ms(entry, message))
     };
-    // A refused summary call is not part of the conversation.
-    if is_summary_call_error(&details.message) {
-        return None;
-    }
     let judgement = judge(&details);
     let own =
         judgement.by_gateway || noted && details.message.trim_start().starts_with(GATEWAY_REFUSAL_PREFIX);
-    let sign = overflow_kind(&judgement, own)?;
+    // A refused summary call is not part of the conversation.
+    let sign = overflow_kind(&judgement, own).filter(|_| !is_summary_call_error(&details.message));
+    let Some(sign) = sign else {
+        return call_error(ix, entry, details, &judgement).map(FailedCall::Error);
+    };
     let numbers = judgement.numbers;
-    Some(Overflow {
+    Some(FailedCall::Overflow(Overflow {
         entry: ix,
         kind: sign,
         noted_by_gateway: noted,
@@ -87,6 +102,28 @@ fn overflow_at(
         recognised: was_recognised(&details, &judgement, runtime),
         text: error_text(details),
         duplicates: Vec::new(),
+    }))
+}
+
+/// Builds an error that is no overflow; an answer that only has a stop reason unknown to clawscope is none.
+fn call_error(
+    ix: EntryIx,
+    entry: &Entry,
+    details: StopDetails,
+    judgement: &Classification,
+) -> Option<CallError> {
+    if details.stop_reason != "error" && details.message.trim().is_empty() {
+        return None;
+    }
+    let (class, numbers) = classify_error(&details, judgement);
+    let noted_by_gateway = entry.kind == EntryKind::Custom;
+    Some(CallError {
+        entry: ix,
+        class,
+        numbers,
+        model: entry.model,
+        text: error_text(details),
+        noted_by_gateway,
     })
 }
 

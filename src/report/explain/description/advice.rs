@@ -6,6 +6,7 @@ use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 use crate::report::explain::explanation::Explanation;
+use crate::report::explain::facts::Facts;
 
 /// Shown for a value that has no text.
 const NO_VALUE: &str = "none";
@@ -25,9 +26,12 @@ impl Explanation {
 }
 
 impl Explanation {
-    /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, or that nothing would have helped; `None`
-    /// without an overflow.
+    /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, that nothing would have helped,
+    /// or the way out of an error that is repeated; `None` if the newest call was answered and none overflowed.
     pub fn next_step(&self) -> Option<String> {
+        if let Some(Facts::Unanswered(calls)) = self.verdict().map(|verdict| &verdict.facts) {
+            return Some(calls.way_out());
+        }
         if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
             let change = |change: &AdvisedChange| format!("{} to {}", change.key(), change.describe_after());
             let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");

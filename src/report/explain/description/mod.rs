@@ -10,6 +10,7 @@ mod large_prompt;
 mod mismeasured;
 mod outlook;
 mod premature;
+mod unanswered;
 mod verdict;
 
 use crate::report::explain::facts::{Facts, Finding};
@@ -45,6 +46,7 @@ impl Facts {
             Self::Aftermath(facts) => facts,
             Self::Outlook(facts) => facts,
             Self::CacheMisses(facts) => facts,
+            Self::Unanswered(facts) => facts,
         }
     }
 }
