@@ -1,10 +1,14 @@
 //! Returns the recorded tokens of a context before its compaction: from the entry, or else from the provider's last
 //! count.
 
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::units::Tokens;
+
+/// Share of the last count that a recorded number of tokens can exceed.
+const MAX_RECORDED_RATIO: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokensBefore {
@@ -24,12 +28,17 @@ impl TokensBefore {
 pub fn recorded_tokens_before(index: &Index, path: &[EntryIx], place: usize) -> Option<TokensBefore> {
     let entry = index.entry(*path.get(place)?);
     let known = |tokens: f64| Some(TokensBefore { tokens: Tokens(tokens), is_estimate: false });
-    if entry.payload_number.is_finite() && entry.payload_number > 0.0 {
-        return known(entry.payload_number);
-    }
     let same_context =
         |ix: &&EntryIx| !matches!(index.entry(**ix).kind, EntryKind::Compaction | EntryKind::Reset);
-    let mut earlier = path[..place].iter().rev().take_while(same_context);
-    let usage = earlier.find_map(|ix| index.entry(*ix).message?.usage.filter(Usage::has_prompt_tokens))?;
-    known(usage.prompt_tokens().get())
+    let mut since = 0;
+    let usage = path[..place].iter().rev().take_while(same_context).find_map(|ix| {
+        let size = index.entry(*ix).message?;
+        since += estimate_or_zero(&size);
+        size.usage.filter(Usage::has_prompt_tokens)
+    });
+    let recorded = Some(entry.payload_number).filter(|tokens| tokens.is_finite() && *tokens > 0.0);
+    let counted = usage.map(|usage| usage.prompt_tokens().get());
+    // A number far above the last count and all messages since is a sum of calls.
+    let largest = counted.map_or(f64::INFINITY, |counted| (counted + since as f64) * MAX_RECORDED_RATIO);
+    known(recorded.filter(|tokens| *tokens <= largest).or(counted)?)
 }

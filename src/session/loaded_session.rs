@@ -23,7 +23,7 @@ use crate::js::{JsException, Value};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
-use crate::policy::prune::{Gate, gate_under};
+use crate::policy::prune::{Gate, gate_under, is_touched_by};
 use crate::policy::settings::PolicySetting;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
@@ -36,7 +36,7 @@ use crate::session::overflow::{CallError, CallFailures, LastCalls, Overflow, Ove
 use crate::session::partial_usage::find_partial_usage;
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::successor::Successor;
-use crate::store::body::BodyError;
+use crate::store::body::{self, BodyError};
 use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
@@ -161,8 +161,17 @@ impl LoadedSession {
     /// Returns the pruner's gate at `now_ms`.
     pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: Moment) -> Gate {
         let rules = self.ruleset.id.rules();
-        let eligible = is_eligible_under(rules, &self.provider, &self.model, &self.route);
+        let eligible = self.is_prune_eligible();
         gate_under(rules, on.then_some(settings), eligible, self.last_cache_touch_ms, now_ms)
+    }
+
+    /// Whether pruning can run for the model: by the rules, or because the gateway touched the cache for it.
+    pub(in crate::session) fn is_prune_eligible(&self) -> bool {
+        let rules = self.ruleset.id.rules();
+        is_eligible_under(rules, &self.provider, &self.model, &self.route)
+            || is_touched_by(&self.index, (&self.provider, &self.model), |ix| {
+                body::read_entry(&self.source, &self.index, ix)
+            })
     }
 
     /// Whether the model is sent the thinking of its last answer only (releases R18).

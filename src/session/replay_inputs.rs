@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use crate::gateway::catalog::Price;
-use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
+use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
@@ -164,7 +164,7 @@ impl ReplayInputs {
             refused,
             cut_short: cut_short_calls(session),
             touches: touches_under(rules, index, model, read),
-            prune_eligible: is_eligible_under(rules, model.0, model.1, &session.route),
+            prune_eligible: session.is_prune_eligible(),
             prices: list_prices(&PriceSource::from(session), context.path.iter().copied()),
             retention: session.cache_retention(),
             fit_error: None,

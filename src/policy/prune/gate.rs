@@ -127,28 +127,44 @@ pub fn touches_under<E>(
     found
 }
 
+/// Whether the newest touch names this provider and model. The gateway writes a touch only for a model that it prunes, so
+/// this proves more than any list.
+pub fn is_touched_by<E>(
+    index: &Index,
+    of_model: (&str, &str),
+    body: impl Fn(EntryIx) -> Result<Value, E>,
+) -> bool {
+    let names = [of_model.0, of_model.1].iter().all(|name| !name.trim().is_empty());
+    names
+        && touches(index)
+            .next()
+            .is_some_and(|(ix, _)| body(ix).is_ok_and(|entry| names_model(&entry, of_model)))
+}
+
 fn counted_touches<E>(
     rules: &Rules,
     index: &Index,
-    (provider, model): (&str, &str),
+    of_model: (&str, &str),
     body: impl Fn(EntryIx) -> Result<Value, E>,
 ) -> impl Iterator<Item = (EntryIx, Moment)> {
-    let wanted =
-        [("provider", provider), ("modelId", model)].map(|(key, name)| (key, name.trim().to_lowercase()));
-    let same = move |ix: EntryIx| {
-        let Ok(entry) = body(ix) else { return false };
-        let field = |key: &str| {
-            let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
-            value.map(|text| text.trim().to_string_lossy().to_lowercase())
-        };
-        // An empty provider or model matches every touch.
-        wanted.iter().all(|(key, name)| name.is_empty() || field(key).as_ref() == Some(name))
-    };
+    let same = move |ix: EntryIx| body(ix).is_ok_and(|entry| names_model(&entry, of_model));
     let any = rules.last_touch == LastTouch::Any;
     let own = |ix: EntryIx| {
         index.values.value(index.entry(ix).payload).is_some_and(|word| word.str_is(rules.marker))
     };
     touches(index).filter(move |(ix, _)| own(*ix)).filter(move |(ix, _)| any || same(*ix))
+}
+
+/// Whether a touch names this provider and model; an empty name matches every touch.
+fn names_model(entry: &Value, (provider, model): (&str, &str)) -> bool {
+    let field = |key: &str| {
+        let value = entry.get("data").and_then(|data| data.get(key)).and_then(js::Value::as_str);
+        value.map(|text| text.trim().to_string_lossy().to_lowercase())
+    };
+    let mut wanted = [("provider", provider), ("modelId", model)]
+        .map(|(key, name)| (key, name.trim().to_lowercase()))
+        .into_iter();
+    wanted.all(|(key, name)| name.is_empty() || field(key) == Some(name))
 }
 
 #[cfg(test)]

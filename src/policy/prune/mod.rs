@@ -14,7 +14,7 @@ mod step_2026_9;
 mod vectors;
 mod weight;
 
-pub use gate::{Gate, gate_under, last_touch_under, touches, touches_under};
+pub use gate::{Gate, gate_under, is_touched_by, last_touch_under, touches, touches_under};
 pub use policy::Prune;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};

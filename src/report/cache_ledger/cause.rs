@@ -41,6 +41,8 @@ pub enum MissCause {
     Guard,
     /// Repairs or images changed an older message when the run began.
     HistoryRebuilt,
+    /// Prompts grow and read the same number of tokens: the prompt differs behind that prefix in each call.
+    PrefixEnds,
     /// Neither the files nor the rules give a reason; providers also drop prompts early.
     Unknown,
 }
@@ -66,6 +68,7 @@ impl MissCause {
             Self::Clearing => "clearing",
             Self::Guard => "guard",
             Self::HistoryRebuilt => "history-rebuilt",
+            Self::PrefixEnds => "prefix-ends",
             Self::Unknown => "unknown",
         }
     }
@@ -90,6 +93,7 @@ impl MissCause {
             Self::Clearing => "tool uses cleared",
             Self::Guard => "context guard",
             Self::HistoryRebuilt => "history rebuilt",
+            Self::PrefixEnds => "prompt differs behind the same prefix",
             Self::Unknown => "unknown",
         }
     }

@@ -18,9 +18,9 @@ impl CacheMiss {
 
 impl CacheTotals {
     /// Describes the extra cost of the misses with its share of the cost of these calls: `$1.20 extra (34%)`; `None` without
-    /// a price. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
+    /// a price, or if it is 0. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
     pub fn describe_extra_cost(&self) -> Option<String> {
-        let extra = format_cost(&self.misses.cost)?;
+        let extra = format_cost(&self.misses.cost).filter(|_| self.misses.cost.total() > Some(0.0))?;
         let share = self.miss_share().map(|share| format!(" ({})", format_ratio(share)));
         Some(format!("{extra} extra{}", share.unwrap_or_default()))
     }

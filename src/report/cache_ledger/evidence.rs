@@ -9,16 +9,20 @@ use std::collections::HashSet;
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::replay::CacheKey;
+use crate::replay::cache::TokenSplit;
 use crate::report::cache_ledger::cause::{Cause, MissCause};
 use crate::report::cache_ledger::requests::Request;
-use crate::report::cache_ledger::scan::Unread;
+use crate::report::cache_ledger::scan::{SentBefore, Unread};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, Role};
-use crate::units::Millis;
+use crate::units::{Millis, Tokens};
 use recorded_prompts::RecordedPrompts;
 use recorded_trace::TraceEvidence;
+
+/// Share of the fixed parts below which a read ends within them.
+const CHANGED_FIXED_SHARE: f64 = 0.9;
 
 /// The sources of one session.
 #[derive(Debug)]
@@ -67,7 +71,24 @@ impl<'a> Evidence<'a> {
             self.trace = Some(TraceEvidence::read(session, self.inputs)?);
         }
         let traced = self.trace.as_ref().and_then(|trace| trace.change_between(earlier, request.entry));
-        Ok(traced.unwrap_or((MissCause::Unknown, None)))
+        Ok(traced.unwrap_or_else(|| (self.cause_by_shape(request, previous), None)))
+    }
+
+    /// Returns the cause that the tokens read show, if the history only grew. What a provider drops early is read again
+    /// up to another depth, or not at all.
+    fn cause_by_shape(&self, request: &Request, previous: &SentBefore) -> MissCause {
+        let read = TokenSplit::from_usage(&request.usage).read;
+        let fixed = [self.session.fixed_tokens(), self.session.next_prompt.fixed_tokens];
+        let fixed = fixed.into_iter().filter(|tokens| *tokens > 0).min().unwrap_or(0);
+        if read <= Tokens::ZERO {
+            MissCause::Unknown
+        } else if read < Tokens(fixed as f64 * CHANGED_FIXED_SHARE) {
+            MissCause::SystemChanged
+        } else if read == previous.read {
+            MissCause::PrefixEnds
+        } else {
+            MissCause::Unknown
+        }
     }
 
     /// Returns the cause that the entries themselves show, the one that empties most of the cache first.

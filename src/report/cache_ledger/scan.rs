@@ -19,6 +19,8 @@ pub(super) struct SentBefore {
     pub(super) entry: Option<EntryIx>,
     /// Tokens of the prompt.
     pub(super) prompt: Tokens,
+    /// Tokens of it that were read from the cache.
+    pub(super) read: Tokens,
     /// The time at which it was sent.
     pub(super) sent_at: Moment,
     pub(super) cache_key: CacheKey,
@@ -81,6 +83,7 @@ impl PromptScan {
         self.previous = Some(SentBefore {
             entry: Some(request.entry),
             prompt,
+            read: split.read,
             sent_at: request.started,
             cache_key: request.cache_key,
             is_reported,
@@ -112,7 +115,8 @@ impl PromptScan {
             let (entry, cache_key) = self
                 .previous
                 .map_or((None, CacheKey::default()), |previous| (previous.entry, previous.cache_key));
-            self.previous = Some(SentBefore { entry, prompt, sent_at: at, cache_key, is_reported: true });
+            self.previous =
+                Some(SentBefore { entry, prompt, read: prompt, sent_at: at, cache_key, is_reported: true });
             self.replaced = None;
         }
     }

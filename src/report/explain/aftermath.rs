@@ -60,6 +60,8 @@ pub enum Aftermath {
         first_summarised: Option<EntryIx>,
         /// The entry before it.
         parent: Option<EntryIx>,
+        /// Whether a memory flush ran before it.
+        is_flushed: bool,
     },
     /// The last compaction that freed nothing.
     FreedNothing {
@@ -166,7 +168,10 @@ fn detect_late_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
 fn is_timeout(text: &str) -> bool {
     let text = text.to_lowercase();
     let compaction = ["compact", "summariz", "summaris"].iter().any(|word| text.contains(word));
-    compaction && ["timed out", "timeout", "time out"].iter().any(|word| text.contains(word))
+    compaction
+        && ["timed out", "timed-out", "timeout", "time out", "deadline exceeded"]
+            .iter()
+            .any(|word| text.contains(word))
 }
 
 /// Returns `Sure` for a certain finding: about the newest compaction, or by a name in a record.
@@ -187,6 +192,7 @@ fn detect_hollow_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
         messages: last.messages,
         first_summarised: last.first_summarised,
         parent: case.session.tree.parent(last.entry),
+        is_flushed: last.is_flushed,
     };
     let is_newest = number == case.compactions.len();
     Some(Found::new(FindingClass::CompactionHollow, sure_if(is_newest), facts).with_rule("compaction 5.14"))

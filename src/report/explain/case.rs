@@ -11,6 +11,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::failing_model::failed_call;
 use crate::session::overflow::Overflow;
+use crate::session::overflow::refused::is_prompt_error;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
@@ -183,11 +184,13 @@ fn read_other_errors(session: &LoadedSession) -> Result<Vec<OtherError>, BodyErr
     for (ix, entry) in index.iter() {
         let failed = entry.kind == EntryKind::Message
             && entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
-        if !failed || session.overflow_at(ix).is_some() {
+        let noted = is_prompt_error(index, entry);
+        if !failed && !noted || session.overflow_at(ix).is_some() {
             continue;
         }
         let value = body::read_entry(&session.source, index, ix)?;
-        let error = value.get("message").and_then(|message: &Value| message.get("errorMessage"));
+        let (holder, key) = if noted { ("data", "error") } else { ("message", "errorMessage") };
+        let error = value.get(holder).and_then(|holder: &Value| holder.get(key));
         let Some(error) = error.filter(|error| js::is_truthy(Some(error))) else { continue };
         errors.push(OtherError { entry: ix, text: js::to_text(Some(error)).to_string_lossy() });
     }

@@ -6,7 +6,7 @@ use crate::context::build_context;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens_before::recorded_tokens_before;
 use crate::ids::EntryIx;
-use crate::js;
+use crate::js::{self, Value};
 use crate::policy::memory_flush;
 use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::failure::believed_window;
@@ -15,6 +15,7 @@ use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::store::intern::ValueIx;
 use crate::transcript::Leaf;
+use crate::transcript::envelope::unwrap_message;
 use crate::units::{Chars, Moment, Tokens};
 
 /// A summary in sections with less text than this, in bytes without headings and spaces, counts as hollow.
@@ -26,8 +27,6 @@ const MIN_SUMMARISED: usize = 4;
 const FAR_BELOW_SHARE: f64 = 0.5;
 /// Share of the trigger from which a prompt has reached it: the gateway adds estimates to the provider's count.
 const NEAR_TRIGGER_SHARE: f64 = 0.9;
-/// A recorded size above this multiple of the trigger is a sum of calls.
-const WILD_RATIO: f64 = 3.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PastCompaction {
@@ -54,16 +53,16 @@ pub(super) struct PastCompaction {
     /// Tokens above which the model of the last call compacts, and the lowest at which any check of the gateway does.
     pub trigger: Tokens,
     pub lowest_trigger: Tokens,
+    /// Whether a memory flush ran since the previous compaction.
+    pub is_flushed: bool,
 }
 
 impl PastCompaction {
-    /// Returns the tokens of the context that it compacted: by the runtime, by the provider or by estimate, whichever is
-    /// most. A recorded number far above the trigger is no context size if the provider counted less.
+    /// Returns the tokens of the context that it compacted: as recorded, otherwise by the provider, but no less than by
+    /// estimate.
     pub(super) fn tokens_at(&self) -> u64 {
-        let counted = self.counted.0.unwrap_or(0).max(self.estimated.0);
-        let stored = Some(self.tokens_before).filter(|stored| stored.is_finite());
-        let wild = |stored: &Tokens| self.counted.0.is_some() && *stored > self.trigger * WILD_RATIO;
-        stored.filter(|stored| !wild(stored)).map_or(counted, |stored| stored.whole().max(self.estimated.0))
+        let recorded = self.tokens_before.is_finite().then(|| self.tokens_before.whole());
+        recorded.or(self.counted.0).unwrap_or(0).max(self.estimated.0)
     }
 
     /// Whether the context was so small that its tokens cannot have started the compaction.
@@ -149,7 +148,29 @@ fn read_compaction(
         refilled_to: behind.iter().map(|(_, prompt)| *prompt).max(),
         trigger,
         lowest_trigger,
+        is_flushed: has_flushed(session, &path[..place]),
     }))
+}
+
+/// Whether the gateway asked for a memory flush since the last compaction of a path.
+fn has_flushed(session: &LoadedSession, path: &[EntryIx]) -> bool {
+    let index = &session.index;
+    let since = path.iter().rev().take_while(|ix| index.entry(**ix).kind != EntryKind::Compaction);
+    let mut requested = since.filter(|ix| index.entry(**ix).role() == Some(Role::User));
+    session.limits.is_gateway_run
+        && requested.any(|ix| {
+            let text = message_text(session, *ix);
+            text.is_some_and(|text| unwrap_message(&text).marks.iter().any(|mark| mark == "memory flush"))
+        })
+}
+
+/// Returns the texts of a message, joined; `None` if it has none or cannot be read again.
+pub(super) fn message_text(session: &LoadedSession, ix: EntryIx) -> Option<String> {
+    let message = body::read_message(&session.source, &session.index, ix).ok()??;
+    let content = message.get("content")?;
+    let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
+    let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
+    Some(texts.map(js::JsString::to_string_lossy).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the tokens above which the runtime compacts for a model, and the lowest at which the gateway does: its own

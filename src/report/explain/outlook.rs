@@ -54,6 +54,8 @@ pub struct RefilledCompaction {
     pub left: (u64, bool),
     /// Tokens to which the session grew.
     pub refilled_to: u64,
+    /// Whether a memory flush ran before it.
+    pub is_flushed: bool,
 }
 
 /// The prompt of the next call.
@@ -148,6 +150,7 @@ fn detect_treadmill(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let round = |compaction: &&PastCompaction| RefilledCompaction {
         entry: compaction.entry,
         left: compaction.counted.1.map_or((compaction.estimated.1, false), |counted| (counted, true)),
+        is_flushed: compaction.is_flushed,
         refilled_to: refill(case, compaction).map_or(0, |(_, tokens)| tokens),
     };
     let facts = Outlook::Treadmill {

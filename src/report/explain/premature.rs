@@ -26,6 +26,8 @@ pub struct PrematureCompactions {
     /// Tokens above which the session compacts.
     pub trigger: u64,
     pub cause: PrematureCause,
+    /// The number of them before which a memory flush ran.
+    pub flushed: usize,
 }
 
 /// The start of a compaction that the size of the context does not explain.
@@ -47,6 +49,7 @@ impl PrematureCompactions {
             ("compactions", self.entries.len() as f64),
             ("tokens", self.tokens as f64),
             ("trigger", self.trigger as f64),
+            ("flushed", self.flushed as f64),
         ]
     }
 }
@@ -69,6 +72,7 @@ pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<Aftermat
         entries: row.iter().map(|it| it.entry).collect(),
         tokens: row.iter().map(|it| it.tokens_at()).max()?,
         trigger: newest.trigger.whole(),
+        flushed: row.iter().filter(|it| it.is_flushed).count(),
         cause,
     };
     let error = matches!(facts.cause, PrematureCause::Error { .. });

@@ -2,6 +2,7 @@
 //! guard's defect whose correction does, else the mechanism. Without an overflow: the outlook, or a finding about
 //! compactions.
 
+use crate::report::explain::aftermath::Aftermath;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::engine::find_engine_owned;
 use crate::report::explain::facts::{Facts, Finding};
@@ -30,6 +31,9 @@ pub(super) fn overflow_findings(
         mismeasured.into_iter().partition(|it| it.prevents_overflow == Some(true));
     let bytes = mechanism.class == FindingClass::BytesLimit;
     let fixed = mechanism.class == FindingClass::FixedOverhead;
+    let (timeouts, aftermath): (Vec<_>, Vec<_>) = aftermath.into_iter().partition(|it| {
+        it.class == FindingClass::CompactionTimeout && prevented(case, failure, it, &own, guards)
+    });
     let mut found: Vec<Finding> = Vec::new();
     if bytes {
         found.push(own.clone());
@@ -37,6 +41,7 @@ pub(super) fn overflow_findings(
     found.extend(causes.into_iter().filter(|_| !bytes));
     found.extend(engine.filter(|_| !bytes));
     found.extend(inert.filter(|_| !bytes));
+    found.extend(timeouts.into_iter().filter(|_| !bytes));
     found.extend(impossible.clone().filter(|_| fixed));
     if !bytes {
         found.push(own);
@@ -48,6 +53,29 @@ pub(super) fn overflow_findings(
         first.verdict = Some(VerdictFacts::Overflow(overflow_facts(case, failure, first, guards)));
     }
     found
+}
+
+/// Whether the compaction that timed out would have made the call fit: it was due before the call, none succeeded since,
+/// and the part that made the prompt large is no message that fits nowhere.
+fn prevented(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    timeout: &Finding,
+    own: &Finding,
+    guards: &[GuardReport],
+) -> bool {
+    let Facts::Aftermath(Aftermath::SummaryTimeout { failures, .. }) = &timeout.facts else { return false };
+    let failed = failure.overflow.entry;
+    let Some(last) = failures.iter().rfind(|entry| **entry < failed) else { return false };
+    let compacted = case.compactions.iter().any(|it| *last < it.entry && it.entry < failed);
+    let due = guards.iter().any(|it| it.kind == GuardKind::Compaction && it.state == GuardState::Failed);
+    let fits = match &own.facts {
+        Facts::LargePrompt(prompt) if own.class == FindingClass::UserMessage => {
+            prompt.message_fit() == MessageFit::FitsAlone
+        }
+        _ => own.class != FindingClass::FixedOverhead,
+    };
+    due && fits && !compacted
 }
 
 /// Returns every finding of a session without an overflow, the verdict first.

@@ -50,6 +50,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         Some(word)
     })
     .flat_map(split_scripts)
+    .flat_map(split_escapes)
     .map(trimmed)
     .filter(|word| !word.is_empty())
 }
@@ -112,6 +113,28 @@ fn split_scripts(word: &str) -> impl Iterator<Item = &str> {
     let whole = whole_word(word);
     let runs = if whole.is_some() { "" } else { word };
     whole.into_iter().chain(runs.split(is_unspaced).filter(|run| !run.is_empty()))
+}
+
+/// Splits a word at the escapes of a JSON string, `\\n` and `\\t`. A path of Windows stays whole: it begins with a drive or
+/// a server, or one of its folders begins with a letter that no escape has.
+fn split_escapes(word: &str) -> impl Iterator<Item = &str> {
+    let is_escaped = word.contains('\\') && !has_drive(word) && only_has_escapes(word);
+    let mut rest = Some(word);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let at = text.find('\\').filter(|_| is_escaped);
+        let Some(at) = at else { return rest.take() };
+        let behind = text[at..].trim_start_matches('\\');
+        rest = Some(behind.get(1..).unwrap_or_default());
+        Some(&text[..at])
+    })
+    .filter(|part| !part.is_empty())
+}
+
+/// Whether every run of backslashes stands before a letter that begins an escape of a blank.
+fn only_has_escapes(word: &str) -> bool {
+    let mut behind = word.split('\\').skip(1).filter(|part| !part.is_empty());
+    !word.starts_with("\\\\") && behind.all(|part| part.starts_with(['n', 'r', 't']))
 }
 
 /// Returns a word that is not split, without the words of the sentence around it.

@@ -53,6 +53,12 @@ pub(super) fn find_refused(scope: &OverflowScope<'_>) -> (Vec<Overflow>, Vec<Cal
     (found, errors)
 }
 
+/// Whether the gateway noted an error of a prompt in an entry.
+pub(crate) fn is_prompt_error(index: &Index, entry: &Entry) -> bool {
+    let is_named = || index.values.value(entry.payload).is_some_and(|word| word.str_is(PROMPT_ERROR));
+    entry.kind == EntryKind::Custom && is_named()
+}
+
 /// Whether an entry may be a refusal, so that its body is worth reading.
 fn may_refuse(index: &Index, entry: &Entry) -> bool {
     let stopped = |stop| matches!(stop, StopReason::Error | StopReason::Other);
@@ -60,8 +66,7 @@ fn may_refuse(index: &Index, entry: &Entry) -> bool {
         EntryKind::Message => {
             entry.is_model_call() && entry.message.is_some_and(|size| stopped(size.stop_reason))
         }
-        EntryKind::Custom => index.values.value(entry.payload).is_some_and(|word| word.str_is(PROMPT_ERROR)),
-        _ => false,
+        _ => is_prompt_error(index, entry),
     }
 }
 

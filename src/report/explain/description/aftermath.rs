@@ -50,12 +50,21 @@ impl Described for Aftermath {
                     .with_entries(failures.iter().copied())
                     .with_rule("compaction 8.13"),
             ],
-            Self::HollowSummary { compaction, messages: (before, after), first_summarised, parent, .. } => {
+            Self::HollowSummary {
+                compaction,
+                messages: (before, after),
+                first_summarised,
+                parent,
+                is_flushed,
+                ..
+            } => {
+                let flush = if *is_flushed { "a memory flush ran" } else { "no memory flush ran" };
                 let (before, after) = (quantity(*before, "message"), quantity(*after, "message"));
                 vec![
                     Evidence::new(format!("{before} became {after}; the old branch still has all of them"))
                         .with_entries([*compaction])
                         .with_rule("compaction 5.14"),
+                    Evidence::new(format!("{flush} before it")).with_rule("compaction 9.1"),
                     Evidence::new("the first entry it summarised").with_entries(*first_summarised),
                     Evidence::new("branch from here to get everything back").with_entries(*parent),
                 ]

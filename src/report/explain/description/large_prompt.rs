@@ -4,6 +4,7 @@ use crate::format::{format_number, format_short_estimate, format_tokens, quantit
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::{LargePrompt, MessageFit};
+use crate::store::entry::Role;
 
 /// Entries of the part to name.
 const MAX_ENTRIES: usize = 40;
@@ -26,7 +27,7 @@ impl Described for LargePrompt {
             }
             FindingClass::FixedOverhead => format!("system prompt, tools and files take {tokens} of {limit}"),
             FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
-            FindingClass::UserMessage => format!("your message {}", describe_size(self)),
+            FindingClass::UserMessage => format!("{} {}", describe_input(self), describe_size(self)),
             FindingClass::SingleResult => {
                 let tool = self.tool.as_deref().unwrap_or_default();
                 format!("one {tool} result {}", describe_size(self))
@@ -55,7 +56,26 @@ impl Described for LargePrompt {
             Evidence::new(format!("the call fits if each result is cut to {chars} chars; that cuts {cut}"))
                 .with_rule("pruning 6.1")
         });
-        [part].into_iter().chain(cut).collect()
+        let isolation = (self.mechanism.class == FindingClass::RecurringSessionGrowth).then(|| {
+            Evidence::new(if self.is_isolated {
+                "heartbeat.isolatedSession is configured, but these runs share one session id"
+            } else {
+                "an isolated session for each run keeps it small (heartbeat.isolatedSession, cron sessionTarget)"
+            })
+        });
+        [part].into_iter().chain(cut).chain(isolation).collect()
+    }
+}
+
+/// Names the sender of the part.
+fn describe_input(prompt: &LargePrompt) -> String {
+    let count = prompt.mechanism.count;
+    match (prompt.role, count) {
+        (Some(Role::BashExecution), 1) => "the output of a !command".to_owned(),
+        (Some(Role::BashExecution), _) => quantity(count, "!command output"),
+        (Some(Role::Custom), 1) => "a message of an extension".to_owned(),
+        (Some(Role::Custom), _) => format!("together, {} of extensions", quantity(count, "message")),
+        _ => "your message".to_owned(),
     }
 }
 

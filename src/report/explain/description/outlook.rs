@@ -111,9 +111,11 @@ fn describe_round(round: &RefilledCompaction) -> Evidence {
     let (left, is_measured) = round.left;
     let left = if is_measured { format_number(left) } else { format_short_estimate(left) };
     let refilled = format_number(round.refilled_to);
-    Evidence::new(format!("compaction left {left}; the session grew back to {refilled}"))
-        .with_entries([round.entry])
-        .with_rule("compaction 2.7")
+    let flush = if round.is_flushed { "a" } else { "no" };
+    let line = format!(
+        "compaction left {left}; the session grew back to {refilled}; {flush} memory flush before it"
+    );
+    Evidence::new(line).with_entries([round.entry]).with_rule("compaction 2.7")
 }
 
 /// Describes the room of a session that fits, until the trigger or the end of the window.

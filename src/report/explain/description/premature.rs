@@ -1,6 +1,6 @@
 //! Compactions far below their trigger, in words.
 
-use crate::format::{format_number, format_short};
+use crate::format::{format_number, format_short, quantity};
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::premature::{PrematureCause, PrematureCompactions};
 
@@ -26,7 +26,13 @@ impl Described for PrematureCompactions {
             format_number(self.trigger)
         );
         let size = Evidence::new(size).with_entries(self.entries.iter().copied()).with_rule("compaction 2.7");
-        std::iter::once(size).chain(self.cause.evidence()).collect()
+        let flushed = format!(
+            "a memory flush ran before {} of {}",
+            format_number(self.flushed as u64),
+            quantity(self.entries.len(), "compaction")
+        );
+        let flushed = Evidence::new(flushed).with_rule("compaction 9.1");
+        std::iter::once(size).chain(self.cause.evidence()).chain([flushed]).collect()
     }
 }
 

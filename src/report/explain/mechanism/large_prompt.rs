@@ -1,10 +1,12 @@
 //! The finding about the part that made the prompt too large.
 
+use crate::js::Value;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::mechanism::cap::largest_fitting_limit;
 use crate::report::explain::mechanism::cause::Mechanism;
+use crate::store::entry::Role;
 use crate::units::{Chars, Tokens};
 
 /// Share of the prompt outside all messages above which the finding is about it.
@@ -28,6 +30,10 @@ pub struct LargePrompt {
     pub model: Option<String>,
     /// The tool of the first result; secrets are masked.
     pub tool: Option<String>,
+    /// The role of the first message of the part.
+    pub role: Option<Role>,
+    /// Whether the configuration gives heartbeats a session of their own.
+    pub is_isolated: bool,
     /// The largest limit of chars per tool result under which the prompt fits, and the number of results that it cuts.
     pub result_limit: Option<(Chars, usize)>,
 }
@@ -58,6 +64,8 @@ impl LargePrompt {
             fixed_tokens: failure.fixed_tokens,
             unseen_tokens: failure.prompt_tokens.saturating_sub(seen),
             model: failure.model.and_then(|(_, id)| case.session.index.values.text(id)),
+            role: mechanism.entries.first().and_then(|entry| case.session.index.entry(*entry).role()),
+            is_isolated: isolates_heartbeats(case),
             tool: shown.map(|entry| case.tool_name(*entry)),
             result_limit: largest_fitting_limit(failure).filter(|_| results.contains(&mechanism.class)),
         }
@@ -91,6 +99,12 @@ impl LargePrompt {
         numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars.get())));
         numbers
     }
+}
+
+/// Whether `heartbeat.isolatedSession` is on.
+fn isolates_heartbeats(case: &OverflowCase<'_>) -> bool {
+    let key = ["agents", "defaults", "heartbeat", "isolatedSession"];
+    case.session.config.value(&key) == Some(&Value::Bool(true))
 }
 
 /// Builds the finding of a mechanism.

@@ -32,6 +32,8 @@ const OUTLIER_RATIO: f64 = 1.5;
 const MESSAGE_OUTLIER_RATIO: f64 = 3.0;
 /// Share of the newest results that a single one must have to be the cause.
 const SINGLE_RESULT_SHARE: f64 = 0.7;
+/// Share of the prompt that messages of extensions, or outputs of commands, must take.
+const FLOOD_SHARE: f64 = 0.4;
 /// Share of the prompt that images must take.
 const IMAGE_SHARE: f64 = 0.4;
 /// Share of the room for messages that the results of a run must take to be a loop, and their minimum number.
@@ -51,6 +53,7 @@ pub(super) fn find_mechanism(case: &OverflowCase<'_>, failure: &Failure) -> Mech
         detect_user_message,
         detect_results,
         detect_tool_loop,
+        detect_flood,
         detect_fixed_most,
     ];
     let found = own.iter().find_map(|look| look(case, failure));
@@ -120,19 +123,45 @@ fn messages_with_images(failure: &Failure) -> Vec<EntryIx> {
     messages.filter(|message| message.size.images > 0).map(|message| message.entry).collect()
 }
 
-/// The newest user message.
+/// The largest message since the last accepted call that is neither an answer nor a result: of a person, a `!command`
+/// or an extension. Without an accepted call, the one that opened the run.
 fn detect_user_message(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
     let messages = &failure.session.context.messages;
-    let at = failure.run_opening()?;
-    let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role == Role::Assistant);
+    let weight = |at: &usize| failure.weights[*at];
+    let new = (failure.first_new..messages.len()).filter(|at| is_input(messages[*at].size.role));
+    let largest =
+        new.max_by(|a, b| weight(a).total_cmp(&weight(b))).filter(|_| failure.last_counted.is_some());
+    let at = largest.or(failure.run_opening())?;
+    let is_newest = (at + 1..messages.len()).all(|at| messages[at].size.role != Role::ToolResult);
     let tokens = failure.weights[at];
-    let others = messages[..at].iter().enumerate().filter(|(_, message)| message.size.role == Role::User);
+    let others = messages[..at].iter().enumerate().filter(|(_, message)| is_input(message.size.role));
     let usual = median(others.map(|(at, _)| failure.weights[at].get()).collect());
     let odd = usual.is_none_or(|usual| tokens >= Tokens(MESSAGE_OUTLIER_RATIO * usual));
-    let user = messages[at].size.role == Role::User;
-    (user && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens)).then(|| {
+    let input = is_input(messages[at].size.role);
+    (input && is_newest && odd && is_large(failure, tokens) && fits_without(failure, tokens)).then(|| {
         Mechanism { class: FindingClass::UserMessage, tokens, count: 1, entries: vec![messages[at].entry] }
     })
+}
+
+/// Many messages of extensions or outputs of commands that fill the prompt together.
+fn detect_flood(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
+    [Role::Custom, Role::BashExecution].into_iter().find_map(|role| {
+        let tokens = failure.tokens_of(|_, size| size.role == role);
+        let messages = failure.session.context.messages.iter().filter(|message| message.size.role == role);
+        let entries: Vec<EntryIx> = messages.rev().map(|message| message.entry).collect();
+        let most = tokens >= Tokens(FLOOD_SHARE * failure.prompt_tokens as f64);
+        (most && !entries.is_empty() && fits_without(failure, tokens)).then(|| Mechanism {
+            class: FindingClass::UserMessage,
+            tokens,
+            count: entries.len(),
+            entries,
+        })
+    })
+}
+
+/// Whether a message is input that the model is sent.
+fn is_input(role: Role) -> bool {
+    matches!(role, Role::User | Role::Custom | Role::BashExecution)
 }
 
 /// The results of the newest turn, one or all of them. Results no larger than their siblings are a loop.

@@ -4,19 +4,20 @@
 use std::collections::HashMap;
 
 use crate::ids::EntryIx;
-use crate::js::Value;
 use crate::report::explain::case::OverflowCase;
+use crate::report::explain::compactions::message_text;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::cause::Mechanism;
-use crate::store::body;
+use crate::store::entry::Role;
 use crate::transcript::envelope::unwrap_message;
 use crate::units::Tokens;
 
 /// Fewer runs do not count as recurring.
 const MIN_RUNS: usize = 5;
-/// Share of the user messages that must be equal.
+/// Share of the user messages that must be equal, or of the messages' tokens that their runs must take.
 const MIN_SAME_SHARE: f64 = 0.6;
+const MIN_TOKEN_SHARE: f64 = 0.5;
 /// Messages shorter than this, in bytes, are equal by chance.
 const MIN_LETTERS: usize = 16;
 /// Names in dates.
@@ -49,13 +50,14 @@ pub(super) fn detect_recurring(case: &OverflowCase<'_>, failure: &Failure) -> Op
     let mut by_text: HashMap<String, Vec<EntryIx>> = HashMap::new();
     let compared = requested.len().min(MAX_MESSAGES);
     for ix in requested.into_iter().rev().take(MAX_MESSAGES) {
-        let text = message_text(case, ix).map(|text| normalise(&text)).unwrap_or_default();
-        if text.len() >= MIN_LETTERS {
-            by_text.entry(text).or_default().push(ix);
+        let job = message_text(case.session, ix).and_then(|text| job_key(&text));
+        if let Some(job) = job {
+            by_text.entry(job).or_default().push(ix);
         }
     }
     let same = by_text.into_values().max_by_key(Vec::len)?;
-    let recurs = same.len() >= MIN_RUNS && same.len() as f64 >= MIN_SAME_SHARE * compared as f64;
+    let most = same.len() as f64 >= MIN_SAME_SHARE * compared as f64;
+    let recurs = same.len() >= MIN_RUNS && (most || token_share(failure, &same) >= MIN_TOKEN_SHARE);
     recurs.then(|| Mechanism {
         class: FindingClass::RecurringSessionGrowth,
         tokens: Tokens(failure.prompt_tokens.saturating_sub(failure.fixed_tokens) as f64),
@@ -64,12 +66,26 @@ pub(super) fn detect_recurring(case: &OverflowCase<'_>, failure: &Failure) -> Op
     })
 }
 
-fn message_text(case: &OverflowCase<'_>, ix: EntryIx) -> Option<String> {
-    let message = body::read_message(&case.session.source, &case.session.index, ix).ok()??;
-    let content = message.get("content")?;
-    let blocks = content.as_array().unwrap_or_default().iter().filter_map(|block| block.get("text"));
-    let texts = std::iter::once(content).chain(blocks).filter_map(Value::as_str);
-    Some(texts.map(crate::js::JsString::to_string_lossy).collect::<Vec<_>>().join(" "))
+/// Returns the share of the messages' tokens in the runs that these messages opened.
+fn token_share(failure: &Failure, opened: &[EntryIx]) -> f64 {
+    let mut is_own = false;
+    let (mut own, mut all) = (Tokens::ZERO, Tokens::ZERO);
+    for (message, weight) in failure.session.context.messages.iter().zip(&failure.weights) {
+        if message.size.role == Role::User {
+            is_own = opened.contains(&message.entry);
+        }
+        own += if is_own { *weight } else { Tokens::ZERO };
+        all += *weight;
+    }
+    own / all
+}
+
+/// Returns the words by which the runs of one job are equal: the gateway's mark of a heartbeat or a cron job, whatever
+/// was reported in it, otherwise the whole text. `None` if it is too short to be equal but by chance.
+fn job_key(text: &str) -> Option<String> {
+    let marks = unwrap_message(text).marks;
+    let job = marks.into_iter().find(|mark| mark == "heartbeat" || mark.starts_with("cron "));
+    job.or_else(|| Some(normalise(text)).filter(|text| text.len() >= MIN_LETTERS))
 }
 
 /// Returns the user's own words in lower case, without the parts that differ in every run: dates, times and ids.
