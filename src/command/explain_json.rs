@@ -9,8 +9,8 @@ use crate::export::json::JsonOutput;
 use crate::ids::EntryIx;
 use crate::js::{Members, Object};
 use crate::report::explain::{
-    Advice, CallHistory, CallPoint, Evidence, Explanation, Finding, GuardReport, Mechanism, Overflow,
-    PromptCount, PromptPart, ReplaySummary,
+    Advice, CallHistory, CallPoint, Culprit, Evidence, Explanation, Facts, Finding, GuardReport, Mechanism,
+    Overflow, PromptCount, PromptPart, ReplaySummary,
 };
 use crate::session::LoadedSession;
 use crate::units::{Moment, Tokens};
@@ -26,6 +26,8 @@ pub(super) struct ExplanationJson {
     ruleset: RulesetJson,
     /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
     state: &'static str,
+    /// The newest calls, if they were refused or failed for another reason than their size.
+    last_calls: Option<LastCallsJson>,
     /// Whether a call overflowed.
     overflow: bool,
     /// The overflows, oldest first.
@@ -57,6 +59,47 @@ pub(super) struct ExplanationJson {
 
 impl JsonOutput for ExplanationJson {
     const VERSION: u64 = SCHEMA_VERSION;
+}
+
+/// Calls that all failed with one error since the last answer.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LastCallsJson {
+    /// The class of the error.
+    class: &'static str,
+    /// Oldest first.
+    entries: Vec<String>,
+    /// The newest answered call.
+    last_answer: Option<String>,
+    text: String,
+    way_out: String,
+    waiting_helps: bool,
+    /// The messages that the error is about.
+    culprits: Vec<CulpritJson>,
+    /// The answer from which a branch without these messages goes on.
+    branch_from: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CulpritJson {
+    entry: String,
+    what: String,
+}
+
+fn last_calls_json(session: &LoadedSession, verdict: &Finding) -> Option<LastCallsJson> {
+    let Facts::Unanswered(calls) = &verdict.facts else { return None };
+    let culprit =
+        |culprit: &Culprit| CulpritJson { entry: culprit.name.clone(), what: culprit.description() };
+    Some(LastCallsJson {
+        class: calls.class.as_str(),
+        entries: calls.calls.iter().map(|ix| session.index.display_id(*ix)).collect(),
+        last_answer: calls.last_answer.as_ref().map(|(_, name)| name.clone()),
+        text: calls.said.clone(),
+        way_out: calls.way_out(),
+        waiting_helps: calls.class.waiting_helps(),
+        culprits: calls.culprits.iter().map(culprit).collect(),
+        branch_from: calls.branch_from.as_ref().map(|(_, name)| name.clone()),
+    })
 }
 
 /// Class, confidence and line of the first finding.
@@ -261,6 +304,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         session: session_json(&session.item),
         ruleset: ruleset_json(&session.ruleset),
         state: explanation.state.as_str(),
+        last_calls: explanation.verdict().and_then(|verdict| last_calls_json(session, verdict)),
         overflow: explanation.has_overflowed(),
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),

@@ -50,7 +50,6 @@ pub mod query;
 pub mod query_error;
 pub mod query_field;
 mod query_term;
-pub mod rejected_messages;
 pub mod replay_inputs;
 pub mod replay_summary;
 mod ruleset_choice;

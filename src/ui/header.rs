@@ -13,6 +13,7 @@ use crate::app::target::Target;
 use crate::diagnostic::Severity;
 use crate::format::{display_zone_note, format_number, format_short, quantity, time_of_day};
 use crate::gateway::ruleset::Ruleset;
+use crate::session::overflow::CallState;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
 use crate::ui::glyphs;
@@ -284,6 +285,14 @@ fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
     let count = app.preview.totals.failed_calls;
     let overflow = session.item.has(Mark::Overflow);
+    let unanswered =
+        session.item.state.filter(|state| matches!(state, CallState::Refused | CallState::Failing));
+    if let Some(state) = unanswered {
+        let role = if state == CallState::Refused { Role::Danger } else { Role::Warn };
+        let failed = session.last_calls().failed.len();
+        let words = if short { state.as_str().to_owned() } else { format!("{} {failed}x", state.as_str()) };
+        return vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))];
+    }
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),

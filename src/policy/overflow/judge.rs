@@ -4,6 +4,7 @@
 use crate::policy::overflow::error_class::{ErrorClass, class_of};
 use crate::policy::overflow::normalized::NormalizedText;
 use crate::policy::overflow::signs::{self, Sign, Signs};
+use crate::policy::overflow::text_match::TextMatch;
 use crate::policy::overflow::{RefusalNumbers, StopDetails, text_match};
 
 /// Lookalikes that overrule a weak text.
@@ -79,10 +80,11 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Classification> {
     if signs.has(Sign::StopReason) {
         return Some(Classification::tokens("C2", RefusalNumbers::default()));
     }
-    if !code && signs.has(Sign::RateLimit) {
+    let text = text_match::find_text(&plain.with_codes);
+    if !code && signs.has(Sign::RateLimit) && !text.as_ref().is_some_and(|text| outweighs_rate(text, plain)) {
         return Some(Classification::new(Verdict::NoOverflow, "L1"));
     }
-    let found = text_match::find_text(&plain.with_codes)
+    let found = text
         .filter(|found| !found.text.is_weak || code || signs.first_rule(&LOOKALIKES_BEFORE_WEAK).is_none());
     match found {
         Some(found) if found.is_output_alone_too_large() => {
@@ -91,6 +93,12 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Classification> {
         Some(found) => Some(Classification::tokens(found.text.rule, found.numbers)),
         None => code.then(|| Classification::tokens("C1", text_match::find_loose_numbers(&plain.with_codes))),
     }
+}
+
+/// Whether a text proves an overflow in a sentence of its own. Several errors are joined in one text, and a later
+/// "throttled" does not make the prompt smaller.
+fn outweighs_rate(found: &TextMatch, plain: &NormalizedText) -> bool {
+    found.is_proof() && !Signs::find(found.sentence(&plain.with_codes)).has(Sign::RateLimit)
 }
 
 /// Takes steps 5 to 8, for texts that do not name the context.

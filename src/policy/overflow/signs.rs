@@ -57,6 +57,11 @@ const SIGNS: &[(Sign, &str)] = &[
         r"\b(?:stop|finish)[ _]?reason[:=]? ?(?:model_context_window_exceeded|context_length_exceeded|context_window_exceeded|context_length|model_length)\b",
     ),
     (RateLimit, r"\b(?:tokens?|requests?)(?: used)? ?(?:per |a |/ ?)(?:sec|min|hour|day|month)"),
+    (
+        RateLimit,
+        r"[0-9]k? ?\)?,? ?(?:(?:input|output|prompt|total|completion) )?(?:tokens?|requests?|messages?|calls?)?\)? ?(?:per[ -]|/ ?|an? )(?:[0-9]+ ?)?(?:sec|second|min|minute|h|hour|day|week|month)s?\b",
+    ),
+    (RateLimit, r"\b(?:per[ -]minute|per[ -]second|per[ -]hour|per[ -]day|tokens-per|requests-per)"),
     (RateLimit, r"\b(?:tpm|rpm|tpd|rpd)\b|limit_(?:rpm|tpm|rpd|tpd)"),
     (RateLimit, r"\brate[ _-]limit|\bratelimit(?:error|exceeded|reached)|\btoo ?many ?requests|throttl"),
     (RateLimit, r"please wait before trying|usage[ _]limit|quota|\blong context (?:requests|beta)"),
@@ -76,6 +81,10 @@ const SIGNS: &[(Sign, &str)] = &[
         OutputLimit,
         r"max_?(?:completion_?|new_?|output_?)?tokens[^.]{0,40}?(?:supported range|取值范围|参数非法)",
     ),
+    (
+        OutputLimit,
+        r"(?:^|[:.,] ?|[0-9] |\b(?:parameter|requested|value of|field) )max_?(?:completion_?|new_?|output_?)?tokens ?:? ?\(?[0-9,]* ?\)? exceeds? (?:the )?(?:models? )?(?:max|limit|output)",
+    ),
     (OutputLimit, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
     (OutputLimit, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),
     (OutputLimit, r"(?:output|completion) (?:token|length) limit|最大输出|输出(?:长度|token)"),
@@ -86,6 +95,10 @@ const SIGNS: &[(Sign, &str)] = &[
     (
         Media,
         r"[0-9.]+ ?(?:[kmg]i?b|megabytes|pixels?|px|pages?) (?:limit|maximum|max)?[^.]{0,30}?\b(?:images?|pdfs?|audio|videos?|documents?|attachments?)\b",
+    ),
+    (
+        Media,
+        r"\b[0-9]+\)? (?:images?|pdfs?|files?|documents?|pages)\b[^.]{0,60}? exceed|number of (?:images?|pages|files|documents|attachments)\b|too much media",
     ),
     (
         Media,

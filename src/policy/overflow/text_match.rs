@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder};
 
 use crate::policy::overflow::RefusalNumbers;
-use crate::policy::overflow::texts::{ERROR_NUMBERS, NUMBERS, OverflowText, TEXTS};
+use crate::policy::overflow::texts::{ERROR_NUMBERS, EXCESS, NUMBERS, OverflowText, TEXTS};
 
 /// A whole number, with commas or underscores between groups of three digits.
 const NUMBER: &str = "[0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+";
@@ -15,6 +15,8 @@ const MIN_TOKENS: u64 = 256;
 const DISTANT_NUMBER_RULES: [&str; 3] = ["T07", "T09", "T15"];
 /// Words that mark the reply's part of a request.
 const REPLY_WORDS: [&str; 6] = ["completion", "output", "response", "reply", "generat", "max_"];
+/// Joints between the sentences of an error, and between errors that a router or a gateway joined.
+const SENTENCE_ENDS: [&str; 5] = [". ", " error: ", " | ", "exception: ", "; "];
 /// Bytes after the request's size that are searched for its parts.
 const PARTS_REACH_BYTES: usize = 300;
 
@@ -29,6 +31,8 @@ static NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(NUMBERS.iter().copied()));
 static ERROR_NUMBER_PATTERNS: LazyLock<CompiledPatterns> =
     LazyLock::new(|| CompiledPatterns::new(ERROR_NUMBERS.iter().copied()));
+/// Matches `exceeded the context length by 2113 tokens`.
+static EXCESS_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&expand_pattern(EXCESS)).ok());
 /// Matches `5221 in the messages` and `8192 tokens for the completion`.
 static PART_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&expand_pattern(r"({n}) (?:tokens )?(?:in|of|for|from) (?:the |your )?([a-z_]+(?: [a-z_]+)?)"))
@@ -64,9 +68,26 @@ fn expand_pattern(pattern: &str) -> String {
 pub(super) struct TextMatch {
     pub(super) text: &'static OverflowText,
     pub(super) numbers: RefusalNumbers,
+    /// Start and end of the matched words.
+    span: (usize, usize),
 }
 
 impl TextMatch {
+    /// Returns the sentence of the matched words: texts that join several errors say other things elsewhere.
+    pub(super) fn sentence<'t>(&self, plain: &'t str) -> &'t str {
+        let (start, end) = self.span;
+        let cut = |joint: &&str| plain[..start].rfind(*joint).map(|at| at + joint.len());
+        let from = SENTENCE_ENDS.iter().filter_map(|joint| cut(&joint)).max().unwrap_or(0);
+        let ends = SENTENCE_ENDS.iter().filter_map(|joint| plain[end..].find(joint));
+        &plain[from..ends.min().map_or(plain.len(), |at| end + at)]
+    }
+
+    /// Whether the text alone proves that a request was larger than the context.
+    pub(super) fn is_proof(&self) -> bool {
+        let RefusalNumbers { requested, limit, .. } = self.numbers;
+        !self.text.is_weak && requested.zip(limit).is_some_and(|(requested, limit)| requested > limit)
+    }
+
     /// Whether the reply takes the whole limit, so that no shorter prompt would pass (overflow-texts 3.5).
     pub(super) fn is_output_alone_too_large(&self) -> bool {
         matches!((self.numbers.output, self.numbers.limit), (Some(output), Some(limit)) if output >= limit)
@@ -78,15 +99,33 @@ pub(super) fn find_text(plain: &str) -> Option<TextMatch> {
     let (at, captures) = TEXT_PATTERNS.captures(plain).next()?;
     let text = TEXTS.get(at)?;
     let mut numbers = captured_numbers(plain, &captures);
-    if text.is_weak || DISTANT_NUMBER_RULES.contains(&text.rule) {
+    let excess = find_excess(plain);
+    if text.is_weak || excess.is_some() || DISTANT_NUMBER_RULES.contains(&text.rule) {
         numbers = fill_with_loose_numbers(numbers, plain);
     }
-    Some(TextMatch { text, numbers })
+    let span = captures.get(0).map_or((0, 0), |all| (all.start(), all.end()));
+    Some(TextMatch { text, numbers: complete_with_excess(numbers, excess), span })
 }
 
 /// Reads the numbers of an overflow that a code decided, without a matching text.
 pub(super) fn find_loose_numbers(plain: &str) -> RefusalNumbers {
     fill_with_loose_numbers(RefusalNumbers::default(), plain)
+}
+
+fn find_excess(plain: &str) -> Option<u64> {
+    let captures = EXCESS_PATTERN.as_ref()?.captures(plain)?;
+    parse_number(plain, captures.name("r")?)
+}
+
+/// Adds the request or the limit, where the text states the other one and the excess.
+fn complete_with_excess(mut numbers: RefusalNumbers, excess: Option<u64>) -> RefusalNumbers {
+    let Some(excess) = excess else { return numbers };
+    match (numbers.requested, numbers.limit) {
+        (None, Some(limit)) => numbers.requested = limit.checked_add(excess),
+        (Some(requested), None) => numbers.limit = requested.checked_sub(excess),
+        _ => {}
+    }
+    numbers
 }
 
 /// Reads the numbers of an error that is no overflow; those of a reply that is larger than the window come with its

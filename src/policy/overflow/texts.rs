@@ -76,6 +76,7 @@ pub(super) const TEXTS: &[OverflowText] = &[
     ),
     strong("T16", r"keep the first {r} tokens when.*?context length of (?:only )?{l}"),
     strong("T17", r"greater than the context length(?:.{0,40}?n_keep: ?{r}.{0,8}?n_ctx: ?{l})?"),
+    strong("T17", r"n_keep ?[:=]? ?\(?{r}\)?[ ,;)]*>=? ?n_ctx ?[:=]? ?\(?{l}"),
     strong("T17", r"reached context length of {l}"),
     strong("T17", r"context size has been exceeded"),
     strong("T18", r"exceeded (?:the )?model token limit(?: ?: ?{l})?(?: ?\(requested: ?{r}\))?"),
@@ -94,6 +95,14 @@ pub(super) const TEXTS: &[OverflowText] = &[
         r"inputs tokens \+ max_new_tokens must be <= ?{l}\.? given: {a} inputs tokens and {b} max_new_tokens",
     ),
     strong("T26", r"prompt \(length {r}\) is longer than the maximum model length of {l}"),
+    strong(
+        "T26",
+        r"\((?:total )?(?:prompt )?length:? {r}(?: tokens)?\) is (?:longer|larger|greater) than (?:the )?(?:models? )?max(?:imum)? (?:model |context |sequence )?length(?: of| is|:)? ?\(?{l}",
+    ),
+    strong(
+        "T26",
+        r"\((?:total )?length:? {r}(?: tokens)?\) is too (?:long|large) to fit (?:into|in) (?:the )?model \((?:context |maximum )?length:? {l}",
+    ),
     strong("T26", r"input prompt \({r} tokens\) is too long and exceeds (?:the )?limit of {l}"),
     strong("T27", r"input \({r} tokens\) is longer than the models? context length \({l}"),
     strong("T28", r"max input tokens: {l},? request input token count: {r}"),
@@ -107,9 +116,12 @@ pub(super) const TEXTS: &[OverflowText] = &[
     strong("T32", r"body too large for .{1,80}? model\.? max size: {l} tokens"),
     strong("T33", r"total tokens of image and text exceed max message tokens"),
     strong("T36", r"ran out of (?:room|space) in .{0,60}?context (?:window|length)"),
-    strong("T39", r"total tokens.{0,80}?exceeds? (?:the )?models? (?:max|limit)"),
+    strong(
+        "T39",
+        r"(?:total|input|prompt|number of) tokens(?: (?:of |is |are )?\(?{r}\)?)?.{0,80}? exceeds? (?:the |this )?models? (?:max(?:imum)?|limit)(?:(?: of| is|:)? ?\(?{l}\b)?",
+    ),
     strong("T39", r"invalid_argument.*?maximum number of tokens|maximum number of tokens.*?invalid_argument"),
-    strong("T42", r"size limit exceeded by [0-9][0-9,]* tokens"),
+    strong("T42", r"size limit exceeded by [0-9][0-9,_]* tokens"),
     weak(
         "T34",
         r"prompt (?:length )?exceeds? (?:the )?max(?:imum)? (?:prompt )?length|(?:prompt|input|conversation)(?: tokens)? (?:is |are )?too long",
@@ -144,6 +156,14 @@ pub(super) const TEXTS: &[OverflowText] = &[
         "T40",
         r"(?:prompt|input|request|messages|conversation) exceeds? (?:the )?(?:models )?{l}[ -]tokens? (?:limit|maximum|context)(?: \({r} tokens\))?",
     ),
+    weak(
+        "T40",
+        r"exceed(?:s|ed|ing)? (?:the |this |its )?(?:models? )?max(?:imum)? (?:allowed )?(?:input|prompt) tokens?(?: limit| length| count)?(?:(?: of| is|:)? ?\(?{l}\b)?",
+    ),
+    weak(
+        "T40",
+        r"\b(?:tokens?|context|prompt|length|sequence)\b[^.]{0,60}? exceed(?:s|ed|ing)? (?:the |this )?models? (?:max(?:imum)?|limit|capacity)(?: of| is|:) ?\(?{l}(?: tokens)?\b",
+    ),
     weak("T40", r"too many (?:input |prompt )?tokens"),
     weak("T41", r"上下文(?:长度|窗口|内容)?(?:过长|超出|超限|超过|超长)|请压缩上下文|prompt ?(?:过长|超长)"),
     weak(
@@ -162,6 +182,7 @@ pub(super) const NUMBERS: &[&str] = &[
     r"context (?:window|length|size|limit)(?: is| of|:) (?:only |about )?{l}\b",
     r"context (?:window|length|size|limit)(?: of)? ?\(?{l} tokens",
     r"token limit(?: is| of|:) ?{l}\b",
+    r"\blimit (?:for|of) (?:this|the) model(?: is|:)? ?{l}\b",
     r"\b(?:limit|maximum|max)(?: size| is| of|:)? ?{l} tokens",
     r"(?:prompt|inputs?|messages|request|conversation)(?: has| have| is| contains?| of| uses?| used| resulted in|:)? ?\(?(?:about |at least )?{r} (?:input |prompt )?tokens",
     r"(?:requested|received|given):? (?:about )?{r}(?: tokens|\))",
@@ -170,6 +191,9 @@ pub(super) const NUMBERS: &[&str] = &[
     r"(?:最大|上限|限制)(?:长度)?(?:为|是|：|:)? ?{l}",
     r"(?:输入|当前|请求|实际)(?:长度)?(?:为|是|：|:)? ?{r}",
 ];
+
+/// The tokens that are too many, where a text states them instead of the request or the limit.
+pub(super) const EXCESS: &str = r"\b(?:exceed(?:s|ed|ing)?|over|above|too (?:long|large|big))\b[^.]{0,80}? by (?:about |approximately |at least |more than )?{r}(?: input| prompt| context)? ?tokens?\b";
 
 /// Patterns for the numbers of errors that are no overflow: the reply's reservation, a plan's allowance, a file's size.
 pub(super) const ERROR_NUMBERS: &[&str] = &[

@@ -8,14 +8,14 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallError, CallState};
-use crate::session::rejected_messages::{
-    PairFault, SentImages, broken_pairs, entry_of_request_message, sent_images,
-};
-use crate::store::entry::StopReason;
-use crate::units::{Bytes, Chars, Moment};
+use crate::session::prompt_faults::PromptFaultKind;
+use crate::store::entry::{Role, StopReason};
+use crate::units::{Chars, Moment};
 
 /// The longest quote of an error, in chars.
 const MAX_QUOTE_CHARS: usize = 240;
+/// Words of an error about the number of images.
+const TOO_MANY: [&str; 6] = ["too many", "too much media", "at most", "up to", "maximum of", "max is"];
 /// Most messages that a rejected request is blamed on.
 const MAX_CULPRITS: usize = 8;
 
@@ -36,6 +36,8 @@ pub struct UnansweredCalls {
     /// Provider and model of the newest call; empty if unknown.
     pub provider: String,
     pub model: String,
+    /// The key of the session, for commands.
+    pub session_key: String,
     /// The messages that the error is about.
     pub culprits: Vec<Culprit>,
     /// The answer from which a branch without these messages can go on.
@@ -51,11 +53,12 @@ pub struct Culprit {
     pub fault: Fault,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What the provider rejects of a message.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// An image of this many bytes in base64.
-    Image(Bytes),
-    Pair(PairFault),
+    Prompt(PromptFaultKind),
+    /// Some of the images that are too many together.
+    Images(u32),
     Thinking,
 }
 
@@ -100,6 +103,7 @@ pub(super) fn find_unanswered(case: &OverflowCase<'_>) -> Option<Found<Unanswere
         numbers: error.numbers,
         provider,
         model,
+        session_key: session.item.key.0.clone(),
         culprits,
         branch_from: branch_from.map(|ix| (ix, name(ix))),
     };
@@ -144,34 +148,40 @@ fn culprits(session: &LoadedSession, error: &CallError) -> Vec<Culprit> {
     found.into_iter().take(MAX_CULPRITS).map(culprit).collect()
 }
 
-/// Returns the image that the text numbers or the ones above its limit, else the largest one; all images if there are
-/// too many.
+/// Returns all messages with images if there are too many, else the one that the text numbers or the large ones.
 fn rejected_images(session: &LoadedSession, error: &CallError) -> Vec<(EntryIx, Fault)> {
-    let images = sent_images(session);
-    let fault = |image: &SentImages| (image.entry, Fault::Image(image.largest));
-    let numbered = numbered_message(session, &error.text);
-    if let Some(image) = images.iter().find(|image| Some(image.entry) == numbered) {
-        return vec![fault(image)];
-    }
-    let limit = error.numbers.limit.unwrap_or(u64::MAX);
-    let above: Vec<_> = images.iter().filter(|image| image.largest.get() > limit).map(fault).collect();
-    if !above.is_empty() {
-        return above;
-    }
     let text = error.text.to_lowercase();
-    if ["too many", "at most", "up to", "maximum of"].iter().any(|words| text.contains(words)) {
-        return images.iter().map(fault).collect();
+    if TOO_MANY.iter().any(|words| text.contains(words)) {
+        let images = session.context.messages.iter().filter(|message| message.size.images > 0);
+        return images.map(|message| (message.entry, Fault::Images(message.size.images))).collect();
     }
-    images.iter().max_by_key(|image| image.largest.get()).map(fault).into_iter().collect()
+    let large = prompt_faults(session, |kind| matches!(kind, PromptFaultKind::LargeImage { .. }));
+    let numbered = numbered_message(session, &error.text);
+    match large.iter().find(|(entry, _)| Some(*entry) == numbered) {
+        Some(image) => vec![image.clone()],
+        None => large,
+    }
 }
 
 /// Returns the broken pairs whose id the text names, else all.
 fn rejected_pairs(session: &LoadedSession, error: &CallError) -> Vec<(EntryIx, Fault)> {
-    let broken = broken_pairs(&session.index, &session.context.messages);
-    let named: Vec<_> =
-        broken.iter().filter(|pair| !pair.id.is_empty() && error.text.contains(&pair.id)).collect();
-    let chosen = if named.is_empty() { broken.iter().collect() } else { named };
-    chosen.into_iter().map(|pair| (pair.entry, Fault::Pair(pair.fault))).collect()
+    let broken = prompt_faults(session, |kind| !matches!(kind, PromptFaultKind::LargeImage { .. }));
+    let is_named = |(_, fault): &&(EntryIx, Fault)| match fault {
+        Fault::Prompt(
+            PromptFaultKind::ResultWithoutCall { call } | PromptFaultKind::CallWithoutResult { call },
+        ) => error.text.contains(call),
+        _ => false,
+    };
+    let named: Vec<_> = broken.iter().filter(is_named).cloned().collect();
+    if named.is_empty() { broken } else { named }
+}
+
+fn prompt_faults(
+    session: &LoadedSession,
+    wanted: impl Fn(&PromptFaultKind) -> bool,
+) -> Vec<(EntryIx, Fault)> {
+    let faults = session.prompt_faults().into_iter().filter(|fault| wanted(&fault.kind));
+    faults.map(|fault| (fault.entry, Fault::Prompt(fault.kind))).collect()
 }
 
 /// Returns the thinking that the text numbers, else the newest one of another model, else the newest.
@@ -194,4 +204,18 @@ fn numbered_message(session: &LoadedSession, text: &str) -> Option<EntryIx> {
     let behind = ["messages.", "messages["].iter().find_map(|start| text.split_once(start))?.1;
     let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
     entry_of_request_message(session, digits.parse().ok()?)
+}
+
+/// Returns the entry of a message of the request: failed answers are not sent, and results that follow each other are
+/// joined.
+fn entry_of_request_message(session: &LoadedSession, number: usize) -> Option<EntryIx> {
+    let sent = session.context.messages.iter().filter(|message| {
+        !matches!(message.size.stop_reason, StopReason::Error | StopReason::Aborted)
+            || message.size.role != Role::Assistant
+    });
+    let sent: Vec<(Role, EntryIx)> = sent.map(|message| (message.size.role, message.entry)).collect();
+    let joins = |one: &(Role, EntryIx), next: &(Role, EntryIx)| {
+        one.0 == Role::ToolResult && next.0 == Role::ToolResult
+    };
+    sent.chunk_by(joins).nth(number)?.first().map(|(_, entry)| *entry)
 }

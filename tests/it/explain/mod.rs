@@ -10,6 +10,7 @@ mod on_store;
 mod record;
 mod reports;
 mod stores;
+mod unanswered;
 mod whole;
 
 use clawscope::report::explain::{Explanation, Finding, FindingClass, GuardKind};

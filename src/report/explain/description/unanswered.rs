@@ -6,7 +6,8 @@ use crate::policy::overflow::ErrorClass;
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::unanswered::{Culprit, Fault, UnansweredCalls};
 use crate::session::overflow::CallState;
-use crate::session::rejected_messages::PairFault;
+use crate::session::prompt_faults::PromptFaultKind;
+use crate::text::shell;
 
 /// Longer ids are cut in a headline.
 const SHORT_ID_CHARS: usize = 8;
@@ -69,7 +70,7 @@ impl UnansweredCalls {
             ErrorClass::MessageForm => "a message of the history has a form that is rejected".to_owned(),
             ErrorClass::Media => match first {
                 Some(culprit) if self.culprits.len() == 1 => culprit.headline(),
-                Some(_) => format!("images in {} are too many", quantity(self.culprits.len(), "message")),
+                Some(_) => format!("the images of {} are rejected", quantity(self.culprits.len(), "message")),
                 None => "an image or file is rejected".to_owned(),
             },
             ErrorClass::ReplyReserve => self.reply_cause(),
@@ -144,12 +145,7 @@ impl UnansweredCalls {
     /// Says in a sentence what to do, with the setting, the command or the entry.
     pub fn way_out(&self) -> String {
         let provider = if self.provider.is_empty() { "PROVIDER" } else { &self.provider };
-        let branch = match &self.branch_from {
-            Some((_, name)) => format!(
-                "`clawscope commit --branch {name}` continues before it; so does /new without the history."
-            ),
-            None => "It is in the first turn: start a new session (/new) without it.".to_owned(),
-        };
+        let branch = self.branch_command();
         match self.class {
             ErrorClass::Lock => "`clawscope doctor` names the lock and its process. Stop that process, or remove the lock if the process is gone; the session itself is intact.".to_owned(),
             ErrorClass::ToolPairing | ErrorClass::Thinking | ErrorClass::MessageForm | ErrorClass::Content => {
@@ -171,6 +167,23 @@ impl UnansweredCalls {
             ErrorClass::Field => "Offer fewer tools or a smaller schema. Compaction and /reset do not help.".to_owned(),
             ErrorClass::Provider => format!("Waiting helps: send again later, or switch to another model if {provider} stays down. The session itself is intact."),
             ErrorClass::Other => "The words name no cause that clawscope knows. Nothing says that the prompt was too large.".to_owned(),
+        }
+    }
+
+    /// Names the commands that continue without the rejected messages.
+    fn branch_command(&self) -> String {
+        let key = shell::word(&self.session_key);
+        let drops = self.culprits.iter().map(|culprit| culprit.name.as_str()).collect::<Vec<_>>().join(" ");
+        match &self.branch_from {
+            Some((_, name)) if drops.is_empty() => {
+                format!(
+                    "`clawscope commit {key} --branch {name}` continues from the last answer; /new starts without the history."
+                )
+            }
+            Some((_, name)) => format!(
+                "`clawscope commit {key} --drop {drops}` continues without it, `--branch {name}` before it; /new starts without the history."
+            ),
+            None => "No answer comes before it: start a new session (/new).".to_owned(),
         }
     }
 
@@ -198,32 +211,28 @@ impl UnansweredCalls {
 impl Culprit {
     fn headline(&self) -> String {
         let name = short(&self.name);
-        match self.fault {
-            Fault::Image(bytes) => format!("the image in {name} ({}) is rejected", format_size(bytes)),
-            Fault::Thinking => format!("a thinking block of {name} is rejected"),
-            Fault::Pair(PairFault::CallWithoutResult) => format!("a tool call in {name} has no result"),
-            Fault::Pair(PairFault::EmptyId) => format!("a tool call or result in {name} has no id"),
-            Fault::Pair(PairFault::SecondResult) => format!("{name} is a second result of one tool call"),
-            Fault::Pair(PairFault::ResultWithoutCall | PairFault::ResultOfFailedAnswer) => {
+        match &self.fault {
+            Fault::Prompt(PromptFaultKind::LargeImage { bytes }) => {
+                format!("the image in {name} ({}) is rejected", format_size(*bytes))
+            }
+            Fault::Prompt(PromptFaultKind::CallWithoutResult { .. }) => {
+                format!("a tool call in {name} has no result")
+            }
+            Fault::Prompt(PromptFaultKind::EmptyCallId) => format!("tool result {name} has an empty call id"),
+            Fault::Prompt(PromptFaultKind::ResultWithoutCall { .. }) => {
                 format!("tool result {name} has no call")
             }
+            Fault::Images(_) => format!("the images in {name} are rejected"),
+            Fault::Thinking => format!("a thinking block of {name} is rejected"),
         }
     }
 
-    fn description(&self) -> String {
-        match self.fault {
-            Fault::Image(bytes) => {
-                format!("its largest image has {} bytes in base64", format_number(bytes.get()))
-            }
-            Fault::Thinking => "holds thinking that the provider does not accept".to_owned(),
-            Fault::Pair(PairFault::CallWithoutResult) => "a tool call without a result".to_owned(),
-            Fault::Pair(PairFault::EmptyId) => "a tool call or result without an id".to_owned(),
-            Fault::Pair(PairFault::SecondResult) => "a second result of one tool call".to_owned(),
-            Fault::Pair(PairFault::ResultWithoutCall) => "a tool result without a call".to_owned(),
-            Fault::Pair(PairFault::ResultOfFailedAnswer) => {
-                "a tool result whose call was in an aborted or failed answer, which is not sent again"
-                    .to_owned()
-            }
+    /// Says what is wrong with the message.
+    pub fn description(&self) -> String {
+        match &self.fault {
+            Fault::Prompt(kind) => kind.description(),
+            Fault::Images(count) => format!("this message has {}", quantity(u64::from(*count), "image")),
+            Fault::Thinking => "this message has thinking that the provider does not accept".to_owned(),
         }
     }
 }
