@@ -15,7 +15,7 @@ use crate::cli::{SessionArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::ids::SessionKey;
 use crate::js::Value;
-use crate::report::record::{RecordField, RecordView, describe_rollup};
+use crate::report::record::{RecordField, RecordView, describe_rollup, lineage_fields};
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
 use crate::store::session::Session;
@@ -31,7 +31,11 @@ pub(super) fn run(
     let unlisted = || Failure::usage(format!("{key}: the store does not list this session."));
     let session = workspace.store().sessions.iter().find(|session| session.key == key);
     let session = session.ok_or_else(unlisted)?;
-    let view = RecordView::new(session, workspace.now_ms);
+    let mut view = RecordView::new(session, workspace.now_ms);
+    // A session without a transcript has a record, too.
+    if let Ok(loaded) = workspace.open_key(&key) {
+        view.fields.extend(lineage_fields(&loaded.lineage));
+    }
     let rollup = family_usage(&workspace, session);
     if args.json {
         return Ok(output.json(&record_json(&workspace, session, &view, rollup.as_ref()))?);

@@ -8,6 +8,7 @@ use crate::format::{
 use crate::js::{self, Object, Value};
 use crate::redact::Redactor;
 use crate::session::family::Rollup;
+use crate::session::lineage::Lineage;
 use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
 use crate::units::Moment;
@@ -194,6 +195,37 @@ impl RecordView {
         };
         groups.map(lines).collect()
     }
+}
+
+/// Lists the other files of the conversation, for the sections of a record. Reads the file before a reset to count its
+/// messages.
+pub fn lineage_fields(lineage: &Lineage) -> Vec<RecordField> {
+    let field = |name: &str, value: String| RecordField { section: "Lineage", name: name.to_owned(), value };
+    let messages = |count: usize| quantity(count as u64, "message");
+    let mut fields = Vec::new();
+    if let Some(before) = &lineage.predecessor {
+        let count = before.count_messages().map(|count| format!(" · {}", messages(count)));
+        let reset = before.reset_ms.and_then(format_displayed_timestamp).map(|at| format!(" · reset {at}"));
+        let value = format!("{}{}{}", before.name(), count.unwrap_or_default(), reset.unwrap_or_default());
+        fields.push(field("predecessor", value));
+    }
+    if let Some(copied) = &lineage.inherited {
+        let value = format!(
+            "{} of {} copied from {}",
+            format_number(copied.messages as u64),
+            messages(copied.of),
+            copied.parent
+        );
+        fields.push(field("inherited", value));
+    }
+    for next in &lineage.continuations {
+        let name = next.path.file_name().unwrap_or_default().to_string_lossy();
+        fields.push(field("successor", format!("{name} · not named by this record")));
+    }
+    if let Some(other) = &lineage.id_mismatch {
+        fields.push(field("id in the file", format!("{} · the record names {}", other.file, other.record)));
+    }
+    fields
 }
 
 /// Describes the usage of a session with those that it started; `None` if it started none.

@@ -6,7 +6,6 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_number, format_size};
 use crate::session::LoadedSession;
 use crate::session::diagnostics::diagnostic_at;
-use crate::session::lineage_diagnostics::drop_command;
 use crate::session::prompt_faults::{PromptFault, PromptFaultKind};
 use crate::store::prompt_report::{InjectedFile, ReportSource};
 
@@ -21,7 +20,7 @@ fn describe_fault(session: &LoadedSession, fault: &PromptFault) -> Diagnostic {
     let what = fault.kind.description();
     let next = format!(
         "Providers refuse every prompt with it. `{}` continues on a branch without it; /new starts without the history.",
-        drop_command(session, fault.entry)
+        session.drop_command(fault.entry)
     );
     diagnostic_at(&session.index, fault.entry, Severity::Warning, what, &next)
 }

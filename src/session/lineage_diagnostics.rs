@@ -39,7 +39,7 @@ fn describe_hidden_branch(session: &LoadedSession, found: &HiddenBranch) -> Diag
         format_count(found.messages as u64, "message", "messages"),
         format_number(found.active_messages as u64),
     );
-    let next = format!("`{}` makes the longer branch active again.", branch_command(session, found.leaf));
+    let next = format!("`{}` makes the longer branch active again.", session.branch_command(found.leaf));
     diagnostic_at(index, found.dead_end, Severity::Warning, what, &next)
 }
 
@@ -82,7 +82,7 @@ fn describe_cut_off(session: &LoadedSession, found: &CutOff) -> Diagnostic {
         ". {before} before it ({messages}) are unreachable: they are in this same file, but are not sent"
     ));
     let active =
-        found.last_before.map(|last| format!("; `{}` makes them active", branch_command(session, last)));
+        found.last_before.map(|last| format!("; `{}` makes them active", session.branch_command(last)));
     let next = format!("`clawscope tree` shows them{}.", active.unwrap_or_default());
     diagnostic_at(index, found.root, Severity::Warning, what, &next)
 }
@@ -106,20 +106,22 @@ fn describe_continuations(session: &LoadedSession) -> Option<Diagnostic> {
     )
 }
 
-/// Returns the command that makes a branch of the session active.
-pub(super) fn branch_command(session: &LoadedSession, leaf: EntryIx) -> String {
-    write_command(session, "--branch", leaf)
-}
+impl LoadedSession {
+    /// Returns the command that makes the branch of an entry active.
+    pub fn branch_command(&self, leaf: EntryIx) -> String {
+        self.commit_command("--branch", leaf)
+    }
 
-/// Returns the command that continues a session without an entry.
-pub(super) fn drop_command(session: &LoadedSession, entry: EntryIx) -> String {
-    write_command(session, "--drop", entry)
-}
+    /// Returns the command that continues the session on a branch without an entry.
+    pub fn drop_command(&self, entry: EntryIx) -> String {
+        self.commit_command("--drop", entry)
+    }
 
-fn write_command(session: &LoadedSession, option: &str, entry: EntryIx) -> String {
-    format!(
-        "clawscope commit {} {option} {}",
-        shell::word(&session.item.key.0),
-        session.index.display_id(entry)
-    )
+    fn commit_command(&self, option: &str, entry: EntryIx) -> String {
+        format!(
+            "clawscope commit {} {option} {}",
+            shell::word(&self.item.key.0),
+            self.index.display_id(entry)
+        )
+    }
 }

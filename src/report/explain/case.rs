@@ -170,6 +170,10 @@ fn median(mut values: Vec<u64>) -> u64 {
 fn first_fixed_tokens(session: &LoadedSession, path: &[EntryIx], calls: &[CountedCall]) -> Option<u64> {
     let first = calls.first()?;
     let index = &session.index;
+    // The prompt of the first call held a beginning that is not in the file.
+    if session.lineage.cut_off.is_some() {
+        return None;
+    }
     let before = path.iter().take_while(|ix| **ix != first.entry);
     let sizes = before.filter(|ix| index.entry(**ix).becomes_message());
     let messages: u64 =

@@ -8,7 +8,9 @@ use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
-use crate::report::explain::{aftermath, cache_misses, estimator, mismeasured, stored_counter, verdict};
+use crate::report::explain::{
+    aftermath, cache_misses, estimator, lineage, mismeasured, stored_counter, verdict,
+};
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallState, Overflow};
 use crate::session::replay_inputs::ReplayInputs;
@@ -90,12 +92,14 @@ pub fn explain_from(
     let mismeasured = if distracts { Vec::new() } else { wrong_measurements(&case) };
     let aftermath = aftermath::find_aftermath(&case);
     let aftermath: Vec<Finding> = aftermath.into_iter().map(|found| found.map(Facts::Aftermath)).collect();
+    let lineage = lineage::find_lineage(&case).into_iter().map(|found| found.map(Facts::Lineage));
+    let beside: Vec<Finding> = aftermath.iter().cloned().chain(lineage).collect();
     let overflows = case.overflows().to_vec();
     let course = call_history::call_history(&case);
     let cache_misses = cache_misses::find_cache_misses(&case, inputs)?;
     let cache_misses = cache_misses.map(|found| found.map(Facts::CacheMisses));
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
-        let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), aftermath.clone());
+        let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), beside);
         findings.extend(cache_misses);
         let findings = verdict::headed_by_unanswered(&case, findings);
         return Ok(Explanation {
@@ -119,14 +123,8 @@ pub fn explain_from(
     let opened = guards::try_gates(runner);
     let guards = guards::report_guards(&case, failure, &opened);
     let mechanism = mechanism::find_mechanism(&case, failure);
-    let mut findings = verdict::overflow_findings(
-        &case,
-        failure,
-        &mechanism,
-        &guards,
-        mismeasured.clone(),
-        aftermath.clone(),
-    );
+    let mut findings =
+        verdict::overflow_findings(&case, failure, &mechanism, &guards, mismeasured.clone(), beside);
     findings.extend(cache_misses);
     let findings = verdict::headed_by_unanswered(&case, findings);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =

@@ -6,6 +6,7 @@ use crate::report::explain::engine::EngineOwned;
 use crate::report::explain::estimator::EstimatorError;
 use crate::report::explain::finding::{Found, Numbers};
 use crate::report::explain::guards::PruningInert;
+use crate::report::explain::lineage::LineageFacts;
 use crate::report::explain::mechanism::LargePrompt;
 use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook::Outlook;
@@ -25,6 +26,7 @@ pub enum Facts {
     StoredCounter(StoredCounter),
     Aftermath(Aftermath),
     Outlook(Outlook),
+    Lineage(LineageFacts),
     CacheMisses(CacheMisses),
     Unanswered(UnansweredCalls),
 }
@@ -40,6 +42,7 @@ impl Finding {
             Facts::Aftermath(facts) => facts.numbers(),
             Facts::Outlook(facts) => facts.numbers(),
             Facts::Unanswered(facts) => facts.numbers(),
+            Facts::Lineage(facts) => facts.numbers(),
             Facts::PruningInert(_) | Facts::EngineOwned(_) | Facts::CacheMisses(_) => Numbers::new(),
         }
     }

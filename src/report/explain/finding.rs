@@ -67,6 +67,18 @@ pub enum FindingClass {
     CompactionDue,
     /// The stored counter exceeds the tokens in the session.
     CounterInflated,
+    /// Most of the prompt was copied from a parent session.
+    InheritedHistory,
+    /// Transcripts continue this one, and no session record names them.
+    UnadoptedSuccessor,
+    /// The session record and the file name different sessions.
+    IdMismatch,
+    /// The file ends in a dead end beside a longer branch.
+    DeadEndLeaf,
+    /// The active branch does not reach the beginning of the conversation.
+    UnreachableEntries,
+    /// The key had another transcript before a reset.
+    EarlierTranscript,
     /// Prompts that the provider's cache should have served are most of the cost.
     CacheMisses,
     /// The prompt fits, although the newest call failed.
@@ -108,6 +120,12 @@ impl FindingClass {
             Self::AtRisk => "at-risk",
             Self::CompactionDue => "compaction-due",
             Self::CounterInflated => "counter-inflated",
+            Self::InheritedHistory => "inherited-history",
+            Self::UnadoptedSuccessor => "unadopted-successor",
+            Self::IdMismatch => "id-mismatch",
+            Self::DeadEndLeaf => "dead-end-leaf",
+            Self::UnreachableEntries => "unreachable-entries",
+            Self::EarlierTranscript => "earlier-transcript",
             Self::CacheMisses => "cache-misses",
             Self::NoOverflow => "no-overflow",
             Self::Healthy => "healthy",

@@ -9,6 +9,7 @@ use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass};
 use crate::report::explain::guards::{GuardKind, GuardReport, GuardState, find_pruning_inert};
+use crate::report::explain::lineage::find_inherited_overflow;
 use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
 use crate::report::explain::outlook;
 use crate::report::explain::unanswered::find_unanswered;
@@ -43,6 +44,7 @@ pub(super) fn overflow_findings(
     found.extend(inert.filter(|_| !bytes));
     found.extend(timeouts.into_iter().filter(|_| !bytes));
     found.extend(impossible.clone().filter(|_| fixed));
+    found.extend(find_inherited_overflow(case, failure).filter(|_| !bytes).map(|it| it.map(Facts::Lineage)));
     if !bytes {
         found.push(own);
     }

@@ -7,6 +7,7 @@ mod counts;
 mod evidence;
 mod guards;
 mod large_prompt;
+mod lineage;
 mod mismeasured;
 mod outlook;
 mod premature;
@@ -45,6 +46,7 @@ impl Facts {
             Self::StoredCounter(facts) => facts,
             Self::Aftermath(facts) => facts,
             Self::Outlook(facts) => facts,
+            Self::Lineage(facts) => facts,
             Self::CacheMisses(facts) => facts,
             Self::Unanswered(facts) => facts,
         }
