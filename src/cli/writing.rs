@@ -35,6 +35,13 @@ pub struct CommitArgs {
     pub target: SessionArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Make the branch that ends with this entry the active one: its id or the unique start of one; no policy runs
+    #[arg(long, visible_alias = "leaf", value_name = "ID", conflicts_with_all = ["drop", "policy", "set", "settings", "window", "now", "gates", "with"])]
+    pub branch: Option<String>,
+    /// Continue on a branch without these messages; a tool call leaves with its results, and a message with text loses
+    /// only its images; repeatable
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["policy", "set", "settings", "window", "now", "gates", "with"])]
+    pub drop: Vec<String>,
     /// Write a compaction's summary with this summarizer [default: extractive; with --apply, config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,

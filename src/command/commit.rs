@@ -1,7 +1,7 @@
 //! `clawscope commit SESSION`: writes a plan as a new branch, or a compaction as the entry that ends one. It is a dry
 //! run unless `--apply` is set.
 
-use super::environment::{Invocation, Workspace};
+use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::preview::{Preview, preview_session};
@@ -11,11 +11,15 @@ use super::summary::{
 };
 use super::writing::{self, CommittedPlanJson, CommittedTokensJson, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
-use crate::commit::InterruptedCommit;
+use crate::commit::{InterruptedCommit, ReadPrefix};
+use crate::format::format_estimate;
+use crate::ids::EntryIx;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
+use crate::session::LoadedSession;
 use crate::store::sqlite::database_of;
 use crate::summarize::SummarizerKind;
+use crate::write::drop::DropPlan;
 use crate::write::request::WriteAction;
 use crate::write::summary::job::SummaryResult;
 
@@ -28,6 +32,9 @@ pub(super) fn run(
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_exact(&args.target.session)?;
     let read = writing::read_for_write(&session, args.write);
+    if args.branch.is_some() || !args.drop.is_empty() {
+        return commit_by_hand(&workspace, &session, read, args, place, invocation, output);
+    }
     let mut preview = preview_session(workspace, session, None, &args.plan, output)?;
     if args.with.is_some() {
         refuse_without_compaction(&preview, "--with")?;
@@ -49,6 +56,47 @@ pub(super) fn run(
         print(&preview, made.as_ref(), other, output)?;
     }
     writing::run(&job, ready, args.target.json, Some(plan_json(&preview, made.as_ref())), output)
+}
+
+/// Makes another branch active, or writes a branch without some messages.
+fn commit_by_hand(
+    workspace: &Workspace,
+    session: &LoadedSession,
+    read: Option<ReadPrefix>,
+    args: &CommitArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if let Some(refusal) = session.unfinished_commit.as_ref().and_then(InterruptedCommit::refusal) {
+        return Err(Failure::refused(refusal.to_string()));
+    }
+    let leaf = args.branch.as_deref().map(|text| find_entry(session, "--branch", text)).transpose()?;
+    let dropped = args.drop.iter().map(|text| find_entry(session, "--drop", text));
+    let dropped: Vec<EntryIx> = dropped.collect::<Result<_, _>>()?;
+    let job = WriteJob {
+        session,
+        ask: leaf.map_or(WriteAction::Drop(&dropped), WriteAction::Branch),
+        write: args.write,
+        read,
+        is_demo: workspace.listed.is_demo,
+        session_arg: &args.target.session,
+        store_args: place,
+        now_ms: invocation.now_ms,
+    };
+    let ready = writing::prepare(&job)?;
+    if !args.target.json {
+        super::session_output::print_session_header(output, session, session.window)?;
+        if leaf.is_none() {
+            let plan =
+                DropPlan::new(session, &dropped).map_err(|error| Failure::unreadable(error.to_string()))?;
+            let (before, after) = plan.tokens(session);
+            let tokens =
+                format!("{} → {} tokens of messages", format_estimate(before), format_estimate(after));
+            output.line(Tone::Plain, &format!("{}: {tokens}", plan.description()))?;
+        }
+    }
+    writing::run(&job, ready, args.target.json, None, output)
 }
 
 /// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run sends no

@@ -12,7 +12,8 @@ use super::session_output::{SessionJson, session_json};
 use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
 use crate::commit::{
-    LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult, lock_state,
+    CommitMethod, LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult,
+    lock_state,
 };
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number, format_size};
@@ -236,7 +237,7 @@ pub(super) struct WriteJson {
     /// Whether it was written.
     applied: bool,
     path: String,
-    /// `branch`, `context_edit`, or `append` if no existing entry changes.
+    /// `branch`, `context_edit`, `switch` to another branch, or `append` if no existing entry changes.
     way: &'static str,
     /// The way in words.
     why: String,
@@ -348,7 +349,12 @@ fn report_json(
 
 /// Names the method: `branch`, `context_edit`, or `append` if no existing entry changes.
 fn method_name(prepared: &PreparedCommit) -> &'static str {
-    if prepared.is_branch() || prepared.edit_count() > 0 { prepared.method.as_str() } else { "append" }
+    let is_switch = prepared.method == CommitMethod::Switch;
+    if prepared.is_branch() || is_switch || prepared.edit_count() > 0 {
+        prepared.method.as_str()
+    } else {
+        "append"
+    }
 }
 
 fn lock_state_name(job: &WriteJob) -> &'static str {

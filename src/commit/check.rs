@@ -26,6 +26,13 @@ pub(super) struct WritableSession {
     pub leaf: EntryIx,
 }
 
+impl WritableSession {
+    /// Warns of a program that may have the file open.
+    pub(super) fn live_warning(&self, index: &Index, now_ms: Moment) -> Option<String> {
+        self.snapshot.as_ref()?.live_writer_warning(now_ms, index.pi_release)
+    }
+}
+
 /// Checks the conditions that do not depend on the plan. `now_ms` decides whether locks are stale.
 pub(super) fn check_transcript(
     transcript: &TranscriptInput<'_>,
@@ -127,7 +134,7 @@ fn check_acyclic(transcript: &TranscriptInput<'_>, file: &Path) -> Result<(), Re
     found.map_or(Ok(()), |ix| Err(Refusal::Cycle { path: file.into(), entry: index.display_id(ix) }))
 }
 
-fn has_string_id(index: &Index, ix: EntryIx) -> bool {
+pub(super) fn has_string_id(index: &Index, ix: EntryIx) -> bool {
     index.entry(ix).id.is_some_and(|id| index.ids.is_string(id) && !index.ids.text(id).is_empty())
 }
 

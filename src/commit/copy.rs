@@ -40,11 +40,12 @@ pub(super) struct CopyPlan {
 }
 
 impl CopyPlan {
-    /// Draws an id for every entry of `part`. `usage` entries are omitted: sums over the file would count them twice,
-    /// and no context needs them (pi 1.5 K8).
+    /// Draws an id for every entry of `part` that is not `omitted`. `usage` entries are left out too: sums over the file
+    /// would count them twice, and no context needs them (pi 1.5 K8).
     pub(super) fn new(
         transcript: &TranscriptInput<'_>,
         part: &[EntryIx],
+        omitted: &[EntryIx],
         new_ids: &mut dyn IdSource,
     ) -> Self {
         let index = transcript.index;
@@ -56,7 +57,7 @@ impl CopyPlan {
         };
         let mut left_out: Vec<IdIx> = Vec::new();
         for &ix in part {
-            if index.entry(ix).kind == EntryKind::Usage {
+            if index.entry(ix).kind == EntryKind::Usage || omitted.contains(&ix) {
                 left_out.extend(index.entry(ix).id);
                 continue;
             }
@@ -93,7 +94,7 @@ pub(super) struct CopySpec<'a> {
     pub ix: EntryIx,
     pub id: &'a str,
     /// The new parent; `None` keeps the old one.
-    pub parent: Option<&'a str>,
+    pub parent: Option<Value>,
     /// The new outer time, as text; `None` keeps the old one.
     pub time: Option<&'a str>,
     /// The new message, if it changes.
@@ -133,7 +134,8 @@ pub(super) fn copy(
     let mut value = body::read_entry(transcript.source, index, of.ix).map_err(unreadable)?;
     let mut edits = vec![MemberEdit::text("id", of.id)];
     edits.extend(of.time.map(|time| MemberEdit::text("timestamp", time)));
-    edits.extend(of.parent.map(|parent| MemberEdit::text("parentId", parent)));
+    let parent = of.parent.as_ref().map(js::stringify);
+    edits.extend(parent.map(|json| MemberEdit { key: "parentId", json }));
     let remap = remap(index, copies, of.ix, &value);
     edits.extend(remap.iter().map(|remap| MemberEdit::text(remap.key, &remap.to)));
     let changed = || Refusal::FileChanged { path: index.path.to_path_buf(), what: "a line changed" };
@@ -184,8 +186,8 @@ fn apply_to_value(value: &mut Value, of: &CopySpec<'_>, remap: Option<&Remap>) {
     if let Some(time) = of.time {
         set("timestamp", time.into());
     }
-    if let Some(parent) = of.parent {
-        set("parentId", parent.into());
+    if let Some(parent) = &of.parent {
+        set("parentId", parent.clone());
     }
     if let Some(remap) = remap {
         set(remap.key, remap.to.as_str().into());

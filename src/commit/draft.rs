@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::commit::activate::id_value;
 use crate::commit::check::WritableSession;
 use crate::commit::copy::{CopyPlan, Remap};
 use crate::commit::expected::ExpectedEntries;
@@ -20,6 +21,8 @@ pub(super) struct CommitDraft<'a> {
     pub(super) changes: &'a BTreeMap<EntryIx, &'a Value>,
     /// The old leaf: the parent of the first line if nothing is copied.
     pub(super) leaf: EntryIx,
+    /// The entry before the copied part, if entries of that part are left out; `Some(None)` for the start of the file.
+    pub(super) base: Option<Option<EntryIx>>,
     /// Outer time of every new line.
     pub(super) time_ms: Moment,
     pub(super) lines: Vec<NewLine>,
@@ -42,7 +45,9 @@ impl<'a> CommitDraft<'a> {
         new_ids: &mut dyn IdSource,
     ) -> Self {
         let index = request.transcript.index;
-        let copies = CopyPlan::new(&request.transcript, part, new_ids);
+        let is_branch = request.method == CommitMethod::Branch;
+        let omitted = if is_branch { request.omitted.as_slice() } else { &[] };
+        let copies = CopyPlan::new(&request.transcript, part, omitted, new_ids);
         let before = checked.path.len() - part.len();
         let parent = before.checked_sub(1).map(|at| checked.path[at]);
         Self {
@@ -50,9 +55,10 @@ impl<'a> CommitDraft<'a> {
             copies,
             changes,
             leaf: checked.leaf,
+            base: (!omitted.is_empty()).then_some(parent),
             time_ms: line_time(index, parent, request.now_ms),
             lines: Vec::new(),
-            expected: ExpectedEntries::default(),
+            expected: ExpectedEntries::without(omitted),
             edits: Vec::new(),
             remaps: Vec::new(),
             warnings: Vec::new(),
@@ -68,7 +74,15 @@ impl<'a> CommitDraft<'a> {
         js::iso_text(self.time_ms)
     }
 
-    /// Returns the parent of the next line.
+    /// Returns the parent of the next line, which may be the start of the file.
+    pub(super) fn parent_value(&self) -> Value {
+        match (self.lines.last(), self.base) {
+            (None, Some(base)) => base.map_or(Value::Null, |ix| id_value(self.index(), ix)),
+            _ => Value::from(self.last_id()),
+        }
+    }
+
+    /// Returns the id of the last line, else of the old leaf.
     pub(super) fn last_id(&self) -> String {
         self.lines.last().map_or_else(|| self.index().display_id(self.leaf), |line| line.id.clone())
     }

@@ -74,13 +74,8 @@ pub(super) fn check_editable(
     changing: impl Iterator<Item = EntryIx>,
 ) -> Result<(), Refusal> {
     let path = || index.path.to_path_buf();
-    if request.method == CommitMethod::Branch {
-        return match request.omitted.first() {
-            None => Ok(()),
-            Some(ix) => Err(Refusal::CannotOmit { path: path(), entry: index.display_id(*ix) }),
-        };
-    }
-    let mut all = request.omitted.iter().copied().chain(changing);
+    let is_branch = request.method == CommitMethod::Branch;
+    let mut all = request.omitted.iter().copied().chain(changing.filter(|_| !is_branch));
     match all.find(|ix| !is_editable(index, *ix) || index.entry(*ix).id.is_none()) {
         None => Ok(()),
         Some(ix) => Err(Refusal::NotEditable { path: path(), entry: index.display_id(ix) }),

@@ -60,6 +60,13 @@ pub(super) struct ExpectedEntries {
     pub edited: HashMap<EntryIx, Value>,
 }
 
+impl ExpectedEntries {
+    /// Expects these entries to leave the context.
+    pub(super) fn without(omitted: &[EntryIx]) -> Self {
+        Self { copied: HashMap::new(), edited: omitted.iter().map(|ix| (*ix, Value::Null)).collect() }
+    }
+}
+
 /// Returns the planned context from the values of the new entries: the old context, or its part that a compaction
 /// keeps, with the expected value of each copied or edited entry.
 pub(super) fn expected_messages(

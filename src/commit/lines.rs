@@ -42,7 +42,9 @@ impl CommitDraft<'_> {
     fn copy_entry(&mut self, at: usize) -> Result<(), Refusal> {
         let (ix, id) = self.copies.entries[at].clone();
         let message = self.changes.get(&ix).copied();
-        let parent = self.lines.last().map(|line| line.id.as_str());
+        // The parent of the first copy stays, unless entries before it are left out.
+        let is_first = self.lines.is_empty();
+        let parent = (!is_first || self.base.is_some()).then(|| self.parent_value());
         let time = self.time();
         let of = CopySpec { ix, id: &id, parent, time: Some(&time), message };
         let copied = copy(&self.request.transcript, &self.copies, &of)?;
@@ -57,7 +59,7 @@ impl CommitDraft<'_> {
         let index = self.index();
         let id = self.copies.draw_id(index, new_ids);
         let leaf = index.entry(self.leaf).id.map_or(Value::Null, |id| index.ids.value(id));
-        let (parent, changed) = (self.last_id(), self.changed_ids());
+        let (parent, changed) = (self.parent_value(), self.changed_ids());
         let text = commit_line(&id, &parent, &self.time(), &leaf, &changed, &self.request.provenance);
         self.record_id.clone_from(&id);
         self.lines.push(NewLine { id, copy_of: None, text });

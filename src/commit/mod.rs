@@ -6,6 +6,7 @@
 //! under a journal, reads them back and compares them with the preparation. After a kill, a power failure or a full
 //! disk, [`find_interrupted`] finds the interrupted commit and [`recover_commit`] finishes it.
 
+mod activate;
 mod append;
 mod check;
 mod clock;
@@ -39,6 +40,7 @@ mod undo;
 mod verify;
 mod write;
 
+pub use activate::prepare_branch;
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use difference::Difference;
@@ -60,8 +62,8 @@ pub use recover::{
 };
 pub use refusal::{CommitError, Refusal};
 pub use request::{
-    CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, PolicyRecord, TranscriptInput,
-    TranscriptStatus, UndoRequest, UndoTarget,
+    BranchRequest, CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, PolicyRecord,
+    TranscriptInput, TranscriptStatus, UndoRequest, UndoTarget,
 };
 pub use undo::prepare_undo;
 pub use write::{WriteResult, write, write_to_disk};

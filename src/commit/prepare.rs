@@ -80,7 +80,8 @@ impl PreparedCommit {
 
     /// Whether a part of the path is copied, so that the lines begin a branch and do not continue the leaf.
     pub fn is_branch(&self) -> bool {
-        self.kind == ReceiptKind::Commit && self.method == CommitMethod::Branch && !self.changed.is_empty()
+        let continues = self.parent.as_deref() == Some(&self.from_leaf);
+        self.kind == ReceiptKind::Commit && self.method == CommitMethod::Branch && !continues
     }
 
     /// Counts the messages that get a `context_edit`.
@@ -104,8 +105,9 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     }
     let changing = changed_entries(request, &context, &checked.path)?;
     edits::check_editable(index, request, changing.keys().copied())?;
-    let first = checked.path.iter().position(|ix| changing.contains_key(ix));
-    if first.is_none() && request.omitted.is_empty() && request.compaction.is_none() {
+    let leaves = |ix: &EntryIx| request.omitted.contains(ix);
+    let first = checked.path.iter().position(|ix| changing.contains_key(ix) || leaves(ix));
+    if first.is_none() && request.compaction.is_none() {
         return Err(Refusal::NothingToWrite { path: path() });
     }
     // Without a changed message, or with edits, nothing is copied: the branch continues.

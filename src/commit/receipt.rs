@@ -172,7 +172,7 @@ fn changed_of(data: &Value) -> Vec<(String, String)> {
 /// Encodes a commit's record (key order of custom entries: store I4).
 pub(super) fn commit_line(
     id: &str,
-    parent: &str,
+    parent: &Value,
     time: &str,
     from_leaf: &Value,
     changed: &[(String, String)],
@@ -195,7 +195,7 @@ pub(super) fn commit_line(
         ("promptAfter", Some(provenance.prompt_tokens.1.to_string())),
         ("tool", Some(text_json(&provenance.tool))),
     ]);
-    record_line(COMMIT_TYPE, data, id, text_json(parent), time)
+    record_line(COMMIT_TYPE, data, id, js::stringify(parent), time)
 }
 
 fn policy_json(step: &PolicyRecord) -> String {
@@ -264,7 +264,14 @@ mod tests {
     #[test]
     fn the_receipt_of_a_commit_is_one_custom_entry_that_reads_back() {
         let changed = [("e1".to_owned(), "n1".to_owned()), ("e3".to_owned(), "n3".to_owned())];
-        let line = commit_line("r1", "n3", "2026-02-21T05:00:00.000Z", &"e4".into(), &changed, &provenance());
+        let line = commit_line(
+            "r1",
+            &"n3".into(),
+            "2026-02-21T05:00:00.000Z",
+            &"e4".into(),
+            &changed,
+            &provenance(),
+        );
         assert_eq!(
             line,
             r#"{"type":"custom","customType":"clawscope.commit","data":{"version":2,"steps":[{"policy":"prune","settings":{"ttl":"5m"},"tokensBefore":900,"tokensAfter":700.5}],"fromLeaf":"e4","leaf":"r1","changed":[{"from":"e1","to":"n1"},{"from":"e3","to":"n3"}],"tokensBefore":900,"tokensAfter":700,"promptBefore":1200,"promptAfter":950,"tool":"clawscope 9"},"id":"r1","parentId":"n3","timestamp":"2026-02-21T05:00:00.000Z"}"#

@@ -89,9 +89,6 @@ pub enum Refusal {
     /// The runtime does not edit messages of this kind (store-pi-1.5 K4).
     #[error("{}: entry {entry} would change, but the runtime edits only user, assistant, tool and extension messages. Remove the policy that changes it from the plan.", .path.display())]
     NotEditable { path: PathBuf, entry: String },
-    /// A message would leave the context, and the file's runtime has no entry for that.
-    #[error("{}: entry {entry} would leave the context, which a branch for this runtime cannot express. Remove the policy that drops it from the plan.", .path.display())]
-    CannotOmit { path: PathBuf, entry: String },
     /// The compaction has no summary to replace the removed messages.
     #[error("{}: the summary is empty, so the messages it replaces would be lost. Make it again.", .path.display())]
     NoSummary { path: PathBuf },

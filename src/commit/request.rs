@@ -84,6 +84,8 @@ pub enum CommitMethod {
     /// One `context_edit` for each change, on the active branch: nothing is copied and all ids stay. Only pi from 0.87
     /// on reads it (store-pi-1.5 K10).
     Edits,
+    /// One entry after another leaf, which makes that branch the active one.
+    Switch,
 }
 
 impl CommitMethod {
@@ -92,6 +94,7 @@ impl CommitMethod {
         match self {
             Self::Branch => "branch",
             Self::Edits => "context_edit",
+            Self::Switch => "switch",
         }
     }
 }
@@ -104,11 +107,22 @@ pub struct CommitRequest<'a> {
     pub leaf: &'a Leaf,
     /// Changed messages, in any order.
     pub changes: Vec<EntryChange>,
-    /// Messages that leave the context; only [`CommitMethod::Edits`] can write that.
+    /// Messages that leave the context.
     pub omitted: Vec<EntryIx>,
     pub method: CommitMethod,
     /// The compaction after the changes.
     pub compaction: Option<PlannedCompaction>,
+    pub provenance: CommitProvenance,
+    /// Time of writing.
+    pub now_ms: Moment,
+}
+
+/// A request to make the branch of an entry active (store K1).
+#[derive(Debug, Clone)]
+pub struct BranchRequest<'a> {
+    pub transcript: TranscriptInput<'a>,
+    /// The entry that the branch ends with.
+    pub leaf: EntryIx,
     pub provenance: CommitProvenance,
     /// Time of writing.
     pub now_ms: Moment,

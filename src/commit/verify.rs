@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::format::{format_count, format_number};
 use crate::ids::EntryIx;
 use crate::policy::compact::context_after;
-use crate::store::entry::Role;
+use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 
 impl CommitDraft<'_> {
@@ -51,7 +51,7 @@ impl CommitDraft<'_> {
     /// Adds warnings about the copied part.
     pub(super) fn warn_about_copies(&mut self, part: &[EntryIx]) {
         let index = self.index();
-        let left_out = part.len() - self.copies.entries.len();
+        let left_out = part.iter().filter(|ix| index.entry(**ix).kind == EntryKind::Usage).count();
         if left_out > 0 {
             let text =
                 format!("{left_out} usage entries are not copied, so that totals over the file stay right.");

@@ -81,8 +81,9 @@ fn describe_cut_off(session: &LoadedSession, found: &CutOff) -> Diagnostic {
     what.push_str(&format!(
         ". {before} before it ({messages}) are unreachable: they are in this same file, but are not sent"
     ));
-    let active =
-        found.last_before.map(|last| format!("; `{}` makes them active", session.branch_command(last)));
+    let active = found
+        .last_before
+        .map(|last| format!("; `{}` makes the part before active", session.branch_command(last)));
     let next = format!("`clawscope tree` shows them{}.", active.unwrap_or_default());
     diagnostic_at(index, found.root, Severity::Warning, what, &next)
 }

@@ -1,6 +1,7 @@
 //! The write that a person requests; the input of the checks and of the commit.
 
 use crate::commit::UndoTarget;
+use crate::ids::EntryIx;
 use crate::plan::{CompactionSummary, Plan};
 use crate::session::LoadedSession;
 use crate::units::Moment;
@@ -16,6 +17,10 @@ pub enum WriteAction<'a> {
         /// failed changes no file.
         summary: Option<&'a CompactionSummary>,
     },
+    /// Makes the branch that ends with this entry the active one.
+    Branch(EntryIx),
+    /// Writes a branch without these messages.
+    Drop(&'a [EntryIx]),
     /// Makes an earlier branch the active one.
     Undo(UndoTarget),
 }

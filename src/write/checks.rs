@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::commit::{LockState, PreparedCommit, ReceiptKind, lock_state};
+use crate::commit::{LockState, PreparedCommit, lock_state};
 use crate::format::format_time;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
@@ -34,11 +34,12 @@ pub(super) fn run_checks(
     let session = request.session;
     let unchanged = growth.describe().unwrap_or_else(|| describe_unchanged(session));
     let mut checks = vec![(CheckStatus::Passed, unchanged)];
-    if prepared.kind == ReceiptKind::Commit {
+    let is_rewritten = matches!(request.action, WriteAction::Commit { .. } | WriteAction::Drop(_));
+    if is_rewritten {
         checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
     }
     checks.push(lock_check(&prepared.path, now_ms));
-    if prepared.kind == ReceiptKind::Commit {
+    if is_rewritten {
         checks.push((CheckStatus::Passed, "sizes match the plan".to_owned()));
     }
     if let WriteAction::Commit { plan, .. } = &request.action {

@@ -2,12 +2,15 @@
 //! configuration keys, and its tokens.
 
 use crate::commit::{CommitProvenance, PolicyRecord};
-use crate::js::Value;
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::ids::EntryIx;
+use crate::js::{Object, Value};
 use crate::plan::{CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::policy::trimming::Windows;
 use crate::session::LoadedSession;
 use crate::units::Tokens;
+use crate::write::drop::DropPlan;
 
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
@@ -47,6 +50,46 @@ pub(super) fn provenance(
             session.next_prompt.total.tokens,
             plan.tokens_with_summary(summary, session.prompt_tokens_after(plan)),
         ),
+        tool: TOOL_VERSION.to_owned(),
+    }
+}
+
+/// Returns the provenance of a switch to the branch of an entry.
+pub(super) fn branch_provenance(session: &LoadedSession, leaf: EntryIx) -> CommitProvenance {
+    let total = |session: &LoadedSession| {
+        session.context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
+    };
+    let after = session.at_entry(leaf).map_or(0, |then| total(&then));
+    let entry = session.index.display_id(leaf);
+    hand_made("branch", &[("entry", entry.as_str().into())], (total(session), after))
+}
+
+/// Returns the provenance of a branch without some messages.
+pub(super) fn drop_provenance(
+    session: &LoadedSession,
+    plan: &DropPlan,
+    entries: &[EntryIx],
+) -> CommitProvenance {
+    let ids = entries.iter().map(|ix| Value::from(session.index.display_id(*ix).as_str())).collect();
+    hand_made("drop", &[("entries", Value::Array(ids))], plan.tokens(session))
+}
+
+/// Builds the record of a change that a person chose, and no policy.
+fn hand_made(name: &str, settings: &[(&str, Value)], (before, after): (u64, u64)) -> CommitProvenance {
+    let mut object = Object::default();
+    for (key, value) in settings {
+        object.set(key, value.clone());
+    }
+    let policy = PolicyRecord {
+        name: name.to_owned(),
+        settings: Value::Object(object),
+        tokens_before: Tokens(before as f64),
+        tokens_after: Tokens(after as f64),
+    };
+    CommitProvenance {
+        policies: vec![policy],
+        tokens_before: before,
+        tokens_after: after,
         tool: TOOL_VERSION.to_owned(),
     }
 }

@@ -7,6 +7,7 @@ mod action;
 pub mod checks;
 pub mod commit_list;
 pub mod commit_record;
+pub mod drop;
 mod error;
 pub mod growth;
 pub mod patch;

@@ -1,8 +1,8 @@
 //! Turns a plan or an undo into the entries to append, and refuses changes that no transcript can hold.
 
 use crate::commit::{
-    CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds, Refusal, TranscriptInput,
-    TranscriptStatus, UndoRequest,
+    BranchRequest, CommitMethod, CommitRequest, PlannedCompaction, PreparedCommit, RandomIds, Refusal,
+    TranscriptInput, TranscriptStatus, UndoRequest,
 };
 use crate::gateway::ruleset::{ReadMode, Ruleset};
 use crate::ids::EntryIx;
@@ -20,7 +20,8 @@ use crate::text::shell;
 use crate::transcript::Tree;
 use crate::units::Chars;
 use crate::write::action::{WriteAction, WriteRequest};
-use crate::write::commit_record::{TOOL_VERSION, provenance};
+use crate::write::commit_record::{TOOL_VERSION, branch_provenance, drop_provenance, provenance};
+use crate::write::drop::DropPlan;
 use crate::write::error::WriteError;
 
 /// Prepares the entries to append. Writes nothing.
@@ -50,6 +51,25 @@ pub(super) fn prepare_on(
                 now_ms: request.now_ms,
             };
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
+        }
+        WriteAction::Branch(leaf) => {
+            let provenance = branch_provenance(session, *leaf);
+            let branch = BranchRequest { transcript, leaf: *leaf, provenance, now_ms: request.now_ms };
+            Ok(crate::commit::prepare_branch(&branch, new_ids)?)
+        }
+        WriteAction::Drop(entries) => {
+            let plan = DropPlan::new(session, entries)?;
+            let commit = CommitRequest {
+                transcript,
+                leaf: &session.leaf,
+                provenance: drop_provenance(session, &plan, entries),
+                changes: plan.changes,
+                omitted: plan.omitted,
+                method: write_method(session.ruleset.id),
+                compaction: None,
+                now_ms: request.now_ms,
+            };
+            Ok(crate::commit::prepare(&commit, new_ids)?)
         }
         WriteAction::Commit { plan, summary } => {
             let way = write_method(session.ruleset.id);
@@ -103,7 +123,11 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
                 compacts.unwrap_or_default()
             )
         }
-        WriteAction::Undo(_) => format!(
+        WriteAction::Drop(_) => {
+            let rewind = call("sessions.compact", &[("key", key)]);
+            format!("A running gateway compacts the session with {rewind}; or start a new session with /new.")
+        }
+        WriteAction::Undo(_) | WriteAction::Branch(_) => format!(
             "A running gateway switches branches with {}; `clawscope tree --json` lists them.",
             call("sessions.branches.switch", &[("sessionKey", key), ("leafEntryId", "…")])
         ),

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::commit::{Clock, FollowingEntries, PreparedCommit, ReadPrefix, ReceiptKind};
+use crate::commit::{Clock, CommitMethod, FollowingEntries, PreparedCommit, ReadPrefix, ReceiptKind};
 use crate::format::{format_number, quantity};
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
@@ -47,6 +47,7 @@ impl WritePreview {
     pub fn describe_appended(&self, kind: ReceiptKind) -> String {
         let place = match kind {
             ReceiptKind::Commit if self.is_branch => "as a new branch",
+            ReceiptKind::Commit if self.is_switch() => "which becomes the active branch",
             ReceiptKind::Commit => "on the active branch",
             ReceiptKind::Undo => "on the previous branch",
         };
@@ -54,11 +55,16 @@ impl WritePreview {
         format!("{} after {parent}, {place}", quantity(self.entries as u64, "entry"))
     }
 
+    /// Whether the write makes another branch active and changes no message.
+    fn is_switch(&self) -> bool {
+        !self.is_branch && self.parent.as_deref() != Some(&self.old_leaf)
+    }
+
     /// Describes what stays as it is.
     pub fn describe_kept(&self, kind: ReceiptKind) -> String {
         match (kind, self.is_branch, self.edits) {
-            (ReceiptKind::Commit, false, 0) => "every existing byte".to_owned(),
-            (ReceiptKind::Commit, false, _) => {
+            (ReceiptKind::Commit, false, 0) if !self.is_switch() => "every existing byte".to_owned(),
+            (ReceiptKind::Commit, false, 1..) => {
                 "every byte and every id; undo returns to before the edits".to_owned()
             }
             _ => format!("old branch {}, byte for byte", self.old_leaf),
@@ -125,6 +131,9 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
         (ReceiptKind::Commit, 0) if prepared.is_branch() => {
             format!("copies entries to a new branch ({program} ignores context edits)")
         }
+        (ReceiptKind::Commit, 0) if prepared.method == CommitMethod::Switch => {
+            "appends one entry to another branch, which makes that branch active".into()
+        }
         (ReceiptKind::Commit, 0) => "appends a compaction, as the runtime does".into(),
         (ReceiptKind::Commit, _) => {
             format!(
@@ -155,6 +164,7 @@ pub fn write(
                 "{} written: {entries}, {} bytes.",
                 match prepared.edit_count() {
                     0 if prepared.is_branch() => "Branch".to_owned(),
+                    0 if prepared.method == CommitMethod::Switch => "Switch to another branch".to_owned(),
                     0 => "Summary".to_owned(),
                     edits => quantity(edits, "context edit"),
                 },

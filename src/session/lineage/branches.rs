@@ -105,7 +105,8 @@ pub(super) fn find_cut_off(index: &Index, tree: &Tree) -> Option<CutOff> {
     let path = tree.path_to(index, leaf);
     let root = *path.first()?;
     let parent = missing_parent(index, tree, root);
-    if parent.is_none() && !starts_amid(index, root) {
+    let is_chosen = || path.iter().any(|ix| receipt_kind(index, *ix).is_some());
+    if parent.is_none() && (!starts_amid(index, root) || is_chosen()) {
         return None;
     }
     let mut unreached: HashSet<EntryIx> = HashSet::new();

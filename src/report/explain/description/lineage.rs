@@ -25,8 +25,9 @@ impl Described for LineageFacts {
                 format_number(found.active_messages as u64),
             ),
             Self::CutOff { found, root, .. } if found.messages > 0 => format!(
-                "{} of this file are unreachable: the parent of {root} is missing",
-                format_count(found.messages as u64, "earlier message", "earlier messages")
+                "{} of this file are unreachable: {root} {}",
+                format_count(found.messages as u64, "earlier message", "earlier messages"),
+                if found.parent.is_some() { "names a missing parent" } else { "names no parent" }
             ),
             Self::CutOff { root, .. } => {
                 format!("the transcript starts in the middle: the parent of {root} is not in the file")

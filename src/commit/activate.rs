@@ -1,0 +1,199 @@
+//! Makes a branch active with one entry after its leaf: the last line decides the active branch (store K1). Nothing is
+//! removed, so that it can be undone.
+//!
+//! If that leaf is a compaction, our entry takes its place and a copy of it follows: after a compaction the runtime
+//! would make another one that keeps nothing (compaction 2.12, 3.1).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::commit::check::{WritableSession, check_transcript, check_unique_ids, has_string_id};
+use crate::commit::copy::{CopyPlan, CopySpec, copy, label_line};
+use crate::commit::expected::ExpectedMessage;
+use crate::commit::labels::Labels;
+use crate::commit::new_line::NewLine;
+use crate::commit::prepare::PreparedCommit;
+use crate::commit::receipt::{ReceiptKind, commit_line};
+use crate::commit::refusal::Refusal;
+use crate::commit::request::{BranchRequest, CommitMethod, TranscriptInput};
+use crate::context::bodies::entry_message;
+use crate::context::{ContentSource, Context, ContextMessage, build_context};
+use crate::format::quantity;
+use crate::ids::{EntryIx, IdSource};
+use crate::js::{self, Value};
+use crate::store::entry::EntryKind;
+use crate::store::index::Index;
+use crate::store::intern::IdIx;
+use crate::transcript::Leaf;
+use crate::units::Moment;
+
+/// Prepares a commit that makes the branch of an entry active, or returns the reason that it is impossible. Only reads.
+pub fn prepare_branch(
+    request: &BranchRequest<'_>,
+    new_ids: &mut dyn IdSource,
+) -> Result<PreparedCommit, Refusal> {
+    let TranscriptInput { index, tree, .. } = request.transcript;
+    let path = || index.path.to_path_buf();
+    let checked = check_transcript(&request.transcript, request.now_ms)?;
+    if request.leaf == checked.leaf {
+        return Err(Refusal::NothingToWrite { path: path() });
+    }
+    if !has_string_id(index, request.leaf) || !tree.contains(index, request.leaf) {
+        return Err(Refusal::NoLeaf { path: path() });
+    }
+    let from = id_value(index, checked.leaf);
+    let activation =
+        Activation { transcript: request.transcript, target: request.leaf, now_ms: request.now_ms };
+    let warnings =
+        left_behind(&activation, &checked).into_iter().chain(checked.live_warning(index, request.now_ms));
+    let warnings = warnings.collect();
+    let record =
+        |id: &str, parent: &Value, time: &str| commit_line(id, parent, time, &from, &[], &request.provenance);
+    let prepared = activation.prepare(checked, &record, new_ids)?;
+    Ok(PreparedCommit { kind: ReceiptKind::Commit, method: CommitMethod::Switch, warnings, ..prepared })
+}
+
+/// Describes the messages that leave the context.
+fn left_behind(activation: &Activation<'_>, checked: &WritableSession) -> Option<String> {
+    let TranscriptInput { index, tree, .. } = activation.transcript;
+    let kept: HashSet<EntryIx> = tree.path_to(index, activation.target).into_iter().collect();
+    let left =
+        checked.path.iter().filter(|ix| !kept.contains(ix) && index.entry(**ix).becomes_message()).count();
+    (left > 0).then(|| format!("{} of the present branch will leave the context.", quantity(left, "message")))
+}
+
+/// A branch to make active, and the entry that it ends with.
+pub(super) struct Activation<'a> {
+    pub(super) transcript: TranscriptInput<'a>,
+    /// The leaf that becomes active.
+    pub(super) target: EntryIx,
+    /// Time of writing.
+    pub(super) now_ms: Moment,
+}
+
+/// Builds the line of our record from its id, its parent and its time.
+type RecordLine<'a> = &'a dyn Fn(&str, &Value, &str) -> String;
+
+impl Activation<'_> {
+    /// Prepares the lines as an undo; `record` builds the line of our own record.
+    pub(super) fn prepare(
+        &self,
+        checked: WritableSession,
+        record: RecordLine<'_>,
+        new_ids: &mut dyn IdSource,
+    ) -> Result<PreparedCommit, Refusal> {
+        let TranscriptInput { index, tree, .. } = self.transcript;
+        check_unique_ids(index, &index.path, &tree.path_to(index, self.target))?;
+        let context = build_context(index, tree, &Leaf::Id(index.display_id(self.target)));
+        let context = context.map_err(|_| Refusal::NoContext { path: index.path.to_path_buf() })?;
+        let mut lines = ActivationLines::default();
+        let record_id = lines.build(self, record, new_ids)?;
+        Ok(PreparedCommit {
+            path: Arc::clone(&index.path),
+            kind: ReceiptKind::Undo,
+            method: CommitMethod::Branch,
+            from_leaf: index.display_id(checked.leaf),
+            leaf: lines.lines.last().map_or_else(String::new, |line| line.id.clone()),
+            record_id,
+            parent: self.parent().map(|parent| index.ids.text(parent).to_owned()),
+            changed: Vec::new(),
+            remaps: Vec::new(),
+            warnings: Vec::new(),
+            messages: self.messages(&context, lines.summary.as_ref()),
+            lines: lines.lines,
+            index_before: index.clone(),
+            snapshot: checked.snapshot,
+        })
+    }
+
+    /// Returns the context that the branch must give; `summary` is the copy of the compaction that ends it.
+    fn messages(&self, context: &Context, summary: Option<&Value>) -> Vec<ExpectedMessage> {
+        let message = |message: &ContextMessage| match summary {
+            Some(copy) if message.entry == self.target => {
+                let reported = match message.content_source {
+                    ContentSource::Checkpoint => copy.get("systemMessage").cloned().unwrap_or(Value::Null),
+                    ContentSource::Own | ContentSource::Edited(_) => {
+                        entry_message(copy, EntryKind::Compaction)
+                    }
+                };
+                ExpectedMessage::Appended(js::stringify(&reported))
+            }
+            _ => ExpectedMessage::Shared(message.entry, message.content_source),
+        };
+        context.messages.iter().map(message).collect()
+    }
+
+    fn ends_in_compaction(&self) -> bool {
+        self.transcript.index.entry(self.target).kind == EntryKind::Compaction
+    }
+
+    /// Returns the parent of our record.
+    fn parent(&self) -> Option<IdIx> {
+        let target = self.transcript.index.entry(self.target);
+        if self.ends_in_compaction() { target.parent } else { target.id }
+    }
+
+    /// Returns the time of the new lines, never before that of their parent (store P2).
+    fn time(&self) -> String {
+        let time = self.transcript.index.entry(self.target).time_ms;
+        js::iso_text(if time.is_finite() { self.now_ms.max(time.to_whole()) } else { self.now_ms })
+    }
+}
+
+/// The lines of an activation under construction.
+#[derive(Default)]
+struct ActivationLines {
+    lines: Vec<NewLine>,
+    /// The expected value of the copied compaction that ends the branch.
+    summary: Option<Value>,
+}
+
+impl ActivationLines {
+    /// Builds the lines and returns the id of our record.
+    fn build(
+        &mut self,
+        of: &Activation<'_>,
+        record: RecordLine<'_>,
+        new_ids: &mut dyn IdSource,
+    ) -> Result<String, Refusal> {
+        let index = of.transcript.index;
+        let time = of.time();
+        let part = [of.target];
+        let part = if of.ends_in_compaction() { &part[..] } else { &[] };
+        let mut copies = CopyPlan::new(&of.transcript, part, &[], new_ids);
+        let id = copies.draw_id(index, new_ids);
+        let parent = of.parent().map_or(Value::Null, |id| index.ids.value(id));
+        self.lines.push(NewLine { id: id.clone(), copy_of: None, text: record(&id, &parent, &time) });
+        if let Some((ix, copy_id)) = copies.entries.first().cloned() {
+            self.append_label(of, &mut copies, &copy_id, new_ids);
+            let parent = self.lines.last().map(|line| Value::from(line.id.as_str()));
+            // The copy keeps its time, so that messages older than the summary stay older (compaction 2.11, 2.13).
+            let spec = CopySpec { ix, id: &copy_id, parent, time: None, message: None };
+            let copied = copy(&of.transcript, &copies, &spec)?;
+            self.summary = Some(copied.value);
+            self.lines.push(NewLine { id: copy_id, copy_of: Some(ix), text: copied.text });
+        }
+        Ok(id)
+    }
+
+    /// Gives the copy the label of its original (store P4).
+    fn append_label(
+        &mut self,
+        of: &Activation<'_>,
+        copies: &mut CopyPlan,
+        copy: &str,
+        new_ids: &mut dyn IdSource,
+    ) {
+        let index = of.transcript.index;
+        let in_force = Labels::from_index(index);
+        let Some(label) = index.entry(of.target).id.and_then(|id| in_force.get(id)) else { return };
+        let id = copies.draw_id(index, new_ids);
+        let parent = self.lines.last().map_or("", |line| line.id.as_str());
+        let text = label_line(&id, parent, &of.time(), &Value::from(copy), Some(label));
+        self.lines.push(NewLine { id, copy_of: None, text });
+    }
+}
+
+pub(super) fn id_value(index: &Index, ix: EntryIx) -> Value {
+    index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
+}
