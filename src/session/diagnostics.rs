@@ -192,7 +192,8 @@ mod tests {
             r#"{"type":"custom","id":"b","parentId":""}"#,
             r#"{"type":"custom","id":"c","parentId":"zz"}"#,
         ];
-        assert_eq!(found(&lines), one(Severity::Warning, 4, "c", "its parent zz is not in the file"));
+        let what = "the active branch starts here, because its parent zz is not in the file";
+        assert_eq!(found(&lines), one(Severity::Warning, 4, "c", what));
     }
 
     #[test]

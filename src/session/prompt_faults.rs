@@ -179,3 +179,80 @@ fn largest_image(session: &LoadedSession, entry: EntryIx) -> Option<Bytes> {
     };
     blocks.filter_map(data).max()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::{call, loaded_session, message, result, transcript, user};
+
+    fn faults(entries: &[String]) -> Vec<(u32, String)> {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        session.prompt_faults().into_iter().map(|fault| (fault.entry.0, fault.kind.description())).collect()
+    }
+
+    fn answer(stop: &str, error: &str) -> String {
+        message(&format!(
+            r#"{{"role":"assistant","provider":"p","model":"m","content":[{{"type":"text","text":"hi"}}],"stopReason":"{stop}","errorMessage":"{error}"}}"#
+        ))
+    }
+
+    fn aborted_call(id: &str) -> String {
+        call(id, "exec", "{}").replace(r#""stopReason":"toolUse""#, r#""stopReason":"aborted""#)
+    }
+
+    fn image(chars: usize) -> String {
+        let data = "A".repeat(chars);
+        message(&format!(
+            r#"{{"role":"user","content":[{{"type":"text","text":"see"}},{{"type":"image","data":"{data}","mimeType":"image/png"}}]}}"#
+        ))
+    }
+
+    #[test]
+    fn a_result_of_an_aborted_call_is_a_fault_until_a_call_with_it_is_answered() {
+        let stuck = [user("go"), aborted_call("c1"), result("c1", "exec", "late", ""), user("and?")];
+        assert_eq!(
+            faults(&stuck),
+            [(
+                2,
+                "this tool result answers call c1, which is not sent: no answer before it has that call"
+                    .into()
+            )]
+        );
+        let refused = [&stuck[..], &[answer("error", "400 unexpected tool_use_id")]].concat();
+        assert_eq!(faults(&refused).len(), 1, "a refusal proves nothing in its favour");
+        let answered = [&stuck[..], &[answer("stop", "")]].concat();
+        assert_eq!(faults(&answered), [], "the provider took it");
+    }
+
+    #[test]
+    fn calls_and_results_in_pairs_are_sound_and_an_unfinished_run_is_no_fault() {
+        let paired = [user("go"), call("c1", "exec", "{}"), result("c1", "exec", "done", ""), user("next")];
+        assert_eq!(faults(&paired), []);
+        assert_eq!(faults(&[user("go"), call("c1", "exec", "{}")]), [], "its result may still come");
+        assert_eq!(
+            faults(&[user("go"), aborted_call("c1"), user("again")]),
+            [],
+            "the runtime drops the answer"
+        );
+        let open = [user("go"), call("c1", "exec", "{}"), user("again")];
+        assert_eq!(faults(&open), [(1, "no tool result answers call c1 of this message".into())]);
+    }
+
+    #[test]
+    fn an_empty_call_id_is_named() {
+        let lines = [user("go"), result("", "exec", "Tool not found", ""), user("and?")];
+        assert_eq!(faults(&lines), [(1, "this tool result has an empty call id (toolCallId)".into())]);
+    }
+
+    #[test]
+    fn an_image_is_a_fault_above_the_limit_or_where_a_refusal_names_images() {
+        let stuck = |chars| [user("go"), image(chars), answer("error", "400 image exceeds 5 MB maximum")];
+        assert_eq!(faults(&stuck(6_990_508))[0].0, 1);
+        assert_eq!(faults(&stuck(3_000_000)).len(), 1, "another provider has a lower limit");
+        assert_eq!(faults(&[user("go"), image(40_000)]), []);
+        let fine = [user("go"), image(6_990_508), answer("stop", ""), user("thanks")];
+        assert_eq!(faults(&fine), [], "this provider took it");
+        let other = [user("go"), image(40_000), answer("error", "429 rate limit")];
+        assert_eq!(faults(&other), []);
+    }
+}

@@ -138,3 +138,88 @@ fn starts_amid(index: &Index, root: EntryIx) -> bool {
     let names_none = !matches!(entry.link.parent, ParentKey::Usable);
     root > EntryIx(0) && names_none && matches!(entry.role(), Some(Role::Assistant | Role::ToolResult))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::loaded_session;
+
+    fn line(id: &str, parent: Option<&str>, rest: &str) -> String {
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        format!(r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-09-15T09:00:30.000Z",{rest}}}"#)
+    }
+
+    fn message(id: &str, parent: Option<&str>, role: &str) -> String {
+        line(
+            id,
+            parent,
+            &format!(r#""type":"message","message":{{"role":"{role}","content":[],"stopReason":"stop"}}"#),
+        )
+    }
+
+    fn custom(id: &str, parent: &str, kind: &str) -> String {
+        line(id, Some(parent), &format!(r#""type":"custom","customType":"{kind}","data":{{}}"#))
+    }
+
+    fn lineage(lines: &[String]) -> (Option<HiddenBranch>, Option<CutOff>) {
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-09-15T09:00:00.000Z"}"#;
+        let session = loaded_session(&format!("{header}\n{}\n", lines.join("\n")), 200_000.0);
+        let lineage = session.lineage.as_ref().clone();
+        (lineage.hidden_branch, lineage.cut_off)
+    }
+
+    /// Three messages; then an entry of an extension after the first.
+    fn dead_end(kind: &str, last_role: &str) -> Vec<String> {
+        vec![
+            message("a", None, "user"),
+            message("b", Some("a"), last_role),
+            message("c", Some("b"), "user"),
+            custom("x", "a", kind),
+        ]
+    }
+
+    #[test]
+    fn a_dead_end_hides_the_branch_that_was_answered() {
+        let found = lineage(&dead_end("session_exit", "assistant")).0.expect("a hidden branch");
+        assert_eq!((found.dead_end, found.leaf), (EntryIx(3), EntryIx(2)));
+        assert_eq!((found.messages, found.active_messages), (3, 1));
+    }
+
+    #[test]
+    fn a_branch_that_someone_chose_or_continued_is_no_dead_end() {
+        assert_eq!(lineage(&dead_end("clawscope.undo", "assistant")).0, None, "an undo chose it");
+        assert_eq!(lineage(&dead_end("session_exit", "user")).0, None, "nobody answered the other branch");
+        let mut continued = dead_end("session_exit", "assistant");
+        continued.push(message("d", Some("x"), "user"));
+        assert_eq!(lineage(&continued).0, None, "the person wrote on");
+        assert_eq!(lineage(&continued[..3]).0, None);
+    }
+
+    #[test]
+    fn messages_before_a_missing_parent_are_counted() {
+        let lines = [
+            message("a", None, "user"),
+            message("b", Some("a"), "assistant"),
+            line("m", Some("gone"), r#""type":"model_change","provider":"p","modelId":"m""#),
+            message("c", Some("m"), "user"),
+        ];
+        let found = lineage(&lines).1.expect("a break");
+        assert_eq!((found.root, found.parent.as_deref()), (EntryIx(2), Some("gone")));
+        assert_eq!(
+            (found.entries, found.messages, found.breaks, found.last_before),
+            (2, 2, 1, Some(EntryIx(1)))
+        );
+        let cut = lineage(&lines[2..]).1.expect("a file that starts in the middle");
+        assert_eq!((cut.messages, cut.last_before), (0, None));
+        assert_eq!(lineage(&lines[..2]).1, None);
+    }
+
+    #[test]
+    fn an_answer_without_a_parent_is_a_break_and_a_second_first_message_is_none() {
+        let first = [message("a", None, "user"), message("b", Some("a"), "assistant")];
+        let answer = [&first[..], &[message("c", None, "assistant")]].concat();
+        assert_eq!(lineage(&answer).1.map(|found| found.messages), Some(2));
+        let again = [&first[..], &[message("c", None, "user")]].concat();
+        assert_eq!(lineage(&again).1, None, "the person started over");
+    }
+}

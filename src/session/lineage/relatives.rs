@@ -62,8 +62,10 @@ pub struct Continuation {
 pub(super) fn find_id_mismatch(session: &Session, index: &Index) -> Option<IdMismatch> {
     let record = session.record.as_ref()?.session_id.clone().filter(|id| !id.is_empty())?;
     let file = index.header.as_ref()?.id.clone();
-    // A database finds the transcript by its id, so they cannot differ there.
-    let differs = session.location.database().is_none() && !file.is_empty() && file != record;
+    // A database finds the transcript by its id, and a file with the record's id in its name was made for it.
+    let name = session.path.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let is_own = session.location.database().is_some() || name.contains(&record);
+    let differs = !is_own && !file.is_empty() && file != record;
     differs.then_some(IdMismatch { record, file })
 }
 
