@@ -59,9 +59,12 @@ pub(super) fn branch_provenance(session: &LoadedSession, leaf: EntryIx) -> Commi
     let total = |session: &LoadedSession| {
         session.context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
     };
-    let after = session.at_entry(leaf).map_or(0, |then| total(&then));
+    let then = session.at_entry(leaf);
+    let after = then.as_ref().map_or(0, total);
+    let prompts = then.as_ref().map_or(0, |then| then.next_prompt.total.tokens);
     let entry = session.index.display_id(leaf);
-    hand_made("branch", &[("entry", entry.as_str().into())], (total(session), after))
+    let prompts = (session.next_prompt.total.tokens, prompts);
+    hand_made("branch", &[("entry", entry.as_str().into())], (total(session), after), prompts)
 }
 
 /// Returns the provenance of a branch without some messages.
@@ -71,11 +74,19 @@ pub(super) fn drop_provenance(
     entries: &[EntryIx],
 ) -> CommitProvenance {
     let ids = entries.iter().map(|ix| Value::from(session.index.display_id(*ix).as_str())).collect();
-    hand_made("drop", &[("entries", Value::Array(ids))], plan.tokens(session))
+    let (before, after) = plan.tokens(session);
+    let prompt = session.next_prompt.total.tokens;
+    let prompts = (prompt, prompt.saturating_sub(before.saturating_sub(after)));
+    hand_made("drop", &[("entries", Value::Array(ids))], (before, after), prompts)
 }
 
 /// Builds the record of a change that a person chose, and no policy.
-fn hand_made(name: &str, settings: &[(&str, Value)], (before, after): (u64, u64)) -> CommitProvenance {
+fn hand_made(
+    name: &str,
+    settings: &[(&str, Value)],
+    (before, after): (u64, u64),
+    prompt_tokens: (u64, u64),
+) -> CommitProvenance {
     let mut object = Object::default();
     for (key, value) in settings {
         object.set(key, value.clone());
@@ -90,6 +101,7 @@ fn hand_made(name: &str, settings: &[(&str, Value)], (before, after): (u64, u64)
         policies: vec![policy],
         tokens_before: before,
         tokens_after: after,
+        prompt_tokens,
         tool: TOOL_VERSION.to_owned(),
     }
 }
