@@ -72,7 +72,8 @@ impl LoadedSession {
             entry,
             kind: PromptFaultKind::CallWithoutResult { call: index.ids.text(id).to_owned() },
         }));
-        faults.retain(|fault| answered.is_none_or(|answered| fault.entry > answered));
+        // The answer that made a call was not sent with it yet.
+        faults.retain(|fault| answered.is_none_or(|answered| fault.entry >= answered));
         faults
     }
 
