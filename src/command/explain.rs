@@ -131,6 +131,10 @@ impl ExplanationPrinter<'_> {
 
     fn overflow_cells(&self, overflow: &Overflow) -> Vec<Cell> {
         let number = |tokens: Option<u64>| tokens.map_or_else(|| "not stated".to_owned(), format_number);
+        let needed = match (overflow.requested, overflow.excess) {
+            (None, Some(excess)) => format!("{} too many", format_number(excess)),
+            (requested, _) => number(requested),
+        };
         let recognised = match overflow.recognised {
             Some(false) => format!("not recognised by {}", self.session.gateway_release()),
             _ => String::new(),
@@ -139,7 +143,7 @@ impl ExplanationPrinter<'_> {
         vec![
             self.entry_names(&[overflow.entry]),
             Cell::new(&format_displayed_timestamp(overflow.time_ms).unwrap_or_default(), Tone::Dim),
-            number(overflow.requested).into(),
+            needed.into(),
             number(overflow.limit).into(),
             Cell::new(
                 if recognised.is_empty() { overflow.kind.as_str() } else { &recognised },

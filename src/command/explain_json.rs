@@ -124,6 +124,8 @@ struct OverflowJson {
     limit: Option<u64>,
     /// Tokens of `requested` that are reserved for the reply.
     reply: Option<u64>,
+    /// Tokens above the limit, where the refusal states only them.
+    excess: Option<u64>,
     /// The last prompt in tokens that was accepted before the explained overflow.
     accepted_before: Option<u64>,
     /// Whether the runtime of that release recognised the overflow.
@@ -352,6 +354,7 @@ impl Builder<'_> {
             requested: overflow.requested,
             limit: overflow.limit,
             reply: overflow.reply_reserve,
+            excess: overflow.excess,
             accepted_before: accepted.map(|(_, tokens)| tokens),
             recognised: overflow.recognised,
             rule: overflow.rule,

@@ -21,6 +21,8 @@ pub struct RefusedCall {
     pub requested: Option<Tokens>,
     /// The token limit, if the text names it.
     pub limit: Option<Tokens>,
+    /// Tokens above the limit, if the text names only them.
+    pub excess: Option<Tokens>,
     /// Lower bound of a refused prompt without a number: the largest prompt that its model accepted, plus 1, in tokens.
     pub min_tokens: Tokens,
     /// The request was refused for its size in bytes: no token limit was hit, and fewer tokens would not have helped.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 mod by_list;
 mod check;
+mod departures;
 mod rare_stories;
 mod stories;
 
@@ -154,6 +155,7 @@ fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> Refused
         entry: EntryIx(entry),
         requested: requested.map(Tokens),
         limit: limit.map(Tokens),
+        excess: None,
         min_tokens: Tokens::ZERO,
         is_byte_limit: false,
     }

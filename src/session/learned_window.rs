@@ -38,6 +38,8 @@ struct Evidence {
     /// The largest answered prompt, of any call.
     largest_answered: Tokens,
     smallest_limit: Option<Tokens>,
+    /// The smallest limit that follows from a stated excess and the estimate of the prompt.
+    limit_below_excess: Option<Tokens>,
     smallest_refused: Option<Tokens>,
 }
 
@@ -50,6 +52,7 @@ pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> Learned
             largest_accepted: Tokens::ZERO,
             largest_answered: Tokens::ZERO,
             smallest_limit: None,
+            limit_below_excess: None,
             smallest_refused: None,
         };
         let own = evidence.entry(model).or_insert(none);
@@ -84,6 +87,9 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
             Some(limit) => evidence.smallest_limit = least(evidence.smallest_limit, limit),
             None if call.usage.is_none() => {
                 evidence.smallest_refused = least(evidence.smallest_refused, expected);
+                if let Some(excess) = refused.excess {
+                    evidence.limit_below_excess = least(evidence.limit_below_excess, expected - excess);
+                }
             }
             None => {}
         },
@@ -116,7 +122,8 @@ fn infer_window(evidence: &Evidence, believed: Tokens) -> Tokens {
         Some(refused) => {
             // An answer above the refused prompt is from another host, or its count is wrong.
             let answered = Some(evidence.largest_answered).filter(|tokens| *tokens < refused);
-            answered.unwrap_or(evidence.largest_accepted).max(refused * UNCONFIRMED_RATIO)
+            let assumed = evidence.limit_below_excess.unwrap_or(refused * UNCONFIRMED_RATIO);
+            answered.unwrap_or(evidence.largest_accepted).max(assumed)
         }
         None if believed.is_nan() => believed,
         None => believed.max(evidence.largest_accepted),

@@ -206,7 +206,7 @@ impl ReplayInputs {
             let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
             let window = other.unwrap_or(own);
             refused.min_tokens = if window.is_finite() && !refused.is_byte_limit {
-                window + Tokens(1.0)
+                window + refused.excess.unwrap_or(Tokens(1.0))
             } else {
                 Tokens::ZERO
             };
@@ -417,6 +417,7 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
                 entry,
                 requested: number(overflow.prompt_tokens()),
                 limit: number(overflow.prompt_limit()).filter(|_| overflow.kind == OverflowKind::Refused),
+                excess: number(overflow.excess),
                 min_tokens: Tokens::ZERO,
                 is_byte_limit: overflow.kind == OverflowKind::Bytes,
             })

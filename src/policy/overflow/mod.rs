@@ -7,6 +7,7 @@
 
 mod detection;
 mod error_class;
+mod excess;
 pub mod gateway;
 mod judge;
 mod normalized;
@@ -25,6 +26,7 @@ mod word_order;
 
 pub use detection::{Detection, detect};
 pub use error_class::ErrorClass;
+pub use excess::stated_excess;
 pub use judge::{Classification, Verdict, classify_error, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};

@@ -24,6 +24,8 @@ pub enum Counter {
     Provider {
         /// Whether the refusal states the number; otherwise it is an estimate.
         is_stated: bool,
+        /// Tokens above the limit that the refusal states instead.
+        excess: Option<u64>,
     },
     Runtime {
         /// Whether it adds an estimate of later messages to the last usage.
@@ -58,7 +60,7 @@ impl Counter {
 /// Collects every known count of the failing prompt.
 pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<PromptCount> {
     let provider = PromptCount {
-        counter: Counter::Provider { is_stated: failure.is_measured },
+        counter: Counter::Provider { is_stated: failure.is_measured, excess: failure.overflow.excess },
         tokens: failure.prompt_tokens,
         is_measured: failure.is_measured,
         entry: Some(failure.overflow.entry),

@@ -45,7 +45,8 @@ pub(super) fn overflow_findings(
     found.extend(timeouts.into_iter().filter(|_| !bytes));
     found.extend(impossible.clone().filter(|_| fixed));
     found.extend(find_inherited_overflow(case, failure).filter(|_| !bytes).map(|it| it.map(Facts::Lineage)));
-    if !bytes {
+    // Gradual growth explains nothing where a wrong measurement does.
+    if !bytes && (found.is_empty() || own.class != FindingClass::GradualGrowth) {
         found.push(own);
     }
     found.extend(impossible.filter(|_| !fixed));

@@ -68,6 +68,8 @@ pub struct Overflow {
     pub limit: Option<u64>,
     /// Tokens of `requested` that are reserved for the reply, if the text splits the sum.
     pub reply_reserve: Option<u64>,
+    /// Tokens above the limit, if the text states them instead of size and limit.
+    pub excess: Option<u64>,
     /// Whether the runtime of that release recognised it as an overflow; `None` if unknown.
     pub recognised: Option<bool>,
     /// Other entries that record the same refusal.
@@ -93,6 +95,7 @@ impl Overflow {
             requested: None,
             limit: None,
             reply_reserve: None,
+            excess: None,
             recognised: None,
             duplicates: Vec::new(),
         }

@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 use crate::js::{self, Value};
 use crate::policy::overflow::{
     Classification, Runtime, StopDetails, Verdict, classify_error, gateway, is_recognised,
-    is_recognised_in_run, judge,
+    is_recognised_in_run, judge, stated_excess,
 };
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
@@ -104,6 +104,7 @@ fn failed_call_at(
         requested: numbers.requested,
         limit: numbers.limit,
         reply_reserve: numbers.output.filter(|_| sign == OverflowKind::Refused),
+        excess: stated_excess(&details.message).filter(|_| sign == OverflowKind::Refused),
         recognised: was_recognised(&details, &judgement, runtime),
         text: error_text(details),
         duplicates: Vec::new(),

@@ -8,6 +8,7 @@ mod in_tuning;
 mod made;
 mod on_store;
 mod record;
+mod reply_reserve;
 mod reports;
 mod stores;
 mod unanswered;

@@ -80,7 +80,7 @@ impl Bench<'_> {
     fn only_delays(&self, changes: &[SettingChange]) -> bool {
         let by_fixed =
             matches!(self.verdict, Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget));
-        !by_fixed && changes.iter().all(|change| is_file_limit(change.id))
+        !by_fixed && !changes.is_empty() && changes.iter().all(|change| is_file_limit(change.id))
     }
 }
 
@@ -150,7 +150,8 @@ impl SettingTrial {
 
     fn judged(self, bench: &Bench<'_>) -> Self {
         let (failure, whole, after) = (bench.failure, &self.whole, self.tokens());
-        let is_uncounted = failure.overflow.requested.is_none() && !whole.failing_call_measured;
+        let is_uncounted =
+            failure.overflow.requested.or(failure.overflow.excess).is_none() && !whole.failing_call_measured;
         let outcome = match (whole.failing_call_overflows, whole.overflows) {
             (true, _) if failure.is_byte_limit() => AdviceOutcome::TooManyBytes,
             (true, _) if after <= self.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
@@ -305,11 +306,16 @@ mod tests {
         }
     }
 
+    fn trial(changes: Vec<SettingChange>, whole: ReplaySummary) -> SettingTrial {
+        SettingTrial { changes, whole, limit: 1_000, outcome: AdviceOutcome::TooLarge }
+    }
+
     /// Returns the advice for a change that leads to this replay of a call of 1,000 tokens, where a turn takes 100.
     fn said(whole: ReplaySummary) -> Advice {
         with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
             let runner = case.replays.as_ref().expect("a refused session is replayed");
-            build_advice(runner, failure, 100, &SettingTrial { changes: Vec::new(), whole })
+            let bench = Bench { runner, failure, turn: 100, verdict: None };
+            build_advice(&bench, &trial(Vec::new(), whole).judged(&bench))
         })
     }
 
@@ -345,15 +351,20 @@ mod tests {
     }
 
     /// Picks from trials with these overflows and tokens of the failing call, the mildest first; returns its place and
-    /// the number of replays.
+    /// the number of replays. Up to `room` tokens leave room for a turn.
     fn picked(trials: &[(usize, u64)], room: u64) -> (Option<usize>, usize) {
         let replayed = std::cell::Cell::new(0);
         let trials = trials.iter().enumerate().map(|(at, (overflows, tokens))| {
             replayed.set(at + 1);
+            let outcome = match overflows {
+                0 if *tokens > room => AdviceOutcome::LacksRoom,
+                0 => AdviceOutcome::Fits { compactions: 0 },
+                _ => AdviceOutcome::TooLarge,
+            };
             let whole = ReplaySummary { peak_tokens: at as u64, ..summary(*overflows, *tokens) };
-            SettingTrial { changes: Vec::new(), whole }
+            SettingTrial { outcome, ..trial(Vec::new(), whole) }
         });
-        let picked = pick_value(trials, room).map(|trial| trial.whole.peak_tokens as usize);
+        let picked = pick_value(trials).map(|trial| trial.whole.peak_tokens as usize);
         (picked, replayed.get())
     }
 
@@ -408,7 +419,8 @@ mod tests {
                     origin: crate::gateway::provenance::Provenance::Tuned,
                     model: None,
                 };
-                build_advice(runner, failure, 100, &SettingTrial { changes: vec![change], whole })
+                let bench = Bench { runner, failure, turn: 100, verdict: None };
+                build_advice(&bench, &trial(vec![change], whole).judged(&bench))
             })
         };
         let window = advice(SettingId::ContextWindow, summary(0, 900));
@@ -419,10 +431,45 @@ mod tests {
         assert!(rank(&reserve, None) < rank(&none, None), "one that helps is before one that does not");
         assert!(rank(&none, None) < rank(&worse, None), "then the one with fewer overflows");
         assert!(rank(&window, None) < rank(&tight, None), "room for a turn is worth a key");
-        assert!(rank(&window, None) < rank(&reserve, None), "the usual order of keys");
+        assert!(rank(&reserve, None) < rank(&window, None), "the usual order of keys");
         let verdict = Some(FindingClass::ImpossibleBudget);
         assert!(rank(&reserve, verdict) < rank(&window, verdict), "the verdict names the reserve");
         let wrong = Some(FindingClass::WrongWindow);
         assert!(rank(&tight, wrong) < rank(&reserve, wrong), "the verdict names the window");
+    }
+
+    #[test]
+    fn a_cut_of_workspace_files_cures_only_what_they_cause() {
+        let outcome = |verdict| {
+            with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+                let runner = case.replays.as_ref().expect("a refused session is replayed");
+                let change = SettingChange {
+                    id: SettingId::BootstrapMaxChars,
+                    value: crate::js::Value::from(500.0),
+                    origin: crate::gateway::provenance::Provenance::Tuned,
+                    model: None,
+                };
+                let bench = Bench { runner, failure, turn: 100, verdict };
+                trial(vec![change], summary(0, 800)).judged(&bench).outcome
+            })
+        };
+        assert_eq!(outcome(Some(FindingClass::GradualGrowth)), AdviceOutcome::Postpones);
+        assert_eq!(outcome(Some(FindingClass::FixedOverhead)), AdviceOutcome::Fits { compactions: 0 });
+    }
+
+    #[test]
+    fn a_refusal_without_a_number_needs_a_margin() {
+        let outcome = |requested: Option<u64>, tokens| {
+            with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+                let runner = case.replays.as_ref().expect("a refused session is replayed");
+                let mut failure = failure.clone();
+                failure.overflow.requested = requested;
+                let bench = Bench { runner, failure: &failure, turn: 100, verdict: None };
+                trial(Vec::new(), summary(0, tokens)).judged(&bench).outcome
+            })
+        };
+        assert_eq!(outcome(None, 801), AdviceOutcome::Unproven);
+        assert_eq!(outcome(None, 800), AdviceOutcome::Fits { compactions: 0 });
+        assert_eq!(outcome(Some(1_100), 801), AdviceOutcome::Fits { compactions: 0 });
     }
 }

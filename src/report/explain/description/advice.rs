@@ -7,6 +7,7 @@ use crate::policy::settings::SettingId;
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 use crate::report::explain::explanation::Explanation;
 use crate::report::explain::facts::Facts;
+use crate::report::explain::finding::FindingClass;
 
 /// Shown for a value that has no text.
 const NO_VALUE: &str = "none";
@@ -37,7 +38,25 @@ impl Explanation {
             let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");
             return Some(format!("Set {changes}: {} (tested).", best.outcome.description()));
         }
-        self.has_overflowed().then(|| format!("{}.", self.advice_headline().1))
+        self.has_overflowed().then(|| format!("{}. {}", self.advice_headline().1, self.immediate_step()))
+    }
+
+    /// Returns a thing to do now that needs no setting.
+    fn immediate_step(&self) -> &'static str {
+        match self.findings.first().map(|finding| finding.class) {
+            Some(FindingClass::UserMessage) => "Send it in parts or as a file.",
+            Some(FindingClass::ImageBloat | FindingClass::BytesLimit) => {
+                "Send fewer or smaller images, and branch before the large ones."
+            }
+            Some(FindingClass::SingleResult | FindingClass::ParallelResults) => {
+                "Have large output written to a file and read in parts."
+            }
+            Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget) => {
+                "Use fewer tools and files, or a model with a larger window."
+            }
+            Some(FindingClass::ModelSwitch) => "Switch back, and compact before you switch.",
+            _ => "Compact it with `commit --policy compact`, or use a model with a larger window.",
+        }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Counts of the failing prompt in words.
 
-use crate::format::quantity;
+use crate::format::{format_number, quantity};
 use crate::report::explain::counts::{Counter, PromptCount};
 
 impl PromptCount {
     /// Describes the effect of the number, or its origin.
     pub fn description(&self) -> String {
         let fixed = match self.counter {
-            Counter::Provider { is_stated: true } => "from the refusal; only this count can refuse",
-            Counter::Provider { is_stated: false } => "estimated: the refusal states no number",
+            Counter::Provider { excess: Some(excess), .. } => {
+                return format!("limit plus the {} that the refusal states", format_number(excess));
+            }
+            Counter::Provider { is_stated: true, .. } => "from the refusal; only this count can refuse",
+            Counter::Provider { is_stated: false, .. } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
                 "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"
             }
