@@ -297,6 +297,18 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_a_model_may_name_the_model() {
+        let change = set("contextWindow[openrouter/made/nova:free]=32768").unwrap();
+        assert_eq!(
+            (change.id, change.model.as_deref()),
+            (SettingId::ContextWindow, Some("openrouter/made/nova:free"))
+        );
+        let change = set("maxTokens=8192").unwrap();
+        assert_eq!((change.id, change.model), (SettingId::MaxTokens, None));
+        assert!(set("historyLimit[a/b]=3").unwrap_err().contains("is not a setting of a model"));
+    }
+
+    #[test]
     fn unknown_keys_suggest_the_nearest_and_wrong_types_name_the_expected() {
         assert_eq!(
             set("contextPruning.softTrim.maxChar=9").unwrap_err(),

@@ -6,6 +6,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::counts::{self, PromptCount};
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
+use crate::report::explain::finding::FindingClass;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
 use crate::report::explain::{
@@ -102,6 +103,9 @@ pub fn explain_from(
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), beside);
         findings.extend(cache_misses);
         let findings = verdict::headed_by_unanswered(&case, findings);
+        let impossible = findings.first().is_some_and(|first| first.class == FindingClass::ImpossibleBudget);
+        let found =
+            if impossible { advice::reserve_that_works(&case, inputs)? } else { SearchResult::default() };
         return Ok(Explanation {
             state: session.last_calls().state,
             overflows,
@@ -114,9 +118,9 @@ pub fn explain_from(
             mismeasured,
             aftermath,
             findings,
-            advice: Vec::new(),
-            recorded: None,
-            tried_count: 0,
+            advice: found.advice,
+            recorded: found.recorded,
+            tried_count: found.tried_count,
             is_exhausted: false,
         });
     };

@@ -97,21 +97,8 @@ impl SearchSpace<'_> {
         self.session.setting_rows.iter().find(|row| row.setting.id == id)
     }
 
-    /// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
     fn change(&self, id: SettingId, value: Value) -> Option<SettingChange> {
-        if missing_in_version(self.session, id).is_some() {
-            return None;
-        }
-        let row = self.setting_row(id);
-        let settable = |row: &PolicySetting| {
-            matches!(row.owner, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. })
-        };
-        if row.is_some_and(|row| !settable(row)) {
-            return None;
-        }
-        let is_ttl = row.is_some_and(|row| row.setting.control.unit() == Some(Unit::Milliseconds));
-        let value = if is_ttl { ttl_text(&value) } else { value };
-        Some(SettingChange { id, value, origin: Provenance::Tuned, model: None })
+        settable_change(self.session, id, value)
     }
 
     /// A smaller reservation for the reply, if the prompt alone fits.
@@ -217,6 +204,22 @@ impl SearchSpace<'_> {
             values.iter().filter(|value| reported > 0 && **value < now).map(|value| Value::from(*value)),
         )
     }
+}
+
+/// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
+pub(super) fn settable_change(session: &LoadedSession, id: SettingId, value: Value) -> Option<SettingChange> {
+    if missing_in_version(session, id).is_some() {
+        return None;
+    }
+    let row = session.setting_rows.iter().find(|row| row.setting.id == id);
+    let settable =
+        |row: &PolicySetting| matches!(row.owner, SettingOwner::Gateway(_) | SettingOwner::Runtime { .. });
+    if row.is_some_and(|row| !settable(row)) {
+        return None;
+    }
+    let is_ttl = row.is_some_and(|row| row.setting.control.unit() == Some(Unit::Milliseconds));
+    let value = if is_ttl { ttl_text(&value) } else { value };
+    Some(SettingChange { id, value, origin: Provenance::Tuned, model: None })
 }
 
 /// Returns a change with its place in the configuration and the value that it replaces.

@@ -2,6 +2,7 @@
 //! session tests each change, so that advice never rests on a guess.
 
 mod candidates;
+mod reserve;
 mod search;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
 
+pub(super) use reserve::reserve_that_works;
 pub(super) use search::{SearchResult, search_advice};
 
 /// One changed setting.

@@ -19,9 +19,9 @@ const MAX_LISTED: (usize, usize) = (5, 3);
 /// Keys by user preference: earlier keys are easier to change.
 const PREFERRED_KEYS: [&str; 6] =
     ["maxTokens", "contextPruning.", "compaction.", "historyLimit", "contextTokens", "contextWindow"];
-/// Share of the limit that a refused prompt without a number must fit into under a change: it was larger than the limit,
-/// and nobody knows by how much.
-const UNCOUNTED_SHARE: f64 = 0.8;
+/// Share of the uncounted part of a refused prompt without a number that must stay free under a change: the prompt was
+/// larger than the limit, and nobody knows by how much.
+const UNCOUNTED_SHARE: f64 = 0.5;
 /// The number of replayed calls above which the search skips pairs, because they would take too long.
 const MAX_CALLS_FOR_PAIRS: usize = 40_000;
 
@@ -74,6 +74,13 @@ impl Bench<'_> {
         let to = changes.iter().rev().find(|change| change.id == SettingId::MaxTokens);
         let to = to.and_then(|change| change.value.as_f64()).map_or(reply, |to| to as u64);
         self.failure.limit + reply.saturating_sub(to)
+    }
+
+    /// Returns the tokens that must stay free below the limit, because no provider counted a part of the prompt.
+    fn uncounted_margin(&self) -> u64 {
+        let counted = self.failure.last_counted.map_or(0, |(_, tokens)| tokens);
+        let uncounted = self.failure.prompt_tokens.saturating_sub(counted);
+        (uncounted as f64 * UNCOUNTED_SHARE) as u64
     }
 
     /// Whether changes only remove something once, so that a session that grows overflows a little later.
@@ -157,7 +164,7 @@ impl SettingTrial {
             (true, _) if after <= self.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
             (true, _) => AdviceOutcome::TooLarge,
             (false, 0) if bench.only_delays(&self.changes) => AdviceOutcome::Postpones,
-            (false, 0) if is_uncounted && after as f64 > self.limit as f64 * UNCOUNTED_SHARE => {
+            (false, 0) if is_uncounted && after + bench.uncounted_margin() > self.limit => {
                 AdviceOutcome::Unproven
             }
             (false, 0) if after + bench.turn > self.limit => AdviceOutcome::LacksRoom,
@@ -463,6 +470,7 @@ mod tests {
             with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
                 let runner = case.replays.as_ref().expect("a refused session is replayed");
                 let mut failure = failure.clone();
+                failure.last_counted = Some((crate::ids::EntryIx(1), 700));
                 failure.overflow.requested = requested;
                 let bench = Bench { runner, failure: &failure, turn: 100, verdict: None };
                 trial(Vec::new(), summary(0, tokens)).judged(&bench).outcome
