@@ -111,6 +111,14 @@ fn byte_size(value: &Value) -> Option<f64> {
     Some(bytes.round())
 }
 
+/// Returns `compaction.maxActiveTranscriptBytes`: the size of the transcript from which the gateway compacts before a
+/// turn, whatever its tokens; `None` if it is off (compaction 12).
+pub fn max_active_transcript_bytes(config: &GatewayConfig) -> Option<Bytes> {
+    let bytes =
+        config.value(&[&COMPACTION_PATH[..], &["maxActiveTranscriptBytes"]].concat()).and_then(byte_size)?;
+    (bytes > 0.0).then_some(Bytes(bytes as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
 use crate::gateway::recorded_window::ModelUser;
-use crate::gateway::window::WindowInfo;
+use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::prune::last_touch_under;
 use crate::session::list::list_item;
@@ -142,6 +142,8 @@ pub(super) fn complete_item(
         item.title = title;
     }
     item.window = reported.window.tokens.whole();
+    let is_assumed = reported.window.source == WindowSource::Default && !item.model.is_empty();
+    item.set_mark(Mark::AssumedWindow, is_assumed);
     item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_entry_ms(index).or(item.updated_ms);

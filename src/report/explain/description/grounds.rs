@@ -1,0 +1,35 @@
+//! What a verdict takes for granted, in words.
+
+use crate::format::format_number;
+use crate::gateway::catalog::catalog;
+use crate::report::explain::description::evidence::Evidence;
+use crate::report::explain::grounds::Ground;
+
+impl Ground {
+    pub(super) fn evidence(&self) -> Evidence {
+        match self {
+            Self::UnreadableConfig { error } => Evidence::new(format!(
+                "the configuration cannot be read, so the defaults are assumed and every number here may be \
+                 off: {error}"
+            )),
+            Self::AssumedWindow { model, window, is_listed: true } => Evidence::new(format!(
+                "nothing in the store names the window of {model}; {} is from clawscope's model list of {}",
+                format_number(window.whole()),
+                catalog().as_of
+            )),
+            Self::AssumedWindow { model, window, is_listed: false } => Evidence::new(format!(
+                "the window of {model} is unknown: no setting, row, answer or list names it; the gateway \
+                 would assume {}",
+                format_number(window.whole())
+            ))
+            .with_rule("compaction 7.3"),
+            Self::CappedWindow { cap, window } => Evidence::new(format!(
+                "contextTokens {} limits pruning and tool results; the runtime's own compaction trigger \
+                 still follows the window of {}",
+                format_number(cap.whole()),
+                format_number(window.whole())
+            ))
+            .with_rule("compaction 2.8"),
+        }
+    }
+}
