@@ -146,7 +146,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         &model,
     );
     let is_assumed = window.source == WindowSource::Default && !model.is_empty();
-    let window = window.tokens.whole();
+    let window = window.model_tokens.whole();
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
         key: session.key.clone(),

@@ -5,6 +5,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::{Failure, LimitOrigin};
 use crate::report::explain::finding::Confidence;
+use crate::session::overflow::largest_answer;
 use crate::units::Tokens;
 
 /// Something that the verdict rests on, worth naming.
@@ -20,6 +21,8 @@ pub enum Ground {
         /// Whether a model list names it; otherwise it is the gateway's default.
         is_listed: bool,
     },
+    /// The model answered a larger prompt than the window that the gateway believes in.
+    SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },
     /// `contextTokens` is below the model's window.
     CappedWindow { cap: Tokens, window: Tokens },
 }
@@ -27,7 +30,7 @@ pub enum Ground {
 impl Ground {
     /// Whether a verdict on it may be wrong.
     fn is_weak(&self) -> bool {
-        !matches!(self, Self::CappedWindow { .. })
+        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. })
     }
 }
 
@@ -41,7 +44,13 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
         None => matches!(verdict.facts, Facts::Outlook(_)),
     };
     let window = assumed_window(case).filter(|_| compares);
-    verdict.grounds = config.clone().into_iter().chain(window).chain(capped_window(case)).collect();
+    verdict.grounds = config
+        .clone()
+        .into_iter()
+        .chain(window)
+        .chain(disproved_window(case))
+        .chain(capped_window(case))
+        .collect();
     if config.is_some() {
         findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.lowered());
     } else if verdict.grounds.iter().any(Ground::is_weak) && verdict.confidence == Confidence::Sure {
@@ -58,6 +67,17 @@ fn assumed_window(case: &OverflowCase<'_>) -> Option<Ground> {
         model,
         window: window.tokens,
         is_listed,
+    })
+}
+
+fn disproved_window(case: &OverflowCase<'_>) -> Option<Ground> {
+    let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
+    let (provider, id) = called_model(case, case.failure.as_ref());
+    let answered = largest_answer(&case.session.index, &provider, &id)?;
+    (answered > window.model_tokens).then_some(Ground::SmallerThanAnswered {
+        believed: window.model_tokens,
+        source: window.source,
+        answered,
     })
 }
 

@@ -23,6 +23,12 @@ impl Ground {
                 format_number(window.whole())
             ))
             .with_rule("compaction 7.3"),
+            Self::SmallerThanAnswered { believed, source, answered } => Evidence::new(format!(
+                "the gateway believes {} ({}), but the provider answered a prompt of {}: it serves more",
+                format_number(believed.whole()),
+                source.label(),
+                format_number(answered.whole())
+            )),
             Self::CappedWindow { cap, window } => Evidence::new(format!(
                 "contextTokens {} limits pruning and tool results; the runtime's own compaction trigger \
                  still follows the window of {}",

@@ -27,7 +27,9 @@ impl Finding {
     /// Describes the finding in one line; the verdict also says whether a call overflowed.
     pub fn headline(&self) -> String {
         let line = self.facts.described().headline();
-        self.verdict.as_ref().map_or_else(|| line.clone(), |verdict| verdict.headline(&line))
+        let line = self.verdict.as_ref().map_or_else(|| line.clone(), |verdict| verdict.headline(&line));
+        let is_unread = self.grounds.iter().any(|ground| matches!(ground, Ground::UnreadableConfig { .. }));
+        if is_unread { format!("{line} (configuration unreadable)") } else { line }
     }
 
     /// Describes the observations behind the finding.
