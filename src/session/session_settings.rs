@@ -31,6 +31,12 @@ pub fn session_setting(setting: &SettingSpec) -> Option<SessionSetting> {
     }
 }
 
+/// Returns why no replay can try a setting that the gateway reads; `None` if one can.
+pub fn describe_untried(setting: &SettingSpec) -> Option<&'static str> {
+    let is_untried = |own| matches!(own, SessionSetting::Flush(_) | SessionSetting::ActiveTranscriptBytes);
+    session_setting(setting).filter(|own| is_untried(*own)).map(|_| NOT_REPLAYED)
+}
+
 /// Returns why the session's version lacks this setting, or `None` if it has it.
 pub fn describe_missing(session: &LoadedSession, setting: SessionSetting) -> Option<&'static str> {
     match setting {

@@ -1,5 +1,6 @@
 //! What a verdict takes for granted: the configuration that it was read from, and the window that it compares with.
 
+use crate::gateway::ruleset::ChatPreflight;
 use crate::gateway::window::WindowSource;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::facts::{Facts, Finding};
@@ -24,7 +25,12 @@ pub enum Ground {
     /// The model answered a larger prompt than the window that the gateway believes in.
     SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },
     /// `contextTokens` is below the model's window.
-    CappedWindow { cap: Tokens, window: Tokens },
+    CappedWindow {
+        cap: Tokens,
+        window: Tokens,
+        /// Whether the release compares with the cap before a chat turn.
+        moves_preflight: bool,
+    },
 }
 
 impl Ground {
@@ -91,5 +97,10 @@ fn called_model(case: &OverflowCase<'_>, failure: Option<&Failure>) -> (String, 
 fn capped_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let window = case.session.window;
     let is_cap = window.source == WindowSource::AgentContextTokens && window.tokens < window.model_tokens;
-    is_cap.then_some(Ground::CappedWindow { cap: window.tokens, window: window.model_tokens })
+    let moves_preflight = case.session.ruleset.id.rules().chat_preflight != ChatPreflight::None;
+    is_cap.then_some(Ground::CappedWindow {
+        cap: window.tokens,
+        window: window.model_tokens,
+        moves_preflight,
+    })
 }

@@ -29,10 +29,14 @@ impl Ground {
                 source.label(),
                 format_number(answered.whole())
             )),
-            Self::CappedWindow { cap, window } => Evidence::new(format!(
-                "contextTokens {} limits pruning and tool results; the runtime's own compaction trigger \
-                 still follows the window of {}",
+            Self::CappedWindow { cap, window, moves_preflight } => Evidence::new(format!(
+                "contextTokens {} limits pruning{}; the runtime's own trigger follows the window of {}",
                 format_number(cap.whole()),
+                if *moves_preflight {
+                    ", tool results and the compaction before a chat turn"
+                } else {
+                    " and tool results"
+                },
                 format_number(window.whole())
             ))
             .with_rule("compaction 2.8"),
