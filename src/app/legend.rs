@@ -38,13 +38,14 @@ pub struct LegendSection {
 }
 
 /// The mark of a session: sign, colour, name, meaning; the most serious first.
-pub const SESSION_MARKS: [(Mark, LegendRow); 16] = [
+pub const SESSION_MARKS: [(Mark, LegendRow); 17] = [
     (Mark::Unfinished, row("!", Tone::Danger, "unfinished", "a commit was interrupted; A repairs it")),
     (Mark::Overflow, row("⚠", Tone::Danger, "overflow", "the provider refused a call")),
     (Mark::Refused, row("⚠", Tone::Danger, "refused", "the newest call was refused, not for its size")),
     (Mark::Failing, row("⚠", Tone::Warn, "failing", "the newest call failed; waiting helps")),
     (Mark::Damaged, row("!", Tone::Warn, "damaged", "it has unreadable lines")),
     (Mark::NotImported, row("!", Tone::Warn, "not imported", "missing from the database")),
+    (Mark::AssumedWindow, row("?", Tone::Warn, "window assumed", "the gateway's default: nothing names it")),
     (Mark::Running, row("●", Tone::User, "running", "a run writes to it now")),
     (Mark::Missing, row("?", Tone::Warn, "missing", "its transcript is gone")),
     (Mark::Foreign, row("?", Tone::Warn, "foreign", "its path is from another machine")),

@@ -61,6 +61,10 @@ pub(super) fn run(
     } else {
         let tone = if over.is_empty() { Tone::Plain } else { Tone::Warning };
         output.line(tone, &verdict_line(&replayed, (&words, budget), &over))?;
+        if let Some(error) = &replayed.session.config.error {
+            output
+                .line(Tone::Bad, &format!("the configuration cannot be read, so defaults apply: {error}"))?;
+        }
     }
     if over.is_empty() { Ok(()) } else { Err(Failure::CheckFailed) }
 }

@@ -8,14 +8,13 @@ use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{ReplaySettingsArgs, StoreArgs};
 use crate::config::{self, FiringLimits};
-use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{FiringLog, Replay, firing_log};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::{SettingChange, read_changes};
-use crate::session::simulated_settings::{SimulatedSettings, simulate_settings};
+use crate::session::simulated_settings::{SimulatedSettings, left_out_policies, simulate_settings};
 
 /// A replay and its inputs.
 #[derive(Debug)]
@@ -79,7 +78,7 @@ pub(super) fn replay_session(
     let inputs = read_inputs(&session, policies)?;
     let left_out = if args.policy.is_empty() {
         let doubted = own.as_ref().map_or(inputs.contradicted_policies, |own| own.1.contradicted_policies);
-        untouched_policies(doubted, &changes)
+        left_out_policies(doubted, &changes)
     } else {
         PolicySet::NONE
     };
@@ -87,12 +86,6 @@ pub(super) fn replay_session(
     report.inputs.check_bodies().map_err(|error| Failure::unreadable(error.to_string()))?;
     let config = config::load(&invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(ReplayReport { shared_rules, firing_limits: config.too_often, ..report })
-}
-
-/// Returns the policies without those whose settings are changed.
-fn untouched_policies(policies: PolicySet, changes: &[SettingChange]) -> PolicySet {
-    let changed: Vec<Policy> = changes.iter().filter_map(SettingChange::policy).collect();
-    policies.without(PolicySet::of(&changed))
 }
 
 /// Replays a session as `clawscope replay --set …` does without `--policy` and `--ruleset`. `inputs` are read for the
@@ -103,7 +96,7 @@ pub(super) fn replay_changes(
     changes: &[SettingChange],
     policies: PolicySet,
 ) -> ReplayReport {
-    let left_out = untouched_policies(inputs.contradicted_policies, changes);
+    let left_out = left_out_policies(inputs.contradicted_policies, changes);
     let simulated = simulate_settings(session, changes, policies);
     replay_inputs(session.clone(), inputs.clone(), simulated, left_out, None)
 }
@@ -152,7 +145,7 @@ fn load_under_writer_ruleset(
     let workspace = Workspace::for_session(name, &place, invocation)?;
     let own = require_context(at_leaf(&workspace, workspace.open_item(&session.item)?, leaf)?)?;
     let (own_rules, rules) = (own.ruleset.id, session.ruleset.id);
-    let unknown = own.ruleset.provenance == Provenance::Default && !rules.is_pi();
+    let unknown = own.ruleset.is_guess() && !rules.is_pi();
     if unknown || own_rules == rules || own_rules.is_pi() || rules.is_pi() {
         return Ok(Err(unknown.then_some(SharedRules::WriterUnknown)));
     }

@@ -9,6 +9,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::LoadedSession;
 pub(super) use crate::session::json::{RulesetJson, ruleset_json};
+use crate::session::session_settings::describe_untried;
 use crate::session::setting_change::{SettingChange, describe_missing};
 
 /// Returns the ruleset from the flag, `CLAWSCOPE_RULESET` or `config.toml`, in this order; `None` leaves the choice to
@@ -55,6 +56,10 @@ pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Resu
 pub(super) fn refuse_unsupported(changes: &[SettingChange], session: &LoadedSession) -> Result<(), Failure> {
     for change in changes {
         let Some(why) = describe_missing(session, change.id) else { continue };
+        if let Some(why) = describe_untried(change.id.spec()) {
+            let (place, key) = (&change.origin, change.key());
+            return Err(Failure::usage(format!("{place}: {key} cannot be tried: {why}. Remove it.")));
+        }
         let (place, key, name) = (&change.origin, change.key(), session.ruleset.id.display_name());
         return Err(Failure::usage(format!(
             "{place}: {key} cannot be set: {name} does not read it ({why}). Remove it, or choose another release with --ruleset."

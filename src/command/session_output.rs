@@ -160,6 +160,9 @@ pub(super) fn print_session_header(
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
     let model = if model.is_empty() { "model unknown".to_owned() } else { model };
     output.line(Tone::Plain, &format!("{model} · window {}", describe_window(session, window)))?;
+    if let Some(error) = &session.config.error {
+        output.line(Tone::Bad, &format!("! the configuration cannot be read, so defaults apply: {error}"))?;
+    }
     if let Some(unfinished) = &session.unfinished_commit {
         output.line(
             Tone::Bad,
@@ -173,9 +176,10 @@ pub(super) fn print_session_header(
 /// 65,474`.
 fn describe_window(session: &LoadedSession, window: WindowInfo) -> String {
     let own = window == session.window;
-    let source = if own { session.describe_window_source() } else { window.source.label() };
+    let source = if own { session.describe_window_source() } else { window.source.label().to_owned() };
     let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
-    format!("{} ({source}){}", format_number(window.tokens.whole()), refused.unwrap_or_default())
+    let tokens = if own { window.model_tokens } else { window.tokens };
+    format!("{} ({source}){}", format_number(tokens.whole()), refused.unwrap_or_default())
 }

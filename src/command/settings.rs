@@ -73,7 +73,7 @@ pub(super) fn session_settings_json(session: &LoadedSession) -> SettingsJson {
 fn session_list(session: &LoadedSession) -> Vec<Listed> {
     let own = |setting: &SettingSpec| {
         let value = current_value(session, session_setting(setting)?);
-        value.is_finite().then(|| Value::from(value))
+        value.is_finite().then(|| typed_value(setting, value))
     };
     list(session.ruleset.id, &session.setting_rows, own)
 }
@@ -114,7 +114,7 @@ fn list(
     let visible = Policy::visible_for(ruleset.rules());
     let listed = |setting: &'static SettingSpec| {
         let Some(policy) = setting.policy else {
-            let default = session_setting(setting).and_then(default_value).map(Value::from);
+            let default = default_of(setting, ruleset);
             let value = own(setting);
             let from = if value.is_some() { "configuration or session" } else { "default" };
             let value = value.or_else(|| default.clone());
@@ -131,6 +131,16 @@ fn list(
         })
     };
     SETTINGS.iter().filter_map(listed).collect()
+}
+
+/// Returns the default of a setting that belongs to no policy.
+fn default_of(setting: &SettingSpec, ruleset: Ruleset) -> Option<Value> {
+    default_value(session_setting(setting)?, ruleset.rules()).map(|value| typed_value(setting, value))
+}
+
+/// Returns the number as the setting has it: a switch is on or off.
+fn typed_value(setting: &SettingSpec, value: f64) -> Value {
+    if matches!(setting.control, Control::Switch) { Value::Bool(value != 0.0) } else { Value::from(value) }
 }
 
 fn print_table(
@@ -249,7 +259,7 @@ fn print_markdown(output: &mut Output) -> Result<(), Failure> {
         let row = reference.iter().find(settable).or_else(|| later.iter().find(settable));
         let default = match row {
             Some(row) => Some(row.setting.default.clone()),
-            None => session_setting(setting).and_then(default_value).map(Value::from),
+            None => default_of(setting, Ruleset::default()),
         };
         let (default, values) = (value_text(setting, default.as_ref()), setting.values());
         let (releases, meaning) = (releases(setting), setting.description);
@@ -294,6 +304,7 @@ fn unit_word(unit: Unit) -> &'static str {
         Unit::Chars => "chars",
         Unit::Tokens => "tokens",
         Unit::Turns => "turns",
+        Unit::Bytes => "bytes",
     }
 }
 

@@ -5,10 +5,14 @@ use std::sync::LazyLock;
 use crate::units::Tokens;
 use serde::Deserialize;
 
+/// The digits of a year, with which the date after an id begins.
+const MIN_DATE_DIGITS: usize = 4;
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
-    /// The id, or a common start of ids: `claude-opus-4` also matches `claude-opus-4-20250514`.
+    /// The id without a date or variant: `claude-opus-4` also stands for `claude-opus-4-20250514`, not for
+    /// `claude-opus-4-8`.
     pub id: String,
     /// The maker's own provider.
     pub provider: String,
@@ -68,8 +72,14 @@ fn bare_id(model: &str) -> String {
     }
 }
 
+/// Whether an id is the pattern, or the same version of it with a date or variant. A number of one or two digits goes on
+/// the version, so it names another model.
 fn matches_id(pattern: &str, id: &str) -> bool {
-    id.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+    let Some(rest) = id.strip_prefix(pattern) else { return false };
+    let word = rest.split(['-', '@', ':']).nth(1).unwrap_or_default();
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let is_version = digits > 0 && digits < MIN_DATE_DIGITS && digits == word.len();
+    rest.is_empty() || rest.starts_with([':', '@']) || rest.starts_with('-') && !is_version
 }
 
 #[cfg(test)]
@@ -93,9 +103,10 @@ mod tests {
     #[test]
     fn ids_are_found_in_every_resellers_spelling() {
         for (provider, model, id) in [
-            ("anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4"),
+            ("anthropic", "claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+            ("anthropic", "claude-sonnet-4-20250514", "claude-sonnet-4"),
             ("openrouter", "anthropic/claude-opus-4.6", "claude-opus-4-6"),
-            ("amazon-bedrock", "us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4"),
+            ("amazon-bedrock", "us.anthropic.claude-opus-4-1-20250805-v1:0", "claude-opus-4-1"),
             ("openai", "gpt-5-2025-08-07", "gpt-5"),
             ("openai", "gpt-5.2-codex", "gpt-5.2"),
             ("openrouter", "moonshotai/kimi-k2.5", "kimi-k2.5"),
@@ -106,7 +117,9 @@ mod tests {
 
     #[test]
     fn an_unknown_model_is_not_guessed() {
-        for model in ["", "llama-4", "gpt-50", "claude-", "kimi-k2x"] {
+        for model in
+            ["", "llama-4", "gpt-50", "claude-", "kimi-k2x", "claude-opus-4-8", "claude-opus-4-7-20260401"]
+        {
             assert_eq!(find("openai", model), None, "{model}");
         }
     }

@@ -249,10 +249,11 @@ impl GatewayConfig {
         provider: &str,
         model: &str,
     ) -> Option<&RecordedWindow> {
-        let row = self.recorded_windows.find(user.session, provider, model)?;
-        let is_cap = context_tokens_cap(&self.js_root) == Some(row.tokens);
-        let is_default = row.tokens == DEFAULT_WINDOW && catalog::find(provider, model).is_none();
-        (!is_cap && !is_default).then_some(row)
+        let cap = context_tokens_cap(&self.js_root);
+        let is_listed = catalog::find(provider, model).is_some();
+        self.recorded_windows.find(user.session, (provider, model), |tokens| {
+            cap != Some(tokens) && (is_listed || tokens != DEFAULT_WINDOW)
+        })
     }
 
     /// Returns the window of a run on a model under a ruleset (compaction 7.1).
@@ -298,7 +299,7 @@ impl GatewayConfig {
                 Some((registry, model)) => registry.provenance(model),
                 None => Provenance::Default,
             },
-            WindowSource::Default | WindowSource::Answered => Provenance::Default,
+            WindowSource::Default | WindowSource::Answered | WindowSource::Stated => Provenance::Default,
             WindowSource::ModelsConfig => {
                 let list = ["models", "providers", provider, "models"];
                 let listed = self.value(&list).and_then(js::Value::as_array).unwrap_or_default();

@@ -74,13 +74,19 @@ pub fn flush_settings_under(rules: &Rules, config: &GatewayConfig, window: Token
     settings
 }
 
+/// Returns the configured `compaction.maxActiveTranscriptBytes`; `None` if it is off.
+pub fn max_active_transcript_bytes(config: &GatewayConfig) -> Option<Bytes> {
+    let path = COMPACTION_PATH.iter().copied().chain(["maxActiveTranscriptBytes"]).collect::<Vec<_>>();
+    let bytes = config.value(&path).and_then(byte_size).filter(|bytes| *bytes >= 1.0)?;
+    Some(Bytes(bytes as u64))
+}
+
 /// Returns the size in bytes at which the gateway compacts a transcript, whatever its tokens. The gateway needs both keys:
 /// without a truncated successor the file would never shrink (compaction 12, row "Who triggers").
 pub fn transcript_byte_guard(config: &GatewayConfig) -> Option<Bytes> {
-    let value =
-        |key: &'static str| config.value(&COMPACTION_PATH.iter().copied().chain([key]).collect::<Vec<_>>());
-    let limit = value("maxActiveTranscriptBytes").and_then(byte_size).filter(|bytes| *bytes >= 1.0)?;
-    (value("truncateAfterCompaction") == Some(&Value::Bool(true))).then(|| Bytes(limit as u64))
+    let path = COMPACTION_PATH.iter().copied().chain(["truncateAfterCompaction"]).collect::<Vec<_>>();
+    let truncates = config.value(&path) == Some(&Value::Bool(true));
+    max_active_transcript_bytes(config).filter(|_| truncates)
 }
 
 fn setting_provenance(config: &GatewayConfig, path: &[&str], used: bool) -> Provenance {

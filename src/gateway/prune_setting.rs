@@ -55,4 +55,5 @@ pub enum Unit {
     Tokens,
     /// Turns of the person.
     Turns,
+    Bytes,
 }

@@ -34,24 +34,36 @@ impl RecordedWindow {
 #[derive(Debug, Clone, Default)]
 pub struct RecordedWindows {
     by_session: HashMap<String, RecordedWindow>,
-    /// The newest of each model, by its lower-case provider and its id.
-    by_model: HashMap<(String, String), RecordedWindow>,
+    /// The newest row of each model and window, by the lower-case provider and the id.
+    by_model: HashMap<(String, String), Vec<RecordedWindow>>,
 }
 
 impl RecordedWindows {
     pub fn add(&mut self, row: RecordedWindow) {
         let model = (row.provider.to_lowercase(), row.model.clone());
-        let newer = self.by_model.get(&model).is_none_or(|known| known.updated_ms < row.updated_ms);
-        if newer {
-            self.by_model.insert(model, row.clone());
+        let known = self.by_model.entry(model).or_default();
+        match known.iter_mut().find(|known| known.tokens == row.tokens) {
+            Some(same) if same.updated_ms < row.updated_ms => *same = row.clone(),
+            Some(_) => {}
+            None => known.push(row.clone()),
         }
         self.by_session.insert(row.session.clone(), row);
     }
 
-    /// Finds the window of a model: the session's own row, else the newest row of another session.
-    pub fn find(&self, session: &str, provider: &str, model: &str) -> Option<&RecordedWindow> {
+    /// Finds a window of a model that says something: the session's own row, else the newest row of another session.
+    pub fn find(
+        &self,
+        session: &str,
+        (provider, model): (&str, &str),
+        says_something: impl Fn(Tokens) -> bool,
+    ) -> Option<&RecordedWindow> {
         let own = self.by_session.get(session).filter(|row| row.is_of(provider, model));
-        own.or_else(|| self.by_model.get(&(provider.to_lowercase(), model.to_owned())))
+        let others = self.by_model.get(&(provider.to_lowercase(), model.to_owned())).into_iter().flatten();
+        let newest = |rows: &mut dyn Iterator<Item = _>| {
+            rows.filter(|row: &&RecordedWindow| says_something(row.tokens))
+                .max_by(|a, b| a.updated_ms.total_cmp(&b.updated_ms))
+        };
+        newest(&mut own.into_iter()).or_else(|| newest(&mut others.into_iter()))
     }
 }
 
@@ -72,13 +84,21 @@ mod tests {
     #[test]
     fn the_own_row_comes_before_the_newest_row_of_the_same_model() {
         let mut rows = RecordedWindows::default();
-        [row("a", "m", 1e5, 3.0), row("b", "m", 2e5, 9.0), row("c", "m", 3e5, 5.0), row("d", "n", 4e5, 1.0)]
-            .into_iter()
-            .for_each(|row| rows.add(row));
-        let found =
-            |session, provider, model| rows.find(session, provider, model).map(|row| row.tokens.get());
+        [
+            row("a", "m", 1e5, 3.0),
+            row("b", "m", 2e5, 9.0),
+            row("c", "m", 3e5, 5.0),
+            row("d", "n", 4e5, 1.0),
+            row("e", "m", 5e5, 99.0),
+        ]
+        .into_iter()
+        .for_each(|row| rows.add(row));
+        let usable = |tokens: Tokens| tokens != Tokens(5e5);
+        let found = |session, provider, model| {
+            rows.find(session, (provider, model), usable).map(|row| row.tokens.get())
+        };
         assert_eq!(found("a", "lab", "m"), Some(1e5));
-        assert_eq!(found("x", "LAB", "m"), Some(2e5), "the newest of the others");
+        assert_eq!(found("x", "LAB", "m"), Some(2e5), "the newest of the others that says something");
         assert_eq!(found("d", "lab", "m"), Some(2e5), "its own row is of another model");
         assert_eq!(found("x", "other", "m"), None);
     }

@@ -15,6 +15,8 @@ pub enum WindowSource {
     Row,
     /// An answer to a prompt larger than any list or default says.
     Answered,
+    /// A refusal that names a larger limit than any list or default says.
+    Stated,
     /// The embedded catalogue, which may be older than the release.
     Catalogue,
     /// Nothing names the window; this is the gateway's assumption.
@@ -28,7 +30,7 @@ impl WindowSource {
     pub fn name(self) -> &'static str {
         match self {
             Self::ModelsConfig => "modelsConfig",
-            Self::Model | Self::Row | Self::Answered | Self::Catalogue => "model",
+            Self::Model | Self::Row | Self::Answered | Self::Stated | Self::Catalogue => "model",
             Self::Default => "default",
             Self::AgentContextTokens => "agentContextTokens",
         }
@@ -51,6 +53,7 @@ impl WindowSource {
             Self::Model => "models.json",
             Self::Row => "session row",
             Self::Answered => "at least: a prompt of this size was answered",
+            Self::Stated => "stated by a refusal",
             Self::Catalogue => "model list",
             Self::Default => "default, not configured",
             Self::AgentContextTokens => "contextTokens",

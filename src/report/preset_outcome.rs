@@ -7,7 +7,7 @@ use crate::report::explain::failed_call;
 use crate::report::timeline::{RecordedSession, Timeline, TraceKind};
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
-use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
+use crate::session::simulated_settings::{default_replay_policies, left_out_policies, simulate_settings};
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::body::BodyError;
 use crate::units::Moment;
@@ -32,11 +32,14 @@ pub fn preset_outcome(
     wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<PresetOutcome>, BodyError> {
     let policies = default_replay_policies(session, changes);
-    let simulated = simulate_settings(session, changes, policies);
+    let mut simulated = simulate_settings(session, changes, policies);
     let next_call_tokens =
         next_call_tokens(session, &simulated.policies, simulated.prune_on, now_ms, wanted)?;
-    let recording = RecordedSession::read(Arc::clone(session), policies, None, &|| wanted());
+    let replayed = Arc::new(LoadedSession { window: simulated.window, ..LoadedSession::clone(session) });
+    let recording = RecordedSession::read(replayed, policies, None, &|| wanted());
     let Some(recording) = recording? else { return Ok(None) };
+    let left_out = left_out_policies(recording.inputs.contradicted_policies, changes);
+    simulated.policies.enabled = simulated.policies.enabled.without(left_out);
     let settings = Some(simulated.replay_settings());
     let Some(timeline) = Timeline::new(Arc::new(recording), settings, &|| wanted()) else { return Ok(None) };
     let failing = failed_call(session).map(|overflow| overflow.entry);

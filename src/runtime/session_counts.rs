@@ -210,6 +210,7 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     item.model.clone_from(&counted.model);
     item.title.clone_from(&counted.title);
     item.window = counted.window;
+    item.set_mark(Mark::AssumedWindow, counted.has(Mark::AssumedWindow));
     item.tokens = counted.tokens;
     item.entries = counted.entries;
     item.overflows = counted.overflows;

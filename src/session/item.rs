@@ -81,10 +81,12 @@ pub enum Mark {
     Imported,
     /// A file next to a database that was not imported.
     NotImported,
+    /// Nothing names the window of its model: the gateway's default is assumed (compaction 7.3).
+    AssumedWindow,
 }
 
 impl Mark {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Running,
         Self::Overflow,
         Self::Refused,
@@ -104,6 +106,7 @@ impl Mark {
         Self::Cold,
         Self::Imported,
         Self::NotImported,
+        Self::AssumedWindow,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -127,6 +130,7 @@ impl Mark {
             Self::Cold => "cold",
             Self::Imported => "imported",
             Self::NotImported => "not-imported",
+            Self::AssumedWindow => "window-assumed",
         }
     }
 

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
 use crate::gateway::recorded_window::ModelUser;
-use crate::gateway::window::WindowInfo;
+use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::prune::last_touch_under;
 use crate::session::list::list_item;
@@ -87,9 +87,11 @@ pub fn load_item(
         config: &store.config,
         user: ModelUser { agent: &session.agent, session: &session.key.0 },
         ruleset: chosen.id,
+        refusals: &[],
     };
-    let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
     let failures = find_failures(&scope);
+    let scope = OverflowScope { refusals: &failures.overflows, ..scope };
+    let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
@@ -141,7 +143,9 @@ pub(super) fn complete_item(
     if let Some(title) = row.is_none().then(|| title(reported.source, index)).flatten() {
         item.title = title;
     }
-    item.window = reported.window.tokens.whole();
+    item.window = reported.window.model_tokens.whole();
+    let is_assumed = reported.window.source == WindowSource::Default && !item.model.is_empty();
+    item.set_mark(Mark::AssumedWindow, is_assumed);
     item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {
         item.updated_ms = last_entry_ms(index).or(item.updated_ms);

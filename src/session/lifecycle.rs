@@ -102,6 +102,7 @@ fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
         }
         // (pkg) 2026.4.25 and 2026.7.1 rename it at every reset; 2026.3.2 only at `/new` (store F2).
         _ if ruleset >= Ruleset::V2026_4_25 => "the old transcript beside it, as <id>.jsonl.reset.<time>",
+        _ if ruleset.rules().archives_at_reset => "the old transcript as an archive, `*.jsonl.reset.*`",
         _ => "the old transcript as an orphan, not archived",
     }
 }

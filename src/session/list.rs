@@ -10,6 +10,7 @@ use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::RulesetChoice;
+use crate::gateway::window::WindowSource;
 use crate::ids::SessionKey;
 use crate::session::diagnostics::unfinished_commit_diagnostic;
 use crate::session::item::{CountSource, Mark, SessionItem, TokenCount};
@@ -144,7 +145,8 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         &provider,
         &model,
     );
-    let window = window.tokens.whole();
+    let is_assumed = window.source == WindowSource::Default && !model.is_empty();
+    let window = window.model_tokens.whole();
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
         key: session.key.clone(),
@@ -170,6 +172,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         marks: session.flags.iter().filter_map(|flag| mark_for_flag(*flag)).collect(),
     };
     item.marks.sort();
+    item.set_mark(Mark::AssumedWindow, is_assumed);
     if is_running(session, now_ms) {
         item.set_mark(Mark::Running, true);
     }

@@ -122,6 +122,7 @@ impl LoadedSession {
             config: &self.config,
             user: ModelUser { agent: &self.item.agent, session: &self.item.key.0 },
             ruleset: self.ruleset.id,
+            refusals: &self.overflows,
         }
     }
 

@@ -165,7 +165,10 @@ fn assemble_session(
         config,
         user: ModelUser { agent: &session.agent, session: &session.key.0 },
         ruleset: chosen.id,
+        refusals: &[],
     };
+    let failures = find_failures(&scope);
+    let scope = OverflowScope { refusals: &failures.overflows, ..scope };
     let ModelWindow { gateway: window, runtime: runtime_window } =
         ModelWindow::for_model(&scope, &item.provider, &item.model);
     let limits = ContextLimits {
@@ -208,8 +211,8 @@ fn assemble_session(
         context_throws,
         index,
         unfinished_commit: None,
-        overflows: Arc::default(),
-        errors: Arc::default(),
+        overflows: Arc::clone(&failures.overflows),
+        errors: Arc::clone(&failures.errors),
         partial_counts: Arc::default(),
         next_prompt: Arc::default(),
         epoch,
@@ -262,8 +265,6 @@ fn list_settings(
 
 /// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
-    let failures = find_failures(&loaded.overflow_scope());
-    (loaded.overflows, loaded.errors) = (failures.overflows, failures.errors);
     loaded.recount_prompt();
     loaded.last_call_ms = last_call(loaded);
     let reported = TranscriptFacts::from_session(loaded);

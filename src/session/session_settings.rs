@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::gateway::window::{WindowInfo, WindowSource};
-use crate::policy::settings::{SessionSetting, SettingOwner, SettingSpec, Source};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::memory_flush::{FlushSettings, flush_settings_under, max_active_transcript_bytes};
+use crate::gateway::ruleset::{FileLimits, Rules};
+use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, WindowSource};
+use crate::policy::settings::{FlushKey, SessionSetting, SettingOwner, SettingSpec, Source};
 use crate::session::LoadedSession;
 use crate::session::overflow::ModelWindow;
 use crate::store::prompt_report::InjectedFile;
@@ -11,9 +14,8 @@ use crate::units::{Chars, Tokens};
 
 /// Shown for versions that do not read `contextTokens`.
 const WINDOW_OF_MODEL: &str = "the window comes from the model or models.providers.*.models[].contextTokens";
-/// The gateway's default limits, in chars, for a report that names none.
-const DEFAULT_MAX_CHARS: Chars = Chars(20_000.0);
-const DEFAULT_TOTAL_MAX_CHARS: Chars = Chars(150_000.0);
+/// Shown for settings that no replay reads.
+const NOT_REPLAYED: &str = "a replay runs no memory flush and does not measure the file";
 /// Tenths of the limit that a longer file keeps: its beginning and its end (compaction 11.9).
 const KEPT_TENTHS: f64 = 9.0;
 /// The smallest remaining budget, in chars, for which the gateway still cuts a file.
@@ -29,6 +31,12 @@ pub fn session_setting(setting: &SettingSpec) -> Option<SessionSetting> {
     }
 }
 
+/// Returns why no replay can try a setting that the gateway reads; `None` if one can.
+pub fn describe_untried(setting: &SettingSpec) -> Option<&'static str> {
+    let is_untried = |own| matches!(own, SessionSetting::Flush(_) | SessionSetting::ActiveTranscriptBytes);
+    session_setting(setting).filter(|own| is_untried(*own)).map(|_| NOT_REPLAYED)
+}
+
 /// Returns why the session's version lacks this setting, or `None` if it has it.
 pub fn describe_missing(session: &LoadedSession, setting: SessionSetting) -> Option<&'static str> {
     match setting {
@@ -39,6 +47,7 @@ pub fn describe_missing(session: &LoadedSession, setting: SessionSetting) -> Opt
             (!session.limits.is_gateway_run).then_some("pi alone injects no workspace files")
         }
         SessionSetting::ContextWindow | SessionSetting::MaxTokens => None,
+        SessionSetting::Flush(_) | SessionSetting::ActiveTranscriptBytes => Some(NOT_REPLAYED),
     }
 }
 
@@ -57,9 +66,11 @@ pub fn config_path(session: &LoadedSession, setting: &SettingSpec) -> (Option<Pa
     (own, format!("{above}providers.{provider}.models[{model}].{}", setting.key))
 }
 
-/// Returns the value in force, in tokens or chars.
+/// Returns the value in force, in tokens, chars or bytes; 1 for a switch that is on.
 pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
     let report = session.prompt_report.as_deref();
+    let limits = session.ruleset.id.rules().workspace_files;
+    let flush = &session.limits.flush;
     match setting {
         SessionSetting::ContextTokens => session.window.tokens.get(),
         SessionSetting::ContextWindow => {
@@ -74,21 +85,40 @@ pub fn current_value(session: &LoadedSession, setting: SessionSetting) -> f64 {
             session.max_tokens(&session.failing_model()).map_or(f64::NAN, Tokens::get)
         }
         SessionSetting::BootstrapMaxChars => {
-            report.and_then(|it| it.max_file_chars).unwrap_or(DEFAULT_MAX_CHARS).get()
+            report.and_then(|it| it.max_file_chars).unwrap_or(limits.file).get()
         }
         SessionSetting::BootstrapTotalMaxChars => {
-            report.and_then(|it| it.max_total_chars).unwrap_or(DEFAULT_TOTAL_MAX_CHARS).get()
+            report.and_then(|it| it.max_total_chars).unwrap_or(limits.total).get()
+        }
+        SessionSetting::Flush(key) => flush_value(flush, key),
+        SessionSetting::ActiveTranscriptBytes => {
+            max_active_transcript_bytes(&session.config).map_or(0.0, |bytes| bytes.get() as f64)
         }
     }
 }
 
-/// Returns the gateway's default, in chars; `None` for the windows, which depend on the model.
-pub fn default_value(setting: SessionSetting) -> Option<f64> {
-    match setting {
-        SessionSetting::ContextTokens | SessionSetting::ContextWindow | SessionSetting::MaxTokens => None,
-        SessionSetting::BootstrapMaxChars => Some(DEFAULT_MAX_CHARS.get()),
-        SessionSetting::BootstrapTotalMaxChars => Some(DEFAULT_TOTAL_MAX_CHARS.get()),
+fn flush_value(flush: &FlushSettings, key: FlushKey) -> f64 {
+    match key {
+        FlushKey::Enabled => f64::from(flush.enabled.value),
+        FlushKey::SoftThresholdTokens => flush.soft_tokens.value.get(),
+        FlushKey::ForceFlushTranscriptBytes => flush.force_bytes.value.get() as f64,
     }
+}
+
+/// Returns the release's default, in tokens, chars or bytes; `None` for the windows, which depend on the model.
+pub fn default_value(setting: SessionSetting, rules: &Rules) -> Option<f64> {
+    Some(match setting {
+        SessionSetting::ContextTokens | SessionSetting::ContextWindow | SessionSetting::MaxTokens => {
+            return None;
+        }
+        SessionSetting::BootstrapMaxChars => rules.workspace_files.file.get(),
+        SessionSetting::BootstrapTotalMaxChars => rules.workspace_files.total.get(),
+        SessionSetting::Flush(key) => {
+            let of_release = flush_settings_under(rules, &GatewayConfig::empty(), DEFAULT_WINDOW);
+            flush_value(&of_release, key)
+        }
+        SessionSetting::ActiveTranscriptBytes => 0.0,
+    })
 }
 
 /// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
@@ -117,22 +147,6 @@ pub fn tokens_saved_by_limits(
         injected_sizes(&report.files, limits).iter().sum::<Chars>()
     };
     (chars(None, None) - chars(max_file, max_total)).to_tokens(CHARS_PER_TOKEN)
-}
-
-/// Limits of the workspace files in a system prompt, in chars.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FileLimits {
-    /// The limit of one file.
-    pub(super) file: Chars,
-    /// The limit of all files together.
-    pub(super) total: Chars,
-}
-
-impl FileLimits {
-    /// The configured limits, or the gateway's defaults.
-    pub(super) fn new(file: Option<Chars>, total: Option<Chars>) -> Self {
-        Self { file: file.unwrap_or(DEFAULT_MAX_CHARS), total: total.unwrap_or(DEFAULT_TOTAL_MAX_CHARS) }
-    }
 }
 
 /// Returns the chars of each file under limits, one after another until the total is used up (compaction 11.9).

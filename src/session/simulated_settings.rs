@@ -101,6 +101,12 @@ pub fn default_replay_policies(session: &LoadedSession, changes: &[SettingChange
     changed.fold(session.gateway_policies(), |policies, policy| policies.with(policy, true))
 }
 
+/// Returns the policies that a replay leaves out: the counts contradict them, and no change concerns them.
+pub fn left_out_policies(contradicted: PolicySet, changes: &[SettingChange]) -> PolicySet {
+    let changed: Vec<Policy> = changes.iter().filter_map(SettingChange::policy).collect();
+    contradicted.without(PolicySet::of(&changed))
+}
+
 /// Applies changes to a session's configuration. A change to any pruning key but `mode` switches pruning on.
 pub fn simulate_settings(
     session: &LoadedSession,

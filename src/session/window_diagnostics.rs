@@ -28,8 +28,12 @@ impl LoadedSession {
         self.window.source == WindowSource::Default
     }
 
-    pub fn describe_window_source(&self) -> &'static str {
-        self.window.source.label()
+    pub fn describe_window_source(&self) -> String {
+        let window = self.window;
+        match window.source {
+            WindowSource::AgentContextTokens => format!("contextTokens {}", format_number(window.tokens)),
+            source => source.label().to_owned(),
+        }
     }
 
     /// Returns the smallest window that refusals of the session's model show, in tokens, if it is below the assumed

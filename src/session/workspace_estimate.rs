@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::files;
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::ruleset::FileLimits;
 use crate::js::{JsString, Object, Value};
-use crate::session::session_settings::{FileLimits, injected_sizes};
+use crate::session::session_settings::injected_sizes;
 use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport};
@@ -37,7 +38,7 @@ pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<System
         SessionKind::Subagent | SessionKind::Cron => &FILES_OF_RUNS,
         _ => &FILES,
     };
-    let limits = file_limits(&store.config);
+    let limits = file_limits(&store.config, store.ruleset.id.rules().workspace_files);
     let files = read_files(&workspace, names, limits);
     if files.iter().all(|file| file.is_missing) {
         return None;
@@ -46,11 +47,14 @@ pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<System
     SystemPromptReport::from_value(&report_value(&workspace, &files, limits, other.as_ref()))
 }
 
-fn file_limits(config: &GatewayConfig) -> FileLimits {
+fn file_limits(config: &GatewayConfig, default: FileLimits) -> FileLimits {
     let own = |key| config.value(&["agents", "defaults", key]).and_then(Value::as_f64);
     let limit =
         |key| own(key).filter(|most| most.is_finite() && *most >= 1.0).map(|most| Chars(most.floor()));
-    FileLimits::new(limit("bootstrapMaxChars"), limit("bootstrapTotalMaxChars"))
+    FileLimits {
+        file: limit("bootstrapMaxChars").unwrap_or(default.file),
+        total: limit("bootstrapTotalMaxChars").unwrap_or(default.total),
+    }
 }
 
 /// Reads the sizes of the files, each as much as the gateway would send.

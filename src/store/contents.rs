@@ -4,6 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::agents::Agent;
 use super::database_info::DatabaseInfo;
 use super::era::detect_era;
@@ -75,10 +79,17 @@ impl Store {
             || self.state_dir.join(STORE_FILE_NAME).is_file()
     }
 
+    /// Returns the date of the gateway's newest session; `None` for loose files, which any program may have written.
+    fn newest_date(&self) -> Option<Date> {
+        let recorded = self.sessions.iter().filter(|session| session.record.is_some());
+        let newest = recorded.filter_map(Session::updated_ms).map(Moment::whole).max()?;
+        Some(Timestamp::from_millisecond(newest).ok()?.to_zoned(TimeZone::UTC).date())
+    }
+
     /// Detects the ruleset from configuration and files.
     pub fn detect_ruleset(&self) -> RulesetChoice {
         let era = detect_era(&self.path_kind, &self.sessions, &self.databases);
-        let chosen = RulesetChoice::detect(&self.config, &era);
+        let chosen = RulesetChoice::detect(&self.config, &era).or_date(self.newest_date());
         let settings = (era == Era::Pi).then(|| load_settings(&self.path_kind, None)).flatten();
         chosen.or_pi_version(settings.and_then(|settings| settings.last_version()))
     }

@@ -272,7 +272,7 @@ fn window_guard<'a>(session: &LoadedSession, theme: &Theme) -> Span<'a> {
 }
 
 fn window_text(session: &LoadedSession) -> String {
-    format_short(session.window.tokens.whole())
+    format_short(session.window.model_tokens.whole())
 }
 
 /// Returns the change of a transcript that is no longer where it was read.

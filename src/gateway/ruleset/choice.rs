@@ -1,12 +1,14 @@
 //! Chooses the ruleset of a store and records why, so that a person can check the choice.
 //!
 //! The evidence, strongest first: the release that last wrote a database or `openclaw.json`, the way in which the
-//! store keeps its sessions, the marks of pi in a transcript, the reference version. For example, a database written
+//! store keeps its sessions, the marks of pi in a transcript, the date of the newest transcript, the reference version. For example, a database written
 //! by 2026.9.2 next to an `openclaw.json` written by 2026.3.2 gets the rules of 2026.9.2, because 2026.3.2 has no
 //! databases.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
 
 use super::{PiRelease, Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
@@ -115,6 +117,26 @@ impl RulesetChoice {
         named.filter(|_| self.is_pi_fallback()).unwrap_or(self)
     }
 
+    /// Guesses the release that was current on the date of the newest transcript, if nothing else decided. A store of
+    /// files is older than the first release with a database.
+    #[must_use]
+    pub fn or_date(self, newest: Option<Date>) -> Self {
+        let Some(date) = newest.filter(|_| self.provenance == Provenance::Default && self.note.is_none())
+        else {
+            return self;
+        };
+        let part = |number: i16| u32::try_from(number).unwrap_or_default();
+        let current =
+            Ruleset::for_gateway([part(date.year()), part(date.month().into()), part(date.day().into())]);
+        let id = current.clamp(Ruleset::V2026_1_24, Ruleset::V2026_7_1);
+        let why = format!(
+            "guessed from the date: nothing names a release, and the newest transcript is of {date}, when {} was \
+             current",
+            id.display_name()
+        );
+        Self::new(id, Provenance::Rule { rule: "date", why })
+    }
+
     /// Refines the choice for one transcript. A mark of pi decides where only pi's own store did, where nothing did
     /// and the file is `alone`, and where pi's settings name an older version than the mark proves.
     #[must_use]
@@ -128,6 +150,12 @@ impl RulesetChoice {
             }
             None => self.clone(),
         }
+    }
+
+    /// Whether nothing in the store names a release.
+    pub fn is_guess(&self) -> bool {
+        self.provenance == Provenance::Default
+            || matches!(self.provenance, Provenance::Rule { rule: "date", .. })
     }
 
     /// Whether only pi's own store decided, which reveals no release.

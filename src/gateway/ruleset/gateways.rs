@@ -4,10 +4,10 @@
 use super::pi_release::PiRelease;
 use super::rules::{
     Aggregate, BranchRule, ChatPreflight, Compaction, DurationRule, Eligibility, Estimate, FailedCalls,
-    Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages,
-    MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure, PruneKeys,
-    PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching, Rewrite, Rules,
-    Truncation, WindowGuardRule, WindowRule,
+    FileLimits, Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch,
+    LegacyImages, MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure,
+    PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching,
+    Rewrite, Rules, Truncation, WindowGuardRule, WindowRule,
 };
 use crate::units::Millis;
 
@@ -61,6 +61,8 @@ pub(super) static V2026_3_2: Rules = Rules {
     },
     window_source: WindowRule::Lowest { names: NameMatching::Exact, model_tokens: false, prefixed: false },
     memory_flush: MemoryFlush::TotalsAndSize,
+    workspace_files: FileLimits { file: Chars(20_000.0), total: Chars(150_000.0) },
+    archives_at_reset: false,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
     branching: BranchRule::LastEntry,
 };
@@ -139,6 +141,7 @@ const PARTIAL: HeadTailCut =
 
 pub(super) static V2026_3_11: Rules = Rules {
     pi: PiRelease([0, 57, 1]),
+    archives_at_reset: true,
     image_results: ImageResults::Replaced { odd_texts: false, whole_pairs: false },
     legacy_images: LegacyImages::BeforeLastAnswer { results: true },
     ..V2026_3_7
@@ -201,6 +204,7 @@ pub(super) static V2026_4_14: Rules =
     Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
 
 pub(super) static V2026_4_15: Rules = Rules {
+    workspace_files: FileLimits { file: Chars(12_000.0), total: Chars(60_000.0) },
     result_limit: ResultLimit::Share { most: Chars(16_000.0), configured: true },
     truncation: Truncation::Ends(HeadTailCut { bounded: true, ..COUNTED }),
     aggregate: Aggregate::Newest { floor_is_notice: false },
@@ -267,6 +271,7 @@ const ADVISED: HeadTailCut = HeadTailCut { notice: Notice::CountAndAdvice, bound
 const MAX_SAFE_INTEGER_MS: Millis = Millis(9_007_199_254_740_991.0);
 
 pub(super) static V2026_6_11: Rules = Rules {
+    workspace_files: FileLimits { file: Chars(20_000.0), total: Chars(60_000.0) },
     truncation: Truncation::Ends(HeadTailCut { result_blocks: true, ..ADVISED }),
     pairing: PairingRule {
         matching: ResultMatching::Anywhere,
@@ -355,6 +360,8 @@ pub(super) static V2026_9_2: Rules = Rules {
     window_guard: SHARED_WINDOW_GUARD,
     window_source: WindowRule::OfModel { lower: true },
     memory_flush: MemoryFlush::Plugin,
+    workspace_files: FileLimits { file: Chars(20_000.0), total: Chars(60_000.0) },
+    archives_at_reset: false,
     recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
     branching: BranchRule::LeafRows,
 };

@@ -93,6 +93,10 @@ pub struct Rules {
     pub window_source: WindowRule,
     /// Row "Memory flush".
     pub memory_flush: MemoryFlush,
+    /// Row "Workspace files".
+    pub workspace_files: FileLimits,
+    /// Whether a reset renames the old transcript to an archive (store F2).
+    pub archives_at_reset: bool,
     /// Row "Recovery".
     pub recovery: Recovery,
     /// The active leaf, the parents of entries and the bounds of the context (sqlite F, G).
@@ -105,6 +109,15 @@ impl Rules {
     pub fn needs_text_features(&self) -> bool {
         !matches!(self.truncation, Truncation::None | Truncation::Head { .. })
     }
+}
+
+/// Limits of the workspace files in a system prompt, in chars (compaction 11.9).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileLimits {
+    /// The limit of one file.
+    pub file: Chars,
+    /// The limit of all files together.
+    pub total: Chars,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 36] = [
+const ROWS: [TopicRow; 37] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -100,6 +100,10 @@ const ROWS: [TopicRow; 36] = [
     ("Compaction", "memory flush", |rules| memory_flush(rules.memory_flush).to_owned()),
     ("Window", "window source", |rules| window(rules.window_source)),
     ("Window", "too small", |rules| small_window(rules)),
+    ("Each run", "workspace files", |rules| {
+        let limits = rules.workspace_files;
+        format!("{} chars each, {} together", format_number(limits.file), format_number(limits.total))
+    }),
     ("Overflow", "recovery", |rules| recovery(rules)),
     ("Overflow", "if compaction fails", |rules| {
         if rules.recovery.resets_session { "a chat starts a new session" } else { "the session continues" }

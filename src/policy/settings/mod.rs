@@ -15,7 +15,7 @@ pub use rows::{
     PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
     settings_from_values,
 };
-pub use setting::{ConfigKey, Field, Hint, SessionSetting, SettingId, SettingSpec, Source};
+pub use setting::{ConfigKey, Field, FlushKey, Hint, SessionSetting, SettingId, SettingSpec, Source};
 pub use setting_row::SettingRow;
 pub use table::{SETTINGS, config_keys, find_setting, nearest_setting};
 

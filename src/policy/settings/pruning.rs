@@ -5,7 +5,7 @@ use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PRUNING_PATH, Unit};
 use crate::gateway::pruning::{effective_settings, effective_settings_under};
-use crate::gateway::ruleset::{Rules, Ruleset};
+use crate::gateway::ruleset::{Pruner, Rules, Ruleset};
 use crate::gateway::setting_value::{insert_dotted, ttl_text};
 use crate::js::{Object, Value};
 use crate::policy::settings::PolicySettings;
@@ -15,6 +15,8 @@ use crate::policy::settings::table::SETTINGS;
 
 /// The reason for keys that were settings before (pruning 8, row "Config keys").
 const RETIRED_REASON: &str = "built in since 2026.8.1";
+/// The reason for every key of a release that loads no pruner (pruning 8, row "Pruner active at all").
+const NO_PRUNER_REASON: &str = "no effect: this release never runs the pruner";
 
 /// Lists the settings of `contextPruning`, `mode` first. A key that the version does not read is fixed at its built-in
 /// value.
@@ -70,7 +72,9 @@ pub(super) fn write_pruning<'a>(
 }
 
 fn control_under(rules: &Rules, setting: &SettingSpec) -> Control {
-    if rules.prune_keys.reads(setting.name()) {
+    if rules.pruner == Pruner::FailsToLoad {
+        Control::Fixed { unit: setting.control.unit(), why: NO_PRUNER_REASON }
+    } else if rules.prune_keys.reads(setting.name()) {
         setting.control
     } else {
         Control::Fixed { unit: setting.control.unit(), why: RETIRED_REASON }

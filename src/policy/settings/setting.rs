@@ -50,6 +50,10 @@ pub enum SettingId {
     MaxTokens,
     BootstrapMaxChars,
     BootstrapTotalMaxChars,
+    FlushEnabled,
+    FlushSoftThresholdTokens,
+    FlushForceBytes,
+    ActiveTranscriptBytes,
 }
 
 /// A row of the settings table.
@@ -107,6 +111,18 @@ pub enum SessionSetting {
     BootstrapMaxChars,
     /// Chars of all workspace files in the system prompt (compaction 11.9).
     BootstrapTotalMaxChars,
+    /// A key of `compaction.memoryFlush` (compaction 9.1).
+    Flush(FlushKey),
+    /// Bytes of the transcript from which the gateway compacts before a turn, whatever its tokens (compaction 12).
+    ActiveTranscriptBytes,
+}
+
+/// A key that decides when the memory flush runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushKey {
+    Enabled,
+    SoftThresholdTokens,
+    ForceFlushTranscriptBytes,
 }
 
 /// The field of [`PolicySettings`] that holds the value.
@@ -233,6 +249,7 @@ fn unit_values(unit: Unit) -> &'static str {
         Unit::Chars => "chars",
         Unit::Tokens => "tokens",
         Unit::Turns => "turns",
+        Unit::Bytes => "bytes",
     }
 }
 

@@ -9,7 +9,7 @@ use crate::policy::settings::setting::Field::{
     CountByModel, Elsewhere, ExcludedTools, Number, PrunableTools, SummaryTokens, Switch, Text,
 };
 use crate::policy::settings::setting::{
-    ConfigKey, Field, Hint, SessionSetting, SettingId, SettingSpec, Source,
+    ConfigKey, Field, FlushKey, Hint, SessionSetting, SettingId, SettingSpec, Source,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -310,12 +310,43 @@ static TABLE: [Row; 68] = [
     )
     .configured()
     .since("2026.5.2"),
-    key("compaction.maxActiveTranscriptBytes").since("2026.5.2"),
+    session(
+        SettingId::ActiveTranscriptBytes,
+        "compaction.maxActiveTranscriptBytes",
+        SessionSetting::ActiveTranscriptBytes,
+        Unit::Bytes,
+        "Compacts before a turn when the transcript has this size, whatever its tokens; 0 never does.",
+    )
+    .configured()
+    .since("2026.5.2"),
     key("compaction.enabled").since("2026.8.1"),
     key("compaction.thinkingLevel").since("2026.8.1"),
-    key("compaction.memoryFlush.enabled"),
-    key("compaction.memoryFlush.softThresholdTokens"),
-    key("compaction.memoryFlush.forceFlushTranscriptBytes").since("2026.3.2"),
+    row(
+        SettingId::FlushEnabled,
+        "compaction.memoryFlush.enabled",
+        (None, Source::Session(SessionSetting::Flush(FlushKey::Enabled))),
+        (Control::Switch, Elsewhere),
+        Hint::None,
+        "Saves notes before a compaction.",
+    )
+    .configured(),
+    session(
+        SettingId::FlushSoftThresholdTokens,
+        "compaction.memoryFlush.softThresholdTokens",
+        SessionSetting::Flush(FlushKey::SoftThresholdTokens),
+        Unit::Tokens,
+        "The flush runs this many tokens before the reserve.",
+    )
+    .configured(),
+    session(
+        SettingId::FlushForceBytes,
+        "compaction.memoryFlush.forceFlushTranscriptBytes",
+        SessionSetting::Flush(FlushKey::ForceFlushTranscriptBytes),
+        Unit::Bytes,
+        "The flush runs when the transcript has this size, whatever its tokens; 0 never does.",
+    )
+    .configured()
+    .since("2026.3.2"),
     key("compaction.memoryFlush.model").since("2026.5.2"),
     key("compaction.memoryFlush.prompt").until("nothing"),
     key("compaction.memoryFlush.systemPrompt").until("nothing"),

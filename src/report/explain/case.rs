@@ -94,9 +94,10 @@ impl<'a> OverflowCase<'a> {
         &self.session.overflows
     }
 
-    /// Returns the window of the next call, in tokens.
+    /// Returns the window of the next call, in tokens: that of the model, which `contextTokens` does not lower for the
+    /// provider (compaction 2.8).
     pub(super) fn window(&self) -> u64 {
-        self.session.window.tokens.whole()
+        self.session.window.model_tokens.whole()
     }
 
     /// Returns the tokens above which the session compacts (compaction 2.7, 2.8).

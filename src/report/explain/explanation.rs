@@ -10,7 +10,7 @@ use crate::report::explain::finding::FindingClass;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
 use crate::report::explain::{
-    aftermath, cache_misses, estimator, lineage, mismeasured, stored_counter, verdict,
+    aftermath, cache_misses, estimator, grounds, lineage, mismeasured, stored_counter, verdict,
 };
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallState, Overflow};
@@ -102,7 +102,8 @@ pub fn explain_from(
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
         let mut findings = verdict::findings_without_overflow(&case, mismeasured.clone(), beside);
         findings.extend(cache_misses);
-        let findings = verdict::headed_by_unanswered(&case, findings);
+        let mut findings = verdict::headed_by_unanswered(&case, findings);
+        grounds::add_grounds(&case, &mut findings);
         let impossible = findings.first().is_some_and(|first| first.class == FindingClass::ImpossibleBudget);
         let found =
             if impossible { advice::reserve_that_works(&case, inputs)? } else { SearchResult::default() };
@@ -130,7 +131,8 @@ pub fn explain_from(
     let mut findings =
         verdict::overflow_findings(&case, failure, &mechanism, &guards, mismeasured.clone(), beside);
     findings.extend(cache_misses);
-    let findings = verdict::headed_by_unanswered(&case, findings);
+    let mut findings = verdict::headed_by_unanswered(&case, findings);
+    grounds::add_grounds(&case, &mut findings);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
         advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
     Ok(Explanation {

@@ -1,6 +1,7 @@
 //! Findings: a class, a confidence, and the values found. Each topic declares its values in the file that finds them;
 //! `facts` joins the topics, and `description` makes sentences of them.
 
+use crate::report::explain::grounds::Ground;
 use crate::report::explain::verdict_facts::VerdictFacts;
 
 /// Numbers of a finding for programs: tokens, chars, ms or counts, according to the name.
@@ -145,6 +146,12 @@ pub enum Confidence {
 }
 
 impl Confidence {
+    /// The confidence of the same finding on weaker ground.
+    #[must_use]
+    pub(super) fn lowered(self) -> Self {
+        if self == Self::Sure { Self::Likely } else { Self::Possible }
+    }
+
     /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -167,12 +174,22 @@ pub struct Found<F> {
     pub prevents_overflow: Option<bool>,
     /// Set if it heads the answer.
     pub verdict: Option<VerdictFacts>,
+    /// What the verdict takes for granted.
+    pub grounds: Vec<Ground>,
 }
 
 impl<F> Found<F> {
     /// Creates a finding without a rule or a replay.
     pub(super) fn new(class: FindingClass, confidence: Confidence, facts: F) -> Self {
-        Self { class, confidence, facts, rule: "", prevents_overflow: None, verdict: None }
+        Self {
+            class,
+            confidence,
+            facts,
+            rule: "",
+            prevents_overflow: None,
+            verdict: None,
+            grounds: Vec::new(),
+        }
     }
 
     /// Sets the rule behind it.
@@ -189,7 +206,7 @@ impl<F> Found<F> {
 
     /// Converts the values.
     pub(super) fn map<T>(self, convert: impl FnOnce(F) -> T) -> Found<T> {
-        let Self { class, confidence, facts, rule, prevents_overflow, verdict } = self;
-        Found { class, confidence, facts: convert(facts), rule, prevents_overflow, verdict }
+        let Self { class, confidence, facts, rule, prevents_overflow, verdict, grounds } = self;
+        Found { class, confidence, facts: convert(facts), rule, prevents_overflow, verdict, grounds }
     }
 }

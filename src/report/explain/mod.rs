@@ -20,6 +20,7 @@ mod explanation;
 mod facts;
 mod failure;
 pub mod finding;
+mod grounds;
 mod guards;
 mod lineage;
 mod mechanism;

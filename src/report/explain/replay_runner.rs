@@ -13,7 +13,7 @@ use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
-use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
+use crate::session::simulated_settings::{default_replay_policies, left_out_policies, simulate_settings};
 use crate::store::body::BodyError;
 use crate::store::intern::ValueIx;
 use crate::units::{Chars, Tokens};
@@ -114,8 +114,7 @@ impl ReplayRunner {
 
     pub(super) fn settings_under(&self, changes: &[SettingChange]) -> Settings {
         let policies = default_replay_policies(&self.session, changes);
-        let changed = changes.iter().filter_map(SettingChange::policy).collect::<Vec<_>>();
-        let left_out = self.inputs.contradicted_policies.without(PolicySet::of(&changed));
+        let left_out = left_out_policies(self.inputs.contradicted_policies, changes);
         simulate_settings(&self.session, changes, policies.without(left_out)).replay_settings()
     }
 

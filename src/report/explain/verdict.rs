@@ -8,7 +8,9 @@ use crate::report::explain::engine::find_engine_owned;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass};
-use crate::report::explain::guards::{GuardKind, GuardReport, GuardState, find_pruning_inert};
+use crate::report::explain::guards::{
+    GuardKind, GuardReport, GuardState, find_closed_pruning, find_pruning_inert,
+};
 use crate::report::explain::lineage::find_inherited_overflow;
 use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
 use crate::report::explain::outlook;
@@ -107,6 +109,7 @@ pub(super) fn findings_without_overflow(
         all = found;
     }
     all.extend(past);
+    all.extend(find_closed_pruning(case).map(|found| found.map(Facts::PruningInert)));
     all.extend(
         mismeasured.into_iter().map(|finding| Finding { confidence: Confidence::Possible, ..finding }),
     );

@@ -49,7 +49,7 @@ pub(super) fn largest_prompts(
 }
 
 /// Returns the largest answered prompt of a model.
-pub(super) fn largest_answer(index: &Index, provider: &str, model: &str) -> Option<Tokens> {
+pub fn largest_answer(index: &Index, provider: &str, model: &str) -> Option<Tokens> {
     let is_it = |key: (ValueIx, ValueIx)| {
         index.values.text(key.0).is_some_and(|text| text == provider)
             && index.values.text(key.1).is_some_and(|text| text == model)

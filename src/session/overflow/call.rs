@@ -136,4 +136,6 @@ pub struct OverflowScope<'a> {
     pub config: &'a GatewayConfig,
     pub user: ModelUser<'a>,
     pub ruleset: Ruleset,
+    /// The refusals found so far: a limit that one states outranks lists and the default.
+    pub refusals: &'a [Overflow],
 }

@@ -15,6 +15,7 @@ mod silent;
 
 use std::sync::Arc;
 
+pub use answered::largest_answer;
 pub use call::{Overflow, OverflowKind, OverflowScope};
 pub use call_error::CallError;
 pub use last_calls::{CallState, LastCalls};
@@ -31,8 +32,10 @@ pub struct CallFailures {
 /// Returns every overflow and every other error of a transcript. Reads the bodies of failed answers, and skips one that
 /// cannot be read again.
 pub fn find_failures(scope: &OverflowScope<'_>) -> CallFailures {
-    let windows = model_windows::WindowCache::new(scope);
-    let (mut found, errors) = refused::find_refused(scope);
+    let (refusals, errors) = refused::find_refused(scope);
+    let scope = OverflowScope { refusals: &refusals, ..*scope };
+    let windows = model_windows::WindowCache::new(&scope);
+    let mut found = refusals.clone();
     found.extend(silent::find_silent(scope.index, &windows));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
     // The sort is stable, so of two signs of one call the first detector's is kept.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::gateway::window::{DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, runtime_window};
 use crate::session::overflow::answered::largest_answer;
-use crate::session::overflow::call::OverflowScope;
+use crate::session::overflow::call::{OverflowKind, OverflowScope};
 use crate::store::intern::ValueIx;
 use crate::units::Tokens;
 
@@ -22,7 +22,7 @@ impl ModelWindow {
     pub fn for_model(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Self {
         let config = scope.config;
         let known =
-            at_least_answered(scope, (provider, model), config.known_window(scope.user, provider, model));
+            at_least_proved(scope, (provider, model), config.known_window(scope.user, provider, model));
         let tokens = known.map(|known| known.tokens);
         Self {
             gateway: config.window_from(scope.ruleset.rules(), (provider, model), known),
@@ -38,8 +38,8 @@ impl ModelWindow {
     }
 }
 
-/// Raises a window that only a list or the default names to the largest prompt that the model answered.
-fn at_least_answered(
+/// Raises a window that only a list or the default names to what the provider's refusals state or its answers prove.
+fn at_least_proved(
     scope: &OverflowScope<'_>,
     (provider, model): (&str, &str),
     known: Option<KnownWindow>,
@@ -48,8 +48,24 @@ fn at_least_answered(
         return known;
     }
     let assumed = known.map_or(DEFAULT_WINDOW, |known| known.tokens);
-    let answered = largest_answer(scope.index, provider, model).filter(|tokens| *tokens > assumed);
-    answered.map(|tokens| KnownWindow { tokens, source: WindowSource::Answered }).or(known)
+    let answered = largest_answer(scope.index, provider, model).unwrap_or_default();
+    let stated = largest_stated(scope, provider, model).unwrap_or_default();
+    match (stated.max(answered) > assumed, stated >= answered) {
+        (false, _) => known,
+        (true, true) => Some(KnownWindow { tokens: stated, source: WindowSource::Stated }),
+        (true, false) => Some(KnownWindow { tokens: answered, source: WindowSource::Answered }),
+    }
+}
+
+/// Returns the largest limit that the provider's refusals of a model state.
+fn largest_stated(scope: &OverflowScope<'_>, provider: &str, model: &str) -> Option<Tokens> {
+    let words = &scope.index.values;
+    let is_it = |(own, id): (ValueIx, ValueIx)| {
+        words.text(own).as_deref() == Some(provider) && words.text(id).as_deref() == Some(model)
+    };
+    let own = scope.refusals.iter().filter(|refusal| refusal.kind == OverflowKind::Refused);
+    let own = own.filter(|refusal| refusal.model.is_some_and(is_it));
+    own.filter_map(|refusal| refusal.limit).max().map(|limit| Tokens(limit as f64))
 }
 
 /// The windows of a transcript's models, each resolved once.

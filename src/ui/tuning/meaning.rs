@@ -26,9 +26,10 @@ pub(super) fn value_text(app: &App, at: usize) -> String {
 pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     match (unit, value) {
         (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
-        (Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns), Value::Number(count)) => {
-            format_number(*count as i64)
-        }
+        (
+            Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns | Unit::Bytes),
+            Value::Number(count),
+        ) => format_number(*count as i64),
         (Some(Unit::Milliseconds), Value::Number(ms)) => duration_words(Millis(*ms)),
         (unit, value) => input_text(unit, value),
     }

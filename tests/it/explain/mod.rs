@@ -13,6 +13,7 @@ mod reports;
 mod stores;
 mod unanswered;
 mod whole;
+mod window;
 
 use clawscope::report::explain::{Explanation, Finding, FindingClass, GuardKind};
 use on_store::Read;

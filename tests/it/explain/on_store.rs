@@ -87,6 +87,7 @@ impl OnStore {
     pub(crate) fn new(made: Made, window: u64) -> Self {
         let (provider, model) = made.first_model;
         let config = json!({
+            "meta": { "lastTouchedVersion": "2026.3.2" },
             "agents": { "defaults": {
                 "model": { "primary": format!("{provider}/{model}") },
                 "contextPruning": { "mode": "cache-ttl", "ttl": "1h" }

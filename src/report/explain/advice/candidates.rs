@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::ttl_text;
+use crate::gateway::window_guard::BLOCK_BELOW;
 use crate::js::Value;
 use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
 use crate::report::explain::advice::{AdvisedChange, ReplacedValue};
@@ -208,7 +209,9 @@ impl SearchSpace<'_> {
 
 /// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
 pub(super) fn settable_change(session: &LoadedSession, id: SettingId, value: Value) -> Option<SettingChange> {
-    if missing_in_version(session, id).is_some() {
+    let is_window = matches!(id, SettingId::ContextWindow | SettingId::ContextTokens);
+    let is_too_small = is_window && value.as_f64().is_some_and(|tokens| tokens < BLOCK_BELOW);
+    if is_too_small || missing_in_version(session, id).is_some() {
         return None;
     }
     let row = session.setting_rows.iter().find(|row| row.setting.id == id);

@@ -113,6 +113,10 @@ impl Described for PruningInert {
     }
 
     fn evidence(&self) -> Vec<Evidence> {
+        if self.guard.opening_keys.is_empty() {
+            let kept = "contextPruning is configured and has no effect: every call sends all results";
+            return vec![Evidence::new(kept).with_rule(self.guard.rule)];
+        }
         let opened = format!("in a replay {}, every call fits", self.guard.describe_opening());
         vec![Evidence::new(opened).with_entries(self.guard.entry).with_rule(self.guard.rule)]
     }

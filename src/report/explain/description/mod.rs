@@ -5,6 +5,7 @@ mod aftermath;
 mod cache_misses;
 mod counts;
 mod evidence;
+mod grounds;
 mod guards;
 mod large_prompt;
 mod lineage;
@@ -15,6 +16,7 @@ mod unanswered;
 mod verdict;
 
 use crate::report::explain::facts::{Facts, Finding};
+use crate::report::explain::grounds::Ground;
 use crate::report::explain::verdict_facts::VerdictFacts;
 
 #[cfg(test)]
@@ -25,13 +27,16 @@ impl Finding {
     /// Describes the finding in one line; the verdict also says whether a call overflowed.
     pub fn headline(&self) -> String {
         let line = self.facts.described().headline();
-        self.verdict.as_ref().map_or_else(|| line.clone(), |verdict| verdict.headline(&line))
+        let line = self.verdict.as_ref().map_or_else(|| line.clone(), |verdict| verdict.headline(&line));
+        let is_unread = self.grounds.iter().any(|ground| matches!(ground, Ground::UnreadableConfig { .. }));
+        if is_unread { format!("{line} (configuration unreadable)") } else { line }
     }
 
     /// Describes the observations behind the finding.
     pub fn evidence(&self) -> Vec<Evidence> {
         let size = self.verdict.as_ref().and_then(VerdictFacts::evidence);
-        size.into_iter().chain(self.facts.described().evidence()).collect()
+        let grounds = self.grounds.iter().map(Ground::evidence);
+        size.into_iter().chain(self.facts.described().evidence()).chain(grounds).collect()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::units::Chars;
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
 pub use inert::PruningInert;
-pub(super) use inert::find_pruning_inert;
+pub(super) use inert::{find_closed_pruning, find_pruning_inert};
 pub use reason::{Comparison, GuardReason};
 
 /// The guard's chars per token (pruning 6.30).

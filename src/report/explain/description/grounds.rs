@@ -1,0 +1,45 @@
+//! What a verdict takes for granted, in words.
+
+use crate::format::format_number;
+use crate::gateway::catalog::catalog;
+use crate::report::explain::description::evidence::Evidence;
+use crate::report::explain::grounds::Ground;
+
+impl Ground {
+    pub(super) fn evidence(&self) -> Evidence {
+        match self {
+            Self::UnreadableConfig { error } => Evidence::new(format!(
+                "the configuration cannot be read, so the defaults are assumed and every number here may be \
+                 off: {error}"
+            )),
+            Self::AssumedWindow { model, window, is_listed: true } => Evidence::new(format!(
+                "nothing in the store names the window of {model}; {} is from clawscope's model list of {}",
+                format_number(window.whole()),
+                catalog().as_of
+            )),
+            Self::AssumedWindow { model, window, is_listed: false } => Evidence::new(format!(
+                "the window of {model} is unknown: no setting, row, answer or list names it; the gateway \
+                 would assume {}",
+                format_number(window.whole())
+            ))
+            .with_rule("compaction 7.3"),
+            Self::SmallerThanAnswered { believed, source, answered } => Evidence::new(format!(
+                "the gateway believes {} ({}), but the provider answered a prompt of {}: it serves more",
+                format_number(believed.whole()),
+                source.label(),
+                format_number(answered.whole())
+            )),
+            Self::CappedWindow { cap, window, moves_preflight } => Evidence::new(format!(
+                "contextTokens {} limits pruning{}; the runtime's own trigger follows the window of {}",
+                format_number(cap.whole()),
+                if *moves_preflight {
+                    ", tool results and the compaction before a chat turn"
+                } else {
+                    " and tool results"
+                },
+                format_number(window.whole())
+            ))
+            .with_rule("compaction 2.8"),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a verdict takes for granted: the configuration that it was read from, and the window that it compares with.
+
+use crate::gateway::ruleset::ChatPreflight;
+use crate::gateway::window::WindowSource;
+use crate::report::explain::case::OverflowCase;
+use crate::report::explain::facts::{Facts, Finding};
+use crate::report::explain::failure::{Failure, LimitOrigin};
+use crate::report::explain::finding::Confidence;
+use crate::session::overflow::largest_answer;
+use crate::units::Tokens;
+
+/// Something that the verdict rests on, worth naming.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ground {
+    /// The configuration cannot be read, so the defaults are not those of the recorded calls.
+    UnreadableConfig { error: String },
+    /// No evidence in the store names the window.
+    AssumedWindow {
+        /// `provider/model`.
+        model: String,
+        window: Tokens,
+        /// Whether a model list names it; otherwise it is the gateway's default.
+        is_listed: bool,
+    },
+    /// The model answered a larger prompt than the window that the gateway believes in.
+    SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },
+    /// `contextTokens` is below the model's window.
+    CappedWindow {
+        cap: Tokens,
+        window: Tokens,
+        /// Whether the release compares with the cap before a chat turn.
+        moves_preflight: bool,
+    },
+}
+
+impl Ground {
+    /// Whether a verdict on it may be wrong.
+    fn is_weak(&self) -> bool {
+        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. })
+    }
+}
+
+/// Adds the grounds of the verdict, and lowers its confidence where they are weak.
+pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
+    let error = case.session.config.error.as_ref();
+    let config = error.map(|error| Ground::UnreadableConfig { error: error.to_string() });
+    let Some(verdict) = findings.first_mut() else { return };
+    let compares = match &case.failure {
+        Some(failure) => failure.limit_origin() == LimitOrigin::AssumedWindow,
+        None => matches!(verdict.facts, Facts::Outlook(_)),
+    };
+    let window = assumed_window(case).filter(|_| compares);
+    verdict.grounds = config
+        .clone()
+        .into_iter()
+        .chain(window)
+        .chain(disproved_window(case))
+        .chain(capped_window(case))
+        .collect();
+    if config.is_some() {
+        findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.lowered());
+    } else if verdict.grounds.iter().any(Ground::is_weak) && verdict.confidence == Confidence::Sure {
+        verdict.confidence = Confidence::Likely;
+    }
+}
+
+fn assumed_window(case: &OverflowCase<'_>) -> Option<Ground> {
+    let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
+    let is_listed = window.source == WindowSource::Catalogue;
+    let (provider, id) = called_model(case, case.failure.as_ref());
+    let model = format!("{provider}/{id}");
+    (!window.source.is_evidence() && !id.is_empty()).then_some(Ground::AssumedWindow {
+        model,
+        window: window.tokens,
+        is_listed,
+    })
+}
+
+fn disproved_window(case: &OverflowCase<'_>) -> Option<Ground> {
+    let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
+    let (provider, id) = called_model(case, case.failure.as_ref());
+    let answered = largest_answer(&case.session.index, &provider, &id)?;
+    (answered > window.model_tokens).then_some(Ground::SmallerThanAnswered {
+        believed: window.model_tokens,
+        source: window.source,
+        answered,
+    })
+}
+
+fn called_model(case: &OverflowCase<'_>, failure: Option<&Failure>) -> (String, String) {
+    let words = &case.session.index.values;
+    let called = failure.and_then(|failure| failure.model);
+    let named = called.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));
+    named.unwrap_or_else(|| (case.session.provider.clone(), case.session.model.clone()))
+}
+
+fn capped_window(case: &OverflowCase<'_>) -> Option<Ground> {
+    let window = case.session.window;
+    let is_cap = window.source == WindowSource::AgentContextTokens && window.tokens < window.model_tokens;
+    let moves_preflight = case.session.ruleset.id.rules().chat_preflight != ChatPreflight::None;
+    is_cap.then_some(Ground::CappedWindow {
+        cap: window.tokens,
+        window: window.model_tokens,
+        moves_preflight,
+    })
+}
