@@ -89,7 +89,7 @@ pub fn load_item(
         ruleset: chosen.id,
     };
     let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
-    let failures = find_failures(&scope);
+    let failures = find_failures(&scope).with_row_error(row, &index, &context.path);
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();

@@ -263,6 +263,7 @@ fn list_settings(
 /// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
     let failures = find_failures(&loaded.overflow_scope());
+    let failures = failures.with_row_error(session.record.as_ref(), &loaded.index, &loaded.context.path);
     (loaded.overflows, loaded.errors) = (failures.overflows, failures.errors);
     loaded.recount_prompt();
     loaded.last_call_ms = last_call(loaded);
