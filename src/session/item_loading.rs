@@ -89,7 +89,7 @@ pub fn load_item(
         ruleset: chosen.id,
         refusals: &[],
     };
-    let failures = find_failures(&scope);
+    let failures = find_failures(&scope).with_row_error(row, &index, &context.path);
     let scope = OverflowScope { refusals: &failures.overflows, ..scope };
     let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
     let read_entry = |ix| body::read_entry(&source, &index, ix);

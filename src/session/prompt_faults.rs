@@ -156,12 +156,11 @@ fn unpaired_result(
     called: &HashSet<IdIx>,
 ) -> Option<PromptFault> {
     let id = message.size.call_id;
-    if id.is_some_and(|id| called.contains(&id)) {
-        return None;
-    }
     let call = id.map(|id| session.index.ids.text(id)).unwrap_or_default();
     let kind = if call.trim().is_empty() {
         PromptFaultKind::EmptyCallId
+    } else if id.is_some_and(|id| called.contains(&id)) {
+        return None;
     } else {
         PromptFaultKind::ResultWithoutCall { call: call.to_owned() }
     };

@@ -143,6 +143,8 @@ const PARTICULAR: &[(ErrorClass, &str)] = &[
 
 /// Texts of money, quotas and rates, for an error that is about one of them.
 const ALLOWANCES: &[(ErrorClass, &str)] = &[
+    (RateLimit, r"quota\b.*?per_?minute"),
+    (Quota, r"quota exceeded for metric|free_tier"),
     (
         Billing,
         r"insufficient[ _-](?:account )?(?:balance|funds|credits?)|credit balance|more credits|out of credits?|no credits?\b|payment required|recharge|top up|in arrears|overdue|spending limit|spend limit|budget[^.]{0,30}exceeded|exceeded[^.]{0,20}budget|余额不足|欠费|账户余额|充值",

@@ -11,6 +11,7 @@ mod cut_short;
 mod last_calls;
 mod model_windows;
 pub(crate) mod refused;
+mod row_error;
 mod silent;
 
 use std::sync::Arc;

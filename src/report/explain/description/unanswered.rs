@@ -114,7 +114,9 @@ impl UnansweredCalls {
     fn short_way_out(&self) -> String {
         match self.class {
             ErrorClass::Lock => "Run `clawscope doctor`.".to_owned(),
-            ErrorClass::Media => self.branch_words("or drop it"),
+            ErrorClass::Media => {
+                self.branch_words(if self.culprits.len() > 1 { "or drop them" } else { "or drop it" })
+            }
             ErrorClass::ToolPairing
             | ErrorClass::Thinking
             | ErrorClass::MessageForm
@@ -204,7 +206,8 @@ impl UnansweredCalls {
     fn short_quote(&self) -> String {
         let mut chars = self.said.chars();
         let quote: String = chars.by_ref().take(SHORT_QUOTE_CHARS).collect();
-        if chars.next().is_some() { format!("{quote}…") } else { quote }
+        let is_cut = chars.next().is_some();
+        if is_cut { format!("{quote}…") } else { quote.trim_end_matches('.').to_owned() }
     }
 }
 
