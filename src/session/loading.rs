@@ -210,7 +210,7 @@ fn assemble_session(
         unfinished_commit: None,
         overflows: Arc::default(),
         errors: Arc::default(),
-        partial_counts: Arc::default(),
+        unreliable_counts: Arc::default(),
         next_prompt: Arc::default(),
         epoch,
         extends_epoch: None,

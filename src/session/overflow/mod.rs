@@ -8,15 +8,18 @@ mod answered;
 mod call;
 mod call_error;
 mod cut_short;
+mod implausible;
 mod last_calls;
 mod model_windows;
 pub(crate) mod refused;
 mod silent;
+mod truncated;
 
 use std::sync::Arc;
 
 pub use call::{Overflow, OverflowKind, OverflowScope};
 pub use call_error::CallError;
+pub(crate) use implausible::implausible_counts;
 pub use last_calls::{CallState, LastCalls};
 pub use model_windows::ModelWindow;
 
@@ -33,7 +36,9 @@ pub struct CallFailures {
 pub fn find_failures(scope: &OverflowScope<'_>) -> CallFailures {
     let windows = model_windows::WindowCache::new(scope);
     let (mut found, errors) = refused::find_refused(scope);
-    found.extend(silent::find_silent(scope.index, &windows));
+    let wrong = implausible::find_implausible(scope, &windows);
+    found.extend(truncated::find_truncated(scope, &windows));
+    found.extend(silent::find_silent(scope.index, &windows, &wrong));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
     // The sort is stable, so of two signs of one call the first detector's is kept.
     found.sort_by_key(|overflow| overflow.entry);
