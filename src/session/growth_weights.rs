@@ -35,7 +35,8 @@ struct Stretch {
     positions: Vec<usize>,
     /// Growth of the prompt in tokens; `None` when no count shows it.
     growth: Option<Tokens>,
-    has_images: bool,
+    /// Those of them that have images.
+    images: Vec<usize>,
 }
 
 /// Returns the tokens before the messages, and the tokens of each entry's message. `fitted` is the fit of the session.
@@ -55,9 +56,7 @@ pub(super) fn weights_from_growth(
         }
     }
     for stretch in &walk.stretches {
-        if let Some(factor) = factor(stretch, &weights) {
-            stretch.positions.iter().for_each(|at| weights[*at] *= factor);
-        }
+        stretch.scale(&mut weights);
     }
     let residual = walk.first_count.and_then(|(place, prompt)| {
         let messages: Tokens = weights[..place].iter().sum();
@@ -83,11 +82,20 @@ fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
     counts.context.path.iter().map(weigh).collect()
 }
 
-fn factor(stretch: &Stretch, weights: &[Tokens]) -> Option<f64> {
-    let estimated: Tokens = stretch.positions.iter().map(|at| weights[*at]).sum();
-    let factor = stretch.growth? / estimated;
-    let most = if stretch.has_images { MAX_IMAGE_FACTOR } else { FACTOR_RANGE.1 };
-    (factor >= FACTOR_RANGE.0 && factor <= most).then_some(factor)
+impl Stretch {
+    /// Scales the messages to the growth. If some have images, these carry the rest that the text does not explain.
+    fn scale(&self, weights: &mut [Tokens]) {
+        let scaled = if self.images.is_empty() { &self.positions } else { &self.images };
+        let text =
+            self.positions.iter().filter(|at| !scaled.contains(at)).map(|at| weights[*at]).sum::<Tokens>();
+        let estimated = scaled.iter().map(|at| weights[*at]).sum::<Tokens>();
+        let most = if self.images.is_empty() { FACTOR_RANGE.1 } else { MAX_IMAGE_FACTOR };
+        let Some(growth) = self.growth else { return };
+        let factor = (growth - text) / estimated;
+        if factor >= FACTOR_RANGE.0 && factor <= most {
+            scaled.iter().for_each(|at| weights[*at] *= factor);
+        }
+    }
 }
 
 /// Returns the counted tokens per estimated token over all growths.
@@ -115,7 +123,7 @@ struct StretchBuilder {
     smallest_count: Option<Tokens>,
     first_model: Option<(ValueIx, ValueIx)>,
     pending: Vec<usize>,
-    has_images: bool,
+    images: Vec<usize>,
     last_count: Option<(f64, Option<(ValueIx, ValueIx)>)>,
 }
 
@@ -131,14 +139,14 @@ impl StretchBuilder {
                 walk.close_stretch(None);
                 walk.last_count = None;
             }
-            let whole = !copied.contains(ix) && !counts.partial_counts.contains(ix);
+            let whole = !copied.contains(ix) && !counts.unreliable_counts.contains(ix);
             let counted = counted_prompt(entry).filter(|_| whole);
             if let Some(prompt) = counted.or_else(|| refused.get(ix).copied()) {
                 walk.record_count(place, Tokens(prompt), entry.model);
             }
             if entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction) {
                 walk.pending.push(place);
-                walk.has_images |= entry.message.is_some_and(|size| size.images > 0);
+                walk.images.extend(entry.message.filter(|size| size.images > 0).map(|_| place));
             }
         }
         walk.close_stretch(None);
@@ -159,9 +167,9 @@ impl StretchBuilder {
 
     fn close_stretch(&mut self, grown: Option<f64>) {
         let places = std::mem::take(&mut self.pending);
-        let has_images = std::mem::take(&mut self.has_images);
+        let images = std::mem::take(&mut self.images);
         if !places.is_empty() {
-            self.stretches.push(Stretch { positions: places, growth: grown.map(Tokens), has_images });
+            self.stretches.push(Stretch { positions: places, growth: grown.map(Tokens), images });
         }
     }
 }

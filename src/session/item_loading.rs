@@ -14,12 +14,12 @@ use crate::session::message::facts::time_ms;
 use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
-use crate::session::overflow::{CallState, ModelWindow, OverflowScope, find_failures};
-use crate::session::partial_usage::find_partial_usage;
+use crate::session::overflow::{CallState, ModelWindow, OverflowScope, find_failures, implausible_counts};
 use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
 use crate::session::title::title;
+use crate::session::unreliable_counts::find_unreliable_counts;
 use crate::session::usage_totals::{session_usage, transcript_usage};
 use crate::session::{ItemUsage, LoadedSession, Mark, SessionItem, TokenCount};
 use crate::store::body;
@@ -100,7 +100,7 @@ pub fn load_item(
         index: &index,
         context: &context,
         overflows: &failures.overflows,
-        partial_counts: &find_partial_usage(&index, &context.path, prunes),
+        unreliable_counts: &find_unreliable_counts(&scope, &failures.overflows, &context.path, prunes),
         fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
     });
     let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
@@ -114,7 +114,7 @@ pub fn load_item(
         price: list_price(config, &item.provider, &item.model, registered),
     };
     let reported = TranscriptFacts {
-        usage: transcript_usage(prices).for_item(),
+        usage: transcript_usage(prices, &implausible_counts(&scope)).for_item(),
         source: &source,
         index: &index,
         tree: &tree,

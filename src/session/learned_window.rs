@@ -96,10 +96,12 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
         None => {
             let answered = call.measured_tokens().filter(|_| !call.is_failed()).unwrap_or(Tokens::ZERO);
             evidence.largest_answered = evidence.largest_answered.max(answered);
-            // Without a refusal only answers that call tools count: the last one of a run may be a silent overflow.
-            if call.stop_reason == StopReason::ToolUse {
-                evidence.largest_accepted = evidence.largest_accepted.max(answered);
-            }
+            // Without a refusal only answers that call tools count: the last one of a run may be a silent overflow. A
+            // call that failed after its prompt was counted was accepted too.
+            let called = call.measured_tokens().filter(|_| call.stop_reason == StopReason::ToolUse);
+            let failed = call.billed.filter(|_| call.is_failed()).map(|usage| usage.prompt_tokens());
+            let accepted = called.or(failed).filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO);
+            evidence.largest_accepted = evidence.largest_accepted.max(accepted);
         }
     }
 }

@@ -33,9 +33,9 @@ use crate::session::lineage::Lineage;
 use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::{CallError, CallFailures, LastCalls, Overflow, OverflowScope};
-use crate::session::partial_usage::find_partial_usage;
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::successor::Successor;
+use crate::session::unreliable_counts::find_unreliable_counts;
 use crate::store::body::{self, BodyError};
 use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
@@ -94,8 +94,8 @@ pub struct LoadedSession {
     pub overflows: Arc<[Overflow]>,
     /// Calls that failed for another reason than their size, on every branch, in file order.
     pub errors: Arc<[CallError]>,
-    /// Answers on the path whose usage cannot be the whole prompt.
-    pub partial_counts: Arc<HashSet<EntryIx>>,
+    /// Answers whose usage does not measure their prompt: impossible, partial, or of a prompt that the server cut.
+    pub unreliable_counts: Arc<HashSet<EntryIx>>,
     /// The prompt of the next call, by the best available count.
     pub next_prompt: Arc<NextPrompt>,
     /// An interrupted commit that is not settled yet.
@@ -240,11 +240,12 @@ impl LoadedSession {
         CacheCost::new(plan, self.price.as_ref()?, idle_ms)
     }
 
-    /// Finds partial counts on the path and recounts the next prompt. Call it again after a change of leaf.
+    /// Finds unreliable counts on the path and recounts the next prompt. Call it again after a change of leaf.
     pub fn recount_prompt(&mut self) {
         let prunes = self.pruning_configured && self.last_cache_touch_ms.is_some();
-        let doubted = find_partial_usage(&self.index, &self.context.path, prunes);
-        self.partial_counts = Arc::new(doubted);
+        let doubted =
+            find_unreliable_counts(&self.overflow_scope(), &self.overflows, &self.context.path, prunes);
+        self.unreliable_counts = Arc::new(doubted);
         self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts()));
     }
 
@@ -254,7 +255,7 @@ impl LoadedSession {
             index: &self.index,
             context: &self.context,
             overflows: &self.overflows,
-            partial_counts: &self.partial_counts,
+            unreliable_counts: &self.unreliable_counts,
             fixed_chars: self.fixed_chars,
         }
     }

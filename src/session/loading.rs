@@ -214,7 +214,7 @@ fn assemble_session(
         unfinished_commit: None,
         overflows: Arc::clone(&failures.overflows),
         errors: Arc::clone(&failures.errors),
-        partial_counts: Arc::default(),
+        unreliable_counts: Arc::default(),
         next_prompt: Arc::default(),
         epoch,
         extends_epoch: None,

@@ -1,81 +1,95 @@
 //! Finds usage that cannot be of the whole prompt.
 //!
-//! A proxy that omits the tokens read from the cache, for example, reports a prompt far smaller than the text that was
-//! sent. Such usage measures nothing, and the runtime's compaction trigger, which relies on it, is blind.
+//! A proxy that omits the tokens read from the cache, for example, reports only the last block of the prompt. Such usage
+//! measures nothing, and the runtime's compaction trigger, which relies on it, is blind. A count far below the estimate
+//! proves nothing by itself, because some texts have ten and more chars per token; the shape of the counts does.
 
 use std::collections::HashSet;
 
-use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::session::prompt_estimates::PromptEstimates;
+use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::units::Tokens;
 
-/// Share of the estimate below which a count is doubted: no script has so few tokens for its chars.
-const PARTIAL_RATIO: f64 = 0.4;
+/// Share of the estimate below which the shape of a count is looked at.
+const LOW_RATIO: f64 = 0.4;
 /// Estimated tokens below which a low count proves nothing.
-const MIN_ESTIMATE: f64 = 6_000.0;
+const MIN_ESTIMATE: Tokens = Tokens(6_000.0);
 /// Low counts needed before any is doubted: a single one may belong to another context.
 const MIN_CALLS: usize = 3;
+/// Share of the previous count below which a count has fallen, although messages were only added.
+const FALL_RATIO: f64 = 0.95;
+/// Counted growth per estimated token below which counts do not follow the messages.
+const MIN_GROWTH_RATIO: f64 = 0.05;
+/// Estimated growth from which that ratio means anything.
+const MIN_GROWTH: Tokens = Tokens(1_000.0);
+/// Counted tokens per estimated token that no text has: 160 chars in each token.
+const IMPOSSIBLE_RATIO: f64 = 1.0 / 40.0;
+/// A reported total above this many times the sum of its fields shows that a field is missing.
+const TOTAL_RATIO: f64 = 1.5;
 
-/// Returns the answers of a path whose usage is partial. If pruning can act (`prunes`), small prompts may be its
-/// effect.
-pub(super) fn find_partial_usage(index: &Index, path: &[EntryIx], prunes: bool) -> HashSet<EntryIx> {
-    if prunes {
-        return HashSet::new();
+/// A count far below the estimate of its prompt, without any number of a cache.
+#[derive(Debug, Clone, Copy)]
+struct LowCount {
+    entry: EntryIx,
+    counted: Tokens,
+    estimate: Tokens,
+    /// Compactions before it on the path.
+    segment: usize,
+    /// Whether the reported total is far above the fields.
+    lacks_field: bool,
+}
+
+/// Returns the answers of a path whose usage is partial; `known` are those that are unreliable for another reason.
+pub(super) fn find_partial_usage(
+    index: &Index,
+    path: &[EntryIx],
+    known: &HashSet<EntryIx>,
+) -> HashSet<EntryIx> {
+    let path: Vec<EntryIx> = path.iter().copied().filter(|ix| !known.contains(ix)).collect();
+    let low = low_counts(index, &path);
+    let is_partial =
+        low.len() >= MIN_CALLS && (has_impossible_shape(&low) || low.iter().all(|it| it.lacks_field));
+    if is_partial { low.iter().map(|count| count.entry).collect() } else { HashSet::new() }
+}
+
+fn low_counts(index: &Index, path: &[EntryIx]) -> Vec<LowCount> {
+    let counted = path.iter().filter(|ix| index.entry(**ix).is_model_call());
+    if counted.count() < MIN_CALLS {
+        return Vec::new();
     }
-    let mut walk = PathEstimate { running_totals: Vec::with_capacity(path.len()), first_sent: 0 };
-    let mut doubted = HashSet::new();
+    let estimates = PromptEstimates::new(index);
+    let mut segment = 0;
+    let mut low = Vec::new();
     for ix in path {
         let entry = index.entry(*ix);
-        if entry.kind == EntryKind::Compaction {
-            walk.apply_compaction(index, entry);
+        segment += usize::from(matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset));
+        let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
+        let Some(usage) = usage.filter(Usage::has_prompt_tokens).filter(|usage| !usage.has_cache_tokens())
+        else {
+            continue;
+        };
+        let (counted, estimate) = (usage.prompt_tokens(), estimates.sent_to(*ix));
+        if estimate >= MIN_ESTIMATE && counted < estimate * LOW_RATIO {
+            let lacks_field = usage.context_tokens > (counted + usage.output) * TOTAL_RATIO;
+            low.push(LowCount { entry: *ix, counted, estimate, segment, lacks_field });
         }
-        let prompt = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
-        let prompt = prompt.filter(Usage::has_prompt_tokens).map(|usage| usage.prompt_tokens());
-        let estimate = walk.tokens();
-        if prompt.is_some_and(|prompt| {
-            estimate >= Tokens(MIN_ESTIMATE) && prompt < Tokens(PARTIAL_RATIO * estimate.get())
-        }) {
-            doubted.insert(*ix);
-        }
-        walk.push(*ix, entry);
     }
-    if doubted.len() < MIN_CALLS { HashSet::new() } else { doubted }
+    low
 }
 
-/// The estimated content of the context at a point of the path.
-struct PathEstimate {
-    /// Entries, each with the estimate of the path up to and including it.
-    running_totals: Vec<(EntryIx, f64)>,
-    /// Index of the first entry that is still sent.
-    first_sent: usize,
-}
-
-impl PathEstimate {
-    fn push(&mut self, ix: EntryIx, entry: &Entry) {
-        let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
-        let tokens = entry.message.filter(|_| sent).map_or(0.0, |size| estimate_or_zero(&size) as f64);
-        let before = self.running_totals.last().map_or(0.0, |(_, sum)| *sum);
-        self.running_totals.push((ix, before + tokens));
+/// Whether the counts cannot be of whole prompts: they fall or stand still while messages are added, or are too few
+/// for any text.
+fn has_impossible_shape(low: &[LowCount]) -> bool {
+    if low.iter().all(|count| count.counted < count.estimate * IMPOSSIBLE_RATIO) {
+        return true;
     }
-
-    /// Drops the entries before the first that the compaction kept.
-    fn apply_compaction(&mut self, index: &Index, entry: &Entry) {
-        let kept = |(ix, _): &(EntryIx, f64)| index.entry(*ix).id == entry.reference;
-        let named = entry.reference.and_then(|_| self.running_totals.iter().rposition(kept));
-        self.first_sent = named.unwrap_or(self.running_totals.len());
-    }
-
-    fn tokens(&self) -> Tokens {
-        let all = self.running_totals.last().map_or(0.0, |(_, sum)| *sum);
-        let before = self
-            .first_sent
-            .checked_sub(1)
-            .and_then(|at| self.running_totals.get(at))
-            .map_or(0.0, |(_, sum)| *sum);
-        Tokens(all - before)
-    }
+    let pairs = || low.windows(2).filter(|pair| pair[0].segment == pair[1].segment);
+    let falls = pairs().any(|pair| pair[1].counted < pair[0].counted * FALL_RATIO);
+    let sum = |of: fn(&LowCount) -> Tokens| pairs().map(|pair| of(&pair[1]) - of(&pair[0])).sum::<Tokens>();
+    let (counted, added) = (sum(|count| count.counted), sum(|count| count.estimate));
+    falls || added >= MIN_GROWTH && counted < added * MIN_GROWTH_RATIO
 }
 
 #[cfg(test)]
@@ -83,23 +97,31 @@ mod tests {
     use super::*;
     use crate::session::testing::{loaded_session, message, transcript, user};
 
-    fn doubted(counted: &[u64]) -> usize {
-        let text = "word ".repeat(8_000);
-        let mut entries = vec![user(&text)];
+    /// Answers with these counts to messages of 8,000 chars, with or without a cache.
+    fn doubted(counted: &[u64], cached: u64) -> usize {
+        let mut entries = vec![user(&"word ".repeat(8_000))];
         for prompt in counted {
+            let uncached = prompt - cached;
             entries.push(message(&format!(
-                r#"{{"role":"assistant","content":[],"stopReason":"stop","usage":{{"input":{prompt},"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":{prompt}}}}}"#
+                r#"{{"role":"assistant","content":[],"stopReason":"stop","usage":{{"input":{uncached},"output":1,"cacheRead":{cached},"cacheWrite":0,"totalTokens":{prompt}}}}}"#
             )));
-            entries.push(user("and now?"));
+            entries.push(user(&"word ".repeat(1_600)));
         }
         let made = loaded_session(&transcript(&entries), 200_000.0);
-        find_partial_usage(&made.index, &made.context.path, false).len()
+        find_partial_usage(&made.index, &made.context.path, &HashSet::new()).len()
     }
 
     #[test]
-    fn several_counts_far_below_the_text_are_doubted() {
-        assert_eq!(doubted(&[120, 130, 140]), 3);
-        assert_eq!(doubted(&[120, 12_000, 12_100]), 0, "one may be another context's");
-        assert_eq!(doubted(&[11_000, 12_000, 12_100]), 0);
+    fn counts_that_do_not_follow_the_text_are_doubted() {
+        assert_eq!(doubted(&[120, 130, 140], 0), 3, "too few for any text");
+        assert_eq!(doubted(&[2_100, 1_850, 2_300, 2_000], 0), 4, "only the last block: they fall");
+        assert_eq!(doubted(&[2_000, 2_010, 2_020, 2_030], 0), 4, "equal blocks: they stand still");
+    }
+
+    #[test]
+    fn counts_that_follow_the_text_are_measured_however_low() {
+        assert_eq!(doubted(&[120, 12_000, 12_100], 0), 0, "one may be another context's");
+        assert_eq!(doubted(&[3_000, 3_600, 4_200, 4_800, 5_400], 0), 0, "rules of dashes have few tokens");
+        assert_eq!(doubted(&[1_300, 1_200, 1_250, 1_200], 1_000), 0, "with its cache the usage is complete");
     }
 }

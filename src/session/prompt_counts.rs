@@ -21,8 +21,8 @@ pub(super) struct PromptCounts<'a> {
     pub(super) index: &'a Index,
     pub(super) context: &'a Context,
     pub(super) overflows: &'a [Overflow],
-    /// Answers whose usage cannot be of the whole prompt.
-    pub(super) partial_counts: &'a HashSet<EntryIx>,
+    /// Answers whose usage does not measure their prompt.
+    pub(super) unreliable_counts: &'a HashSet<EntryIx>,
     /// Chars before the messages, when a run left a report.
     pub(super) fixed_chars: Option<FixedChars>,
 }
@@ -101,7 +101,11 @@ impl PromptCounts<'_> {
                 });
             }
             let usage = entry.message.filter(|_| entry.is_model_call()).and_then(|size| size.usage);
-            let usage = usage.filter(Usage::has_prompt_tokens).filter(|_| !self.partial_counts.contains(ix));
+            let failed = || index.unanchored_usage.get(ix).copied().filter(|_| entry.is_model_call());
+            let usage = usage
+                .or_else(failed)
+                .filter(Usage::has_prompt_tokens)
+                .filter(|_| !self.unreliable_counts.contains(ix));
             if let Some(usage) = usage {
                 let answer = Some(usage.output).filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO);
                 return Some(LastCount {

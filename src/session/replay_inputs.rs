@@ -285,7 +285,7 @@ impl ReplayInputs {
             features: self.features.as_ref().map(|all_features| all_features.as_slice()),
             refused: &self.refused,
             cut_short: &self.cut_short,
-            unreliable_answers: &session.partial_counts,
+            unreliable_answers: &session.unreliable_counts,
             cache_touches: &self.touches,
             prune_eligible: self.prune_eligible,
             fixed_tokens: session.fixed_tokens(),
@@ -416,9 +416,12 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
             records.filter(|ix| on_path.contains(ix)).take(1).map(|entry| RefusedCall {
                 entry,
                 requested: number(overflow.prompt_tokens()),
-                limit: number(overflow.prompt_limit()).filter(|_| overflow.kind == OverflowKind::Refused),
+                limit: number(overflow.prompt_limit())
+                    .filter(|_| overflow.kind == OverflowKind::Refused || overflow.is_truncated()),
                 excess: number(overflow.excess),
-                min_tokens: Tokens::ZERO,
+                min_tokens: number(overflow.limit)
+                    .filter(|_| overflow.is_truncated())
+                    .map_or(Tokens::ZERO, |served| served + Tokens(1.0)),
                 is_byte_limit: overflow.kind == OverflowKind::Bytes,
             })
         })

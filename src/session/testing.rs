@@ -99,7 +99,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
         unfinished_commit: None,
         overflows: Arc::default(),
         errors: Arc::default(),
-        partial_counts: Arc::default(),
+        unreliable_counts: Arc::default(),
         next_prompt: Arc::default(),
         index: Arc::new(index),
         limits: crate::session::context_limits::ContextLimits::default(),

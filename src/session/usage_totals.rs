@@ -6,6 +6,7 @@ use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::session::lineage::inherited_calls;
+use crate::session::overflow::implausible_counts;
 use crate::session::price::{PriceSource, list_prices};
 use crate::session::{ItemUsage, LoadedSession};
 use crate::store::entry::Usage;
@@ -72,7 +73,7 @@ impl SessionUsage {
 
 /// Sums up the usage of the whole transcript.
 pub fn session_usage(session: &LoadedSession) -> SessionUsage {
-    transcript_usage(PriceSource::from(session))
+    transcript_usage(PriceSource::from(session), &implausible_counts(&session.overflow_scope()))
 }
 
 /// Sums up the answers that are not among these entries, such as those on other branches. `None` if some of the entries
@@ -85,16 +86,18 @@ pub fn answers_besides(session: &LoadedSession, entries: &[EntryIx]) -> Option<U
     }
     let entries: HashSet<EntryIx> = entries.iter().copied().collect();
     let prices = PriceCache::new(session);
-    let others = billed_calls(&session.index).answers.into_iter().filter(|(ix, _)| !entries.contains(ix));
+    let implausible = implausible_counts(&session.overflow_scope());
+    let billed = billed_calls(&session.index, &implausible).answers.into_iter();
+    let others = billed.filter(|(ix, _)| !entries.contains(ix));
     let add = |spent: UsageTotals, (ix, usage)| spent.add(&usage, prices.price_of(ix).as_ref());
     Some(others.fold(UsageTotals::default(), add))
 }
 
 /// Sums up the usage of a transcript whose session is not loaded.
-pub(crate) fn transcript_usage(source: PriceSource<'_>) -> SessionUsage {
+pub(crate) fn transcript_usage(source: PriceSource<'_>, implausible: &HashSet<EntryIx>) -> SessionUsage {
     let index = source.index;
     let prices = PriceCache::from_source(source);
-    let BilledCalls { answers, failed, side_calls } = billed_calls(index);
+    let BilledCalls { answers, failed, side_calls } = billed_calls(index, implausible);
     let sum = |calls: Vec<(EntryIx, Usage)>| {
         calls.iter().fold(UsageTotals::default(), |spent, (ix, usage)| {
             spent.add(usage, prices.price_of(*ix).as_ref())
@@ -113,8 +116,9 @@ pub(crate) struct BilledCalls {
     pub(crate) side_calls: Vec<(EntryIx, Usage)>,
 }
 
-/// Lists the billed calls of a transcript, without copies on rewritten branches or from a parent session.
-pub(crate) fn billed_calls(index: &Index) -> BilledCalls {
+/// Lists the billed calls of a transcript, without copies on rewritten branches or from a parent session. Of an
+/// impossible usage only the reply counts.
+pub(crate) fn billed_calls(index: &Index, implausible: &HashSet<EntryIx>) -> BilledCalls {
     let inherited: HashSet<EntryIx> = inherited_calls(index).into_iter().collect();
     let mut copies = copied_in_file(index);
     copies.extend(&inherited);
@@ -122,6 +126,7 @@ pub(crate) fn billed_calls(index: &Index) -> BilledCalls {
         .iter()
         .filter(|(ix, entry)| entry.is_model_call() && !copies.contains(ix))
         .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
+        .map(|(ix, usage)| (ix, if implausible.contains(&ix) { usage.without_prompt() } else { usage }))
         .collect();
     let beside = index.unanchored_usage.iter().filter(|(ix, _)| !inherited.contains(ix));
     let mut beside: Vec<(EntryIx, Usage)> = beside.map(|(ix, usage)| (*ix, *usage)).collect();

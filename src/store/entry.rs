@@ -202,6 +202,18 @@ impl Usage {
         add_tokens(self.context_tokens.get(), self.is_text_sum, trailing.get())
     }
 
+    /// Returns only the reply, without a recorded cost.
+    #[must_use]
+    pub fn without_prompt(self) -> Self {
+        let none = Tokens::ZERO;
+        Self { input: none, cache_read: none, cache_write: none, cost: f64::NAN, ..self }
+    }
+
+    /// Whether it counts a part of the prompt as read from or written to the cache.
+    pub fn has_cache_tokens(&self) -> bool {
+        self.cache_read + self.cache_write > Tokens::ZERO
+    }
+
     /// Whether the provider reported a prompt size.
     pub fn has_prompt_tokens(&self) -> bool {
         self.prompt_tokens() >= Tokens(1.0) && self.prompt_tokens().is_finite()

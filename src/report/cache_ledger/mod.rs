@@ -99,7 +99,7 @@ pub fn cache_ledger_from(
     let retention = session.cache_retention();
     let mut evidence = Evidence::new(session, retention, inputs);
     let (mut scan, mut calls) = (PromptScan::default(), Vec::new());
-    for step in ledger_steps(&session.index) {
+    for step in ledger_steps(session) {
         let request = match step {
             LedgerStep::Call(request) => request,
             LedgerStep::Warmed(usage, at) => {
@@ -138,7 +138,7 @@ pub fn cache_ledger_from(
 /// Returns the share of all prompt tokens that misses did not read, from counts only, without causes.
 pub fn missed_share(session: &LoadedSession) -> f64 {
     let (mut scan, mut missed, mut all) = (PromptScan::default(), 0.0, 0.0);
-    for step in ledger_steps(&session.index) {
+    for step in ledger_steps(session) {
         match step {
             LedgerStep::Call(request) => {
                 let split = TokenSplit::from_usage(&request.usage);

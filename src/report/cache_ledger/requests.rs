@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::ids::EntryIx;
 use crate::replay::{CacheKey, model_calls};
 use crate::report::cache_ledger::cause::MissCause;
+use crate::session::LoadedSession;
+use crate::session::overflow::implausible_counts;
 use crate::session::usage_totals::{BilledCalls, billed_calls};
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
@@ -38,9 +40,12 @@ pub(super) struct Request {
 }
 
 /// Lists the steps of a whole transcript.
-pub(super) fn ledger_steps(index: &Index) -> Vec<LedgerStep> {
-    let BilledCalls { answers, failed, .. } = billed_calls(index);
-    let billed: HashMap<EntryIx, Usage> = answers.into_iter().chain(failed).collect();
+pub(super) fn ledger_steps(session: &LoadedSession) -> Vec<LedgerStep> {
+    let index = &session.index;
+    let implausible = implausible_counts(&session.overflow_scope());
+    let BilledCalls { answers, failed, .. } = billed_calls(index, &implausible);
+    let counted = answers.into_iter().filter(|(ix, _)| !implausible.contains(ix));
+    let billed: HashMap<EntryIx, Usage> = counted.chain(failed).collect();
     let entries: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
     let calls = model_calls(index, &entries, &[], &HashSet::new());
     let mut requests = calls

@@ -62,7 +62,7 @@ pub(super) fn counted_calls(session: &LoadedSession, path: &[EntryIx]) -> Vec<Co
         let usage = size
             .usage
             .filter(|usage| usage.prompt_tokens() >= Tokens(1.0) && usage.prompt_tokens() < Tokens(1e12));
-        let sure = entry.is_model_call() && !session.partial_counts.contains(ix);
+        let sure = entry.is_model_call() && !session.unreliable_counts.contains(ix);
         let usage = usage.filter(|_| sure && session.overflow_at(*ix).is_none());
         if let Some(usage) = usage {
             calls.push(CountedCall {

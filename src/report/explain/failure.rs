@@ -133,7 +133,8 @@ impl Failure {
     pub fn serves_less(&self) -> bool {
         let believed = self.believed_window.runtime;
         let served = self.overflow.limit.unwrap_or(self.limit);
-        let tokens = matches!(self.overflow.kind, OverflowKind::Refused | OverflowKind::CutShort);
+        let tokens = matches!(self.overflow.kind, OverflowKind::Refused | OverflowKind::CutShort)
+            || self.overflow.is_truncated();
         tokens && self.limit > 0 && Tokens(served as f64) < believed * SAME_WINDOW_SHARE
     }
 
@@ -152,6 +153,15 @@ impl Failure {
     pub fn gateway_estimate(&self) -> u64 {
         let messages = self.session.context.messages.iter();
         self.session.fixed_tokens() + messages.map(|it| estimate_or_zero(&it.size)).sum::<u64>()
+    }
+
+    /// Returns the tokens of the prompt if the provider counted as it did for the last accepted call: that count and the
+    /// estimate of the messages since. `None` without such a call, or if images were added.
+    pub(super) fn expected_tokens(&self) -> Option<u64> {
+        let (_, counted) = self.last_counted?;
+        let added = &self.session.context.messages[self.first_new..];
+        let is_text = added.iter().all(|message| message.size.images == 0);
+        is_text.then(|| counted + added.iter().map(|it| estimate_or_zero(&it.size)).sum::<u64>())
     }
 
     /// Sums the tokens of the messages that `of` selects, in the provider's count.

@@ -20,6 +20,10 @@ pub enum FindingClass {
     ReplyReserve,
     /// The provider serves a smaller window than the gateway believes.
     WrongWindow,
+    /// The provider counted a prompt as many times the window and the text.
+    ImplausibleUsage,
+    /// The provider counted more tokens than before for the same text.
+    CountShift,
     /// The runtime had no usable count of the prompt, so it never reached its threshold.
     CounterStaleLow,
     /// The gateway's estimate is far from the provider's count.
@@ -97,6 +101,8 @@ impl FindingClass {
             Self::BytesLimit => "bytes-limit",
             Self::ReplyReserve => "reply-reserve",
             Self::WrongWindow => "wrong-window",
+            Self::ImplausibleUsage => "implausible-usage",
+            Self::CountShift => "count-shift",
             Self::CounterStaleLow => "counter-stale-low",
             Self::EstimatorError => "estimator-error",
             Self::PruningInert => "pruning-inert",

@@ -10,6 +10,8 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
+use crate::session::overflow::OverflowKind;
+use crate::session::overflow::implausible_counts;
 use crate::session::setting_change::SettingChange;
 use crate::store::entry::StopReason;
 use crate::units::Tokens;
@@ -39,6 +41,8 @@ pub enum Mismeasured {
         configured: Option<u64>,
         refusal: EntryIx,
     },
+    /// The provider counted more tokens than any prompt of this session can have had.
+    Implausible(ImplausibleUsage),
     /// The provider reported no usage or far too little, so the runtime compared its trigger with nothing, or with an old
     /// count.
     Usage {
@@ -53,11 +57,32 @@ pub enum Mismeasured {
     },
 }
 
+/// Counts that no prompt can have had.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImplausibleUsage {
+    /// The answers with such a count.
+    pub entries: Vec<EntryIx>,
+    /// The largest of the counts.
+    pub counted: u64,
+    /// Tokens of the prompt now.
+    pub likely: u64,
+    pub window: u64,
+    /// Whether the gateway's own check refused the next call because of it.
+    pub is_trusted: bool,
+}
+
 /// The reason why a limit is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitProof {
     /// The refusal states the limit.
     Stated,
+    /// The server cut prompts to this number of tokens.
+    Truncated {
+        /// Calls whose prompt was cut.
+        calls: usize,
+        /// Tokens of the largest of them.
+        largest: u64,
+    },
     /// The provider accepted one prompt and refused another.
     Accepted {
         accepted: u64,
@@ -77,22 +102,60 @@ impl Mismeasured {
                 let numbers = [("prompt", *prompt), ("reply", *reply), ("limit", *limit)];
                 numbers.map(|(name, tokens)| (name, tokens as f64)).to_vec()
             }
+            Self::Implausible(usage) => {
+                vec![("counted", usage.counted as f64), ("likely", usage.likely as f64)]
+            }
             Self::Usage { uncounted, .. } => vec![("uncounted", uncounted.len() as f64)],
         }
     }
 }
 
-/// Returns the wrong measurements of the window and the usage behind an overflow.
+/// Returns the wrong measurements of the window and the usage.
 pub(super) fn find_mismeasured(case: &OverflowCase<'_>) -> Vec<Found<Mismeasured>> {
+    let implausible = detect_implausible_usage(case);
     let Some((failure, runner)) = case.failure.as_ref().zip(case.replays.as_ref()) else {
-        return Vec::new();
+        return implausible.into_iter().collect();
     };
-    let window = detect_wrong_window(failure, runner);
+    let window = detect_wrong_window(case, failure, runner);
     let reply = detect_reply_reserve(failure, runner);
-    reply.into_iter().chain(window).chain(detect_missing_usage(case, failure, runner)).collect()
+    let usage = detect_missing_usage(case, failure, runner);
+    reply.into_iter().chain(window).chain(implausible).chain(usage).collect()
 }
 
-fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Found<Mismeasured>> {
+/// Finds impossible counts on the path to the leaf.
+fn detect_implausible_usage(case: &OverflowCase<'_>) -> Option<Found<Mismeasured>> {
+    let session = case.session;
+    let implausible = implausible_counts(&session.overflow_scope());
+    let on_path = session.context.path.iter().copied().filter(|ix| implausible.contains(ix));
+    let entries: Vec<EntryIx> = on_path.collect();
+    let counted =
+        |ix: &EntryIx| session.index.entry(*ix).message?.usage.map(|usage| usage.prompt_tokens().whole());
+    let counted = entries.iter().filter_map(counted).max()?;
+    let last_answer = |failure: &Failure| {
+        let before = session.context.path.iter().rev().skip_while(|ix| **ix >= failure.overflow.entry);
+        before.copied().find(|ix| session.index.entry(*ix).is_model_call())
+    };
+    let trusted = case.failure.as_ref().filter(|failure| failure.overflow.kind == OverflowKind::Precheck);
+    let is_trusted = trusted.and_then(last_answer).is_some_and(|answer| implausible.contains(&answer));
+    let facts = ImplausibleUsage {
+        entries,
+        counted,
+        likely: case.next_prompt().0,
+        window: case.window(),
+        is_trusted,
+    };
+    Some(
+        Found::new(FindingClass::ImplausibleUsage, Confidence::Sure, Mismeasured::Implausible(facts))
+            .with_rule("compaction 1.10")
+            .with_prevents_overflow(is_trusted),
+    )
+}
+
+fn detect_wrong_window(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    runner: &ReplayRunner,
+) -> Option<Found<Mismeasured>> {
     if !failure.serves_less() {
         return None;
     }
@@ -103,13 +166,15 @@ fn detect_wrong_window(failure: &Failure, runner: &ReplayRunner) -> Option<Found
         origin: Provenance::Tuned,
         model: None,
     };
-    let prevents = runner.run_under(&[change]).overflows == 0;
+    // Whatever settings would do, a cut prompt is no prompt of the session.
+    let truncated = failure.overflow.is_truncated();
+    let prevents = truncated || runner.run_under(&[change]).overflows == 0;
     let is_stated = failure.overflow.limit.is_some();
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,
         served,
         is_default: failure.believed_window.gateway.source == WindowSource::Default,
-        proof: limit_proof(failure, is_stated),
+        proof: if truncated { truncation_proof(case, runner) } else { limit_proof(failure, is_stated) },
         refusal: failure.overflow.entry,
     };
     let confidence = if is_stated { Confidence::Sure } else { Confidence::Likely };
@@ -137,6 +202,15 @@ fn detect_reply_reserve(failure: &Failure, runner: &ReplayRunner) -> Option<Foun
             .with_rule("overflow-texts 3.5")
             .with_prevents_overflow(reply >= failure.prompt_tokens),
     )
+}
+
+fn truncation_proof(case: &OverflowCase<'_>, runner: &ReplayRunner) -> LimitProof {
+    let cut = case.overflows().iter().filter(|overflow| overflow.is_truncated());
+    let tokens = cut.clone().filter_map(|overflow| runner.recorded_call(overflow.entry));
+    LimitProof::Truncated {
+        calls: cut.count(),
+        largest: tokens.map(|call| call.expected.whole()).max().unwrap_or(0),
+    }
 }
 
 fn limit_proof(failure: &Failure, is_stated: bool) -> LimitProof {
@@ -175,7 +249,7 @@ fn detect_missing_usage(
     };
     let prevents = counted(true).overflows == 0 && counted(false).overflows > 0;
     let facts = Mismeasured::Usage {
-        is_partial: uncounted.iter().any(|entry| case.session.partial_counts.contains(entry)),
+        is_partial: uncounted.iter().any(|entry| case.session.unreliable_counts.contains(entry)),
         uncounted,
         last_counted: case.last_counted(),
         stored: case.session.limits.stored_totals.total_tokens,

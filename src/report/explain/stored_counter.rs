@@ -34,13 +34,17 @@ impl StoredCounter {
 pub(super) fn find_wrong_counter(case: &OverflowCase<'_>) -> Option<Found<StoredCounter>> {
     let totals = &case.session.limits.stored_totals;
     let stored = totals.total_tokens.filter(|stored| *stored > Tokens::ZERO)?;
-    // The counter describes the last accepted call, so the growth of a refused call does not make it wrong.
-    let accepted = case.last_counted().filter(|_| case.failure.is_some()).map(|(_, tokens)| (tokens, true));
+    // The counter describes the last accepted call, so the growth of a refused call does not make it wrong. After a
+    // refusal that was answered, or a compaction, it describes the session of now.
+    let failed = case.failure.as_ref().map(|failure| failure.overflow.entry);
+    let is_last = |failed: EntryIx| case.session.measured.is_ok_and(|counted| counted.entry <= failed);
+    let accepted =
+        case.last_counted().filter(|_| failed.is_some_and(is_last)).map(|(_, tokens)| (tokens, true));
     let live = accepted.unwrap_or_else(|| case.next_prompt());
     let live_tokens = live.0 as f64;
     let class = if live_tokens < LOW_COUNTER_SHARE * stored.get() {
         FindingClass::CounterInflated
-    } else if stored < Tokens(LOW_COUNTER_SHARE * live_tokens) && totals.fresh != Some(false) {
+    } else if stored < Tokens(LOW_COUNTER_SHARE * live_tokens) && totals.fresh != Some(false) && live.1 {
         FindingClass::CounterStaleLow
     } else {
         return None;

@@ -91,9 +91,10 @@ pub(super) fn findings_without_overflow(
 ) -> Vec<Finding> {
     let outlook = outlook::find_outlook(case).into_iter().map(|found| found.map(Facts::Outlook));
     let mut found: Vec<Finding> = outlook.collect();
-    let (due, mismeasured): (Vec<_>, Vec<_>) = mismeasured.into_iter().partition(
-        |finding| matches!(&finding.facts, Facts::StoredCounter(counter) if counter.compacts.is_some()),
-    );
+    let (due, mismeasured): (Vec<_>, Vec<_>) = mismeasured.into_iter().partition(|finding| {
+        finding.class == FindingClass::ImplausibleUsage
+            || matches!(&finding.facts, Facts::StoredCounter(counter) if counter.compacts.is_some())
+    });
     let (heads, past): (Vec<_>, Vec<_>) =
         due.into_iter().chain(aftermath).partition(|finding| finding.confidence == Confidence::Sure);
     let healthy = found.first().is_some_and(|first| first.class == FindingClass::Healthy);

@@ -64,22 +64,25 @@ fn called_provider(session: &LoadedSession, overflow: &Overflow) -> String {
     provider.unwrap_or_else(|| session.provider.clone())
 }
 
+/// Whether the person got no answer: a reply that was cut, or one to a prompt that was cut, is an answer.
+fn is_unanswered(overflow: &Overflow) -> bool {
+    overflow.kind != OverflowKind::CutShort && !overflow.is_truncated()
+}
+
 /// Returns the refusal that an entry records; `None` if it records none.
 pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
-    session.overflow_at(ix).filter(|overflow| overflow.kind != OverflowKind::CutShort).map(|overflow| {
-        RefusedCall {
-            entry: Some(ix),
-            source: match overflow.kind {
-                OverflowKind::Silent => ErrorSource::Silent,
-                _ if overflow.noted_by_gateway => ErrorSource::Prompt,
-                _ => ErrorSource::Assistant,
-            },
-            text: overflow.text.clone(),
-            detection: detect_under(session, &overflow.text, &called_provider(session, overflow)),
-            time_ms: overflow.time_ms,
-            tokens: overflow.requested,
-            limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),
-        }
+    session.overflow_at(ix).filter(|overflow| is_unanswered(overflow)).map(|overflow| RefusedCall {
+        entry: Some(ix),
+        source: match overflow.kind {
+            OverflowKind::Silent => ErrorSource::Silent,
+            _ if overflow.noted_by_gateway => ErrorSource::Prompt,
+            _ => ErrorSource::Assistant,
+        },
+        text: overflow.text.clone(),
+        detection: detect_under(session, &overflow.text, &called_provider(session, overflow)),
+        time_ms: overflow.time_ms,
+        tokens: overflow.requested,
+        limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),
     })
 }
 
@@ -88,7 +91,7 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
 pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>, usize) {
     let index = &session.index;
     let refused: Vec<EntryIx> =
-        session.overflows.iter().filter(|it| it.kind != OverflowKind::CutShort).map(|it| it.entry).collect();
+        session.overflows.iter().filter(|it| is_unanswered(it)).map(|it| it.entry).collect();
     let answers = |at: usize| {
         let entry = &index.entries[at];
         entry.is_model_call() && is_answer(entry.message.map(|size| (size.role, size.stop_reason)))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::window::DEFAULT_WINDOW;
 use crate::store::entry::{Entry, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
@@ -12,7 +13,17 @@ use crate::units::Tokens;
 /// error of the provider.
 const MAX_TOKENS_PER_ESTIMATED: f64 = 4.0;
 
+/// Tokens before the messages that are granted to any prompt.
+const FIXED_TOKENS: Tokens = Tokens(30_000.0);
+/// Estimates of a prompt that its count exceeds only by an error.
+const MAX_TEXT_RATIO: f64 = 20.0;
+
 pub(super) type ModelKey = Option<(ValueIx, ValueIx)>;
+
+/// Whether a count is many times the estimate of its messages, and of anything that may precede them.
+pub(super) fn exceeds_text(counted: Tokens, text: Tokens, window: Tokens) -> bool {
+    counted > (text + FIXED_TOKENS.min(window)) * MAX_TEXT_RATIO
+}
 
 /// Returns stop reason and usage of a call whose prompt the provider counted.
 pub(super) fn measured_usage(entry: &Entry) -> Option<(StopReason, Usage)> {
@@ -39,6 +50,9 @@ pub(super) fn largest_prompts(
         }
         let Some((stop, usage)) = measured_usage(entry) else { continue };
         let prompt = usage.prompt_tokens();
+        if exceeds_text(prompt, text, DEFAULT_WINDOW) {
+            continue;
+        }
         let first = *first_count.get_or_insert(prompt);
         if counts(stop) && prompt <= first + text * MAX_TOKENS_PER_ESTIMATED {
             let most = largest.entry(entry.model).or_default();

@@ -111,6 +111,11 @@ impl Overflow {
         Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
     }
 
+    /// Whether the server cut the prompt to its own window and answered what was left.
+    pub fn is_truncated(&self) -> bool {
+        self.kind == OverflowKind::Silent && self.requested.is_none()
+    }
+
     /// Returns the tokens that a prompt may have next to the reserved reply.
     pub fn prompt_limit(&self) -> Option<u64> {
         Some(self.limit?.saturating_sub(self.reply_reserve.unwrap_or(0)))

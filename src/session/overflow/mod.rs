@@ -8,17 +8,20 @@ mod answered;
 mod call;
 mod call_error;
 mod cut_short;
+mod implausible;
 mod last_calls;
 mod model_windows;
 pub(crate) mod refused;
 mod row_error;
 mod silent;
+mod truncated;
 
 use std::sync::Arc;
 
 pub use answered::largest_answer;
 pub use call::{Overflow, OverflowKind, OverflowScope};
 pub use call_error::CallError;
+pub(crate) use implausible::implausible_counts;
 pub use last_calls::{CallState, LastCalls};
 pub use model_windows::ModelWindow;
 
@@ -36,8 +39,10 @@ pub fn find_failures(scope: &OverflowScope<'_>) -> CallFailures {
     let (refusals, errors) = refused::find_refused(scope);
     let scope = OverflowScope { refusals: &refusals, ..*scope };
     let windows = model_windows::WindowCache::new(&scope);
+    let wrong = implausible::find_implausible(&scope, &windows);
     let mut found = refusals.clone();
-    found.extend(silent::find_silent(scope.index, &windows));
+    found.extend(truncated::find_truncated(&scope, &windows));
+    found.extend(silent::find_silent(scope.index, &windows, &wrong));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
     // The sort is stable, so of two signs of one call the first detector's is kept.
     found.sort_by_key(|overflow| overflow.entry);

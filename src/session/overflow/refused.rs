@@ -101,7 +101,7 @@ fn failed_call_at(
         rule: judgement.rule,
         time_ms: at,
         model: entry.model,
-        requested: numbers.requested,
+        requested: numbers.requested.or_else(|| counted_tokens(scope.index, ix)),
         limit: numbers.limit,
         reply_reserve: numbers.output.filter(|_| sign == OverflowKind::Refused),
         excess: stated_excess(&details.message).filter(|_| sign == OverflowKind::Refused),
@@ -131,6 +131,12 @@ fn call_error(
         text: error_text(details),
         noted_by_gateway,
     })
+}
+
+/// Returns the prompt tokens that a failed answer reports.
+fn counted_tokens(index: &Index, ix: EntryIx) -> Option<u64> {
+    let usage = index.unanchored_usage.get(&ix).filter(|usage| usage.has_prompt_tokens())?;
+    Some(usage.prompt_tokens().whole())
 }
 
 /// Whether an error is that of a compaction's own call.

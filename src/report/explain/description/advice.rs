@@ -1,13 +1,14 @@
 //! Advice in words.
 
-use crate::format::quantity;
+use crate::format::{format_number, format_short_estimate, quantity};
 use crate::gateway::setting_value::display_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 use crate::report::explain::explanation::Explanation;
-use crate::report::explain::facts::Facts;
+use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::finding::FindingClass;
+use crate::report::explain::mismeasured::{LimitProof, Mismeasured};
 
 /// Shown for a value that has no text.
 const NO_VALUE: &str = "none";
@@ -33,6 +34,9 @@ impl Explanation {
         if let Some(Facts::Unanswered(calls)) = self.verdict().map(|verdict| &verdict.facts) {
             return Some(calls.way_out());
         }
+        if let Some(step) = self.findings.first().and_then(Finding::step_outside_settings) {
+            return Some(step);
+        }
         if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
             let change = |change: &AdvisedChange| format!("{} to {}", change.key(), change.describe_after());
             let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");
@@ -56,6 +60,28 @@ impl Explanation {
             }
             Some(FindingClass::ModelSwitch) => "Switch back, and compact before you switch.",
             _ => "Compact it with `commit --policy compact`, or use a model with a larger window.",
+        }
+    }
+}
+
+impl Finding {
+    /// Returns what to do where the cause is outside the gateway.
+    fn step_outside_settings(&self) -> Option<String> {
+        match &self.facts {
+            Facts::Mismeasured(Mismeasured::Window {
+                served,
+                proof: LimitProof::Truncated { largest, .. },
+                ..
+            }) => {
+                let reach = format_short_estimate(*largest);
+                let reach = if largest > served { format!(": prompts reach {reach}") } else { String::new() };
+                Some(format!("Raise the server's context (num_ctx) above {}{reach}.", format_number(*served)))
+            }
+            Facts::Mismeasured(Mismeasured::Implausible(usage)) if usage.is_trusted => Some(
+                "No setting cures a wrong count: start a new session, or update the provider or proxy."
+                    .to_owned(),
+            ),
+            _ => None,
         }
     }
 }

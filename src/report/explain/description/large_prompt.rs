@@ -6,6 +6,8 @@ use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::{LargePrompt, MessageFit};
 use crate::store::entry::Role;
 
+/// Percent from which a switched model's own tokenizer is named.
+const MIN_SHIFT_PERCENT: u64 = 10;
 /// Entries of the part to name.
 const MAX_ENTRIES: usize = 40;
 
@@ -23,7 +25,14 @@ impl Described for LargePrompt {
             }
             FindingClass::ModelSwitch => {
                 let model = self.model.as_deref().unwrap_or("the model");
-                format!("the call went to {model}, whose limit is {limit}")
+                match self.shift_percent().filter(|percent| *percent >= MIN_SHIFT_PERCENT) {
+                    Some(percent) => format!("the call went to {model}, which counts {percent}% more tokens"),
+                    None => format!("the call went to {model}, whose limit is {limit}"),
+                }
+            }
+            FindingClass::CountShift => {
+                let percent = self.shift_percent().unwrap_or(0);
+                format!("the provider counted {percent}% more for the same text; the limit is {limit}")
             }
             FindingClass::FixedOverhead => format!("system prompt, tools and files take {tokens} of {limit}"),
             FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
@@ -56,6 +65,12 @@ impl Described for LargePrompt {
             Evidence::new(format!("the call fits if each result is cut to {chars} chars; that cuts {cut}"))
                 .with_rule("pruning 6.1")
         });
+        let shift = (self.mechanism.class == FindingClass::CountShift).then(|| {
+            Evidence::new(
+                "the messages since the last accepted call do not explain the growth: another host or tokenizer \
+                 counts, or more precedes the messages",
+            )
+        });
         let isolation = (self.mechanism.class == FindingClass::RecurringSessionGrowth).then(|| {
             Evidence::new(if self.is_isolated {
                 "heartbeat.isolatedSession is configured, but these runs share one session id"
@@ -63,7 +78,7 @@ impl Described for LargePrompt {
                 "an isolated session for each run keeps it small (heartbeat.isolatedSession, cron sessionTarget)"
             })
         });
-        [part].into_iter().chain(cut).chain(isolation).collect()
+        [part].into_iter().chain(shift).chain(cut).chain(isolation).collect()
     }
 }
 
@@ -76,6 +91,13 @@ fn describe_input(prompt: &LargePrompt) -> String {
         (Some(Role::Custom), 1) => "a message of an extension".to_owned(),
         (Some(Role::Custom), _) => format!("together, {} of extensions", quantity(count, "message")),
         _ => "your message".to_owned(),
+    }
+}
+
+impl LargePrompt {
+    /// Returns by how many percent the provider counted more than before.
+    fn shift_percent(&self) -> Option<u64> {
+        self.counted_more.map(|ratio| ((ratio - 1.0) * 100.0).round().max(0.0) as u64)
     }
 }
 

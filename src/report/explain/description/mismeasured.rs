@@ -4,13 +4,23 @@ use crate::format::{format_estimate, format_number, format_short_estimate, forma
 use crate::ids::EntryIx;
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::estimator::{EstimatorError, TwiceCounted};
-use crate::report::explain::mismeasured::{LimitProof, Mismeasured};
+use crate::report::explain::mismeasured::{ImplausibleUsage, LimitProof, Mismeasured};
 use crate::report::explain::stored_counter::StoredCounter;
 use crate::units::Tokens;
 
 impl Described for Mismeasured {
     fn headline(&self) -> String {
         match self {
+            Self::Window { believed, served, proof: LimitProof::Truncated { .. }, .. } => format!(
+                "the server silently cuts prompts to {} tokens; the gateway assumes {}",
+                format_number(*served),
+                format_number(believed.whole())
+            ),
+            Self::Implausible(usage) => format!(
+                "a count of {} tokens for {} of text is impossible",
+                format_number(usage.counted),
+                format_short_estimate(usage.likely)
+            ),
             Self::Window { believed, served, .. } => format!(
                 "the provider accepts {} tokens, but the gateway assumes {}",
                 format_number(*served),
@@ -35,6 +45,10 @@ impl Described for Mismeasured {
 
     fn evidence(&self) -> Vec<Evidence> {
         match self {
+            Self::Window { served, proof: LimitProof::Truncated { calls, .. }, refusal, .. } => {
+                truncation_evidence(*served, *calls, *refusal)
+            }
+            Self::Implausible(usage) => implausible_evidence(usage),
             Self::Window { is_default, proof, refusal, .. } => vec![
                 Evidence::new(proof.description()).with_entries([*refusal]),
                 Evidence::new(describe_window_source(*is_default)).with_rule("compaction 7.1"),
@@ -62,6 +76,7 @@ impl LimitProof {
     fn description(self) -> String {
         match self {
             Self::Stated => "the refusal states the limit".to_owned(),
+            Self::Truncated { calls, .. } => format!("{} cut to the limit", quantity(calls, "prompt")),
             Self::Accepted { accepted, refused, is_measured } => format!(
                 "the provider accepted {} and refused {}",
                 format_number(accepted),
@@ -69,6 +84,37 @@ impl LimitProof {
             ),
         }
     }
+}
+
+fn truncation_evidence(served: u64, calls: usize, first: EntryIx) -> Vec<Evidence> {
+    let count = format_number(served);
+    let repeated = format!("{} counted at {count} while messages were added", quantity(calls, "call"));
+    let half = num_ctx_of_half(served).map(|window| {
+        Evidence::new(format!("{count} is half of {} and 2: the server's num_ctx", format_number(window)))
+    });
+    let cure = "raise the server's context first: num_ctx of Ollama, the context length of LM Studio, -c of llama.cpp; \
+                contextWindow alone only makes the gateway compact earlier";
+    let evidence = [Evidence::new(repeated).with_entries([first]).with_rule("compaction 7.1")];
+    evidence.into_iter().chain(half).chain([Evidence::new(cure)]).collect()
+}
+
+/// Returns the window of a server that keeps half of it and 2 tokens when it cuts a prompt.
+fn num_ctx_of_half(served: u64) -> Option<u64> {
+    let window = served.checked_sub(2)? * 2;
+    (window % 1_024 == 0 && served % 1_024 != 0).then_some(window)
+}
+
+fn implausible_evidence(usage: &ImplausibleUsage) -> Vec<Evidence> {
+    let times = usage.counted / usage.window.max(1);
+    let window = format_number(usage.window);
+    let count =
+        format!("the provider's error: {times} times the window of {window}; neither a size nor a cost");
+    let effect = if usage.is_trusted {
+        "the gateway's own check trusted the count and refused the next call; no compaction or pruning helps"
+    } else {
+        "the next count replaces it; no compaction or pruning is needed"
+    };
+    vec![Evidence::new(count).with_entries(usage.entries.iter().copied()), Evidence::new(effect)]
 }
 
 fn describe_window_source(is_default: bool) -> &'static str {

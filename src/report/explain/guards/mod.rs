@@ -36,7 +36,9 @@ pub(super) fn report_guards(
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(case, failure, sent));
     guards.push(compaction::threshold_guard(case, failure));
-    guards.push(compaction::recovery_guard(case, failure));
+    if !failure.overflow.is_truncated() {
+        guards.push(compaction::recovery_guard(case, failure));
+    }
     guards
 }
 

@@ -28,6 +28,8 @@ pub struct LargePrompt {
     pub unseen_tokens: u64,
     /// The model that the call went to.
     pub model: Option<String>,
+    /// Counted tokens per token that the last accepted call and the messages since lead to expect.
+    pub counted_more: Option<f64>,
     /// The tool of the first result; secrets are masked.
     pub tool: Option<String>,
     /// The role of the first message of the part.
@@ -63,6 +65,10 @@ impl LargePrompt {
             limit: failure.limit,
             fixed_tokens: failure.fixed_tokens,
             unseen_tokens: failure.prompt_tokens.saturating_sub(seen),
+            counted_more: failure
+                .expected_tokens()
+                .filter(|expected| failure.is_measured && *expected > 0)
+                .map(|expected| failure.prompt_tokens as f64 / expected as f64),
             model: failure.model.and_then(|(_, id)| case.session.index.values.text(id)),
             role: mechanism.entries.first().and_then(|entry| case.session.index.entry(*entry).role()),
             is_isolated: isolates_heartbeats(case),
@@ -115,6 +121,7 @@ pub(in crate::report::explain) fn mechanism_finding(
 ) -> Found<LargePrompt> {
     let confidence = match mechanism.class {
         FindingClass::GradualGrowth => Confidence::Possible,
+        FindingClass::CountShift => Confidence::Likely,
         _ if failure.is_measured => Confidence::Sure,
         _ => Confidence::Likely,
     };

@@ -6,6 +6,7 @@
 
 mod cap;
 mod cause;
+mod counted_more;
 mod large_prompt;
 mod parts;
 mod recurring;
@@ -48,6 +49,7 @@ pub(super) fn find_mechanism(case: &OverflowCase<'_>, failure: &Failure) -> Mech
     let own = [
         detect_byte_limit,
         detect_model_switch,
+        counted_more::detect_count_shift,
         detect_fixed_alone,
         detect_images,
         detect_user_message,
@@ -81,7 +83,10 @@ fn detect_model_switch(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mec
     let to = failure.model?;
     let took = tokens as f64 > PREVIOUS_MODEL_SHARE * failure.limit as f64;
     let runner = case.replays.as_ref()?;
-    let fitted = runner.learned_limit(Some(from))? as f64 >= failure.prompt_tokens as f64;
+    // In the tokens of the previous model, too: another tokenizer can count more for the same text.
+    let counted = failure.prompt_tokens as f64;
+    let own_count = counted_more::largest_expected(failure).map_or(counted, |expected| expected.min(counted));
+    let fitted = runner.learned_limit(Some(from))? as f64 >= own_count;
     (from != to && took && fitted).then(|| Mechanism {
         class: FindingClass::ModelSwitch,
         tokens: Tokens(failure.prompt_tokens as f64),

@@ -1,0 +1,25 @@
+//! Joins the answers whose usage does not measure their prompt, so that every count of a session leaves out the same ones.
+
+use std::collections::HashSet;
+
+use crate::ids::EntryIx;
+use crate::session::overflow::implausible_counts;
+use crate::session::overflow::{Overflow, OverflowScope};
+use crate::session::partial_usage::find_partial_usage;
+
+/// Returns the answers whose usage is impossible, of a prompt that the server cut, or on this path partial. If pruning
+/// can act (`prunes`), small prompts may be its effect.
+pub(super) fn find_unreliable_counts(
+    scope: &OverflowScope<'_>,
+    overflows: &[Overflow],
+    path: &[EntryIx],
+    prunes: bool,
+) -> HashSet<EntryIx> {
+    let mut found = implausible_counts(scope);
+    found.extend(overflows.iter().filter(|overflow| overflow.is_truncated()).map(|overflow| overflow.entry));
+    if !prunes {
+        let partial = find_partial_usage(scope.index, path, &found);
+        found.extend(partial);
+    }
+    found
+}
