@@ -155,7 +155,7 @@ fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> Refused
         requested: requested.map(Tokens),
         limit: limit.map(Tokens),
         min_tokens: Tokens::ZERO,
-        is_byte_limit: false,
+        reason: crate::replay::RefusalReason::Tokens,
     }
 }
 
