@@ -16,6 +16,7 @@ use crate::format::{
     format_number, format_signed_percent, format_usd_change,
 };
 use crate::ids::EntryIx;
+use crate::redact::masked;
 use crate::report::explain::{
     Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
     ReplaySummary, explain,
@@ -78,6 +79,7 @@ impl ExplanationPrinter<'_> {
         self.print_headline(output)?;
         print_session_header(output, self.session, self.session.window)?;
         self.print_overflows(output)?;
+        self.print_gateway_record(output)?;
         self.print_parts(output)?;
         self.print_guards(output)?;
         self.print_counts(output)?;
@@ -151,6 +153,23 @@ impl ExplanationPrinter<'_> {
             ),
             Cell::new(&truncate(&text, MAX_ERROR_COLUMNS).0, Tone::Dim),
         ]
+    }
+
+    /// Prints the gateway's own numbers of the last prompt and the error of the last run, from the session's record.
+    fn print_gateway_record(&self, output: &mut Output) -> Result<(), Failure> {
+        let limits = &self.session.limits;
+        let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+        if let Some(budget) = limits.gateway_budget {
+            table.push(vec!["estimate".into(), budget.description(self.session.item.tokens).into()]);
+        }
+        if let Some(error) = limits.run_error.as_deref() {
+            let words = truncate(&masked(error), MAX_ERROR_COLUMNS).0;
+            table.push(vec!["last run".into(), Cell::new(&words, Tone::Warning)]);
+        }
+        if limits.gateway_budget.is_none() && limits.run_error.is_none() {
+            return Ok(());
+        }
+        print_block("What the gateway recorded", &table, output)
     }
 
     fn print_parts(&self, output: &mut Output) -> Result<(), Failure> {

@@ -8,6 +8,8 @@ use super::session_output::{SessionJson, finite, rounded, session_json};
 use crate::export::json::JsonOutput;
 use crate::ids::EntryIx;
 use crate::js::{Members, Object};
+use crate::policy::preflight::Route;
+use crate::redact::masked;
 use crate::report::explain::{
     Advice, CallHistory, CallPoint, Culprit, Evidence, Explanation, Facts, Finding, GuardReport, Mechanism,
     Overflow, PromptCount, PromptPart, ReplaySummary,
@@ -33,6 +35,8 @@ pub(super) struct ExplanationJson {
     /// The overflows, oldest first.
     events: Vec<OverflowJson>,
     verdict: Option<VerdictJson>,
+    /// The gateway's own numbers and words, from the session's record.
+    gateway: GatewayRecordJson,
     course: CourseJson,
     mechanism: Option<MechanismJson>,
     /// The parts of the prompt that failed, or of the next one.
@@ -108,6 +112,44 @@ pub(super) struct VerdictJson {
     pub(super) class: &'static str,
     pub(super) confidence: &'static str,
     pub(super) line: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GatewayRecordJson {
+    /// `contextBudgetStatus`: the check of the last prompt.
+    budget: Option<GatewayBudgetJson>,
+    /// `lastRunError`: why the last run failed.
+    last_run_error: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GatewayBudgetJson {
+    /// ms since 1970.
+    time: Option<Moment>,
+    route: Option<&'static str>,
+    /// The gateway's estimate of the prompt in tokens.
+    estimate: u64,
+    /// Tokens that the estimate may have.
+    budget: u64,
+    /// Tokens above the budget.
+    excess: u64,
+    /// The window in tokens that the gateway used.
+    window: Option<u64>,
+}
+
+fn gateway_record_json(session: &LoadedSession) -> GatewayRecordJson {
+    let budget = session.limits.gateway_budget.map(|budget| GatewayBudgetJson {
+        time: finite(budget.updated_at),
+        route: budget.route.map(Route::as_str),
+        estimate: budget.estimate.whole(),
+        budget: budget.budget.whole(),
+        excess: budget.excess().whole(),
+        window: budget.window.map(Tokens::whole),
+    });
+    let last_run_error = session.limits.run_error.as_deref().map(|error| masked(error).into_owned());
+    GatewayRecordJson { budget, last_run_error }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -310,6 +352,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         overflow: explanation.has_overflowed(),
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),
+        gateway: gateway_record_json(session),
         course: json.course(&explanation.course),
         mechanism: explanation.mechanism.as_ref().map(|mechanism| json.mechanism(mechanism)),
         parts: explanation.parts.iter().map(part_json).collect(),

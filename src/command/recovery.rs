@@ -16,11 +16,13 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_time};
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
 };
 use crate::policy::truncate::max_result_chars_under;
+use crate::redact::masked;
 use crate::report::recovery::{
     RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
 };
@@ -179,7 +181,6 @@ struct EventJson {
 
 fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
     let compaction = &session.configured_settings.compaction;
-    let lent = borrowed_rules(session.ruleset.id);
     let attempts = view.expected.attempts.iter().enumerate();
     let event = |seen: &RecoveryEvent| EventJson {
         what: seen.as_str(),
@@ -198,7 +199,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
             runtime_window: finite(session.limits.runtime_window),
         },
         ruleset: ruleset_json(&session.ruleset),
-        rules_of: lent.map_or(session.ruleset.id, |lent| lent.ruleset).id(),
+        rules_of: borrowed_rules(session.ruleset.id).map_or(session.ruleset.id, |_| Ruleset::Pi0_55).id(),
         happened: view.is_recorded(),
         overflow: refusal_json(session, &view.refusal),
         earlier_overflows: view.earlier_overflows,
@@ -332,7 +333,13 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     );
     output.line(Tone::Dim, &line)?;
     if let Some(lent) = borrowed_rules(session.ruleset.id) {
-        output.line(Tone::Warning, lent.reason)?;
+        output.line(Tone::Warning, lent)?;
+    }
+    if view.is_recorded() {
+        output.line(Tone::Plain, &view.comparison())?;
+    }
+    if let Some(error) = session.limits.run_error.as_deref() {
+        output.line(Tone::Warning, &format!("the gateway recorded for the last run: {}", masked(error)))?;
     }
     writeln!(output)?;
     table(session, view).print(output, "")?;

@@ -25,8 +25,28 @@ pub struct RefusedCall {
     pub excess: Option<Tokens>,
     /// Lower bound of a refused prompt without a number: the largest prompt that its model accepted, plus 1, in tokens.
     pub min_tokens: Tokens,
-    /// The request was refused for its size in bytes: no token limit was hit, and fewer tokens would not have helped.
-    pub is_byte_limit: bool,
+    pub reason: RefusalReason,
+}
+
+/// The party that refused a call, and the count that decided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RefusalReason {
+    /// The provider, for its tokens.
+    Tokens,
+    /// The provider, for its size in bytes: no token limit was hit, and fewer tokens would not have helped.
+    Bytes,
+    /// The gateway, by its own estimate: the provider was not asked, so nothing is known of its window.
+    Gateway {
+        /// The estimate, if the session's record has it.
+        estimate: Option<Tokens>,
+    },
+}
+
+impl RefusedCall {
+    /// Whether the provider refused the prompt for its tokens.
+    pub fn shows_window(&self) -> bool {
+        self.reason == RefusalReason::Tokens
+    }
 }
 
 /// The key of a cached prompt besides its text: a change of model or thinking level invalidates the cache.
@@ -98,9 +118,11 @@ pub fn model_calls(
     let accepted = largest_accepted(&calls);
     for call in &mut calls {
         let most = accepted.get(&call.cache_key.model).map_or(0.0, |most| most + 1.0);
-        call.refused = call
-            .refused
-            .map(|refused| RefusedCall { min_tokens: refused.min_tokens.max(Tokens(most)), ..refused });
+        let raise = |refused: RefusedCall| match refused.reason {
+            RefusalReason::Gateway { .. } => refused,
+            _ => RefusedCall { min_tokens: refused.min_tokens.max(Tokens(most)), ..refused },
+        };
+        call.refused = call.refused.map(raise);
     }
     for at in 1..calls.len() {
         calls[at - 1].retried = calls[at - 1].refused.is_some() && !calls[at].opens_run;

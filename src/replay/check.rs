@@ -3,9 +3,9 @@
 
 use crate::gateway::ruleset::Preflight;
 use crate::policy::Policy;
-use crate::policy::preflight::{PreflightInput, Route, check};
+use crate::policy::preflight::{PreflightInput, PreflightResult, Route, check};
 use crate::policy::truncate::reducible_chars;
-use crate::replay::calls::ModelCall;
+use crate::replay::calls::{ModelCall, RefusalReason, RefusedCall};
 use crate::replay::outcome::CallReplay;
 use crate::replay::trace::Trace;
 use crate::units::{Chars, Tokens};
@@ -14,6 +14,10 @@ impl Trace<'_> {
     /// Returns the check's route for a call; `None` if the version does not check here. The check runs before the first
     /// call of a run, and before every call where it is repeated inside a tool loop.
     pub(super) fn preflight_route(&self, call: &ModelCall) -> Option<Route> {
+        self.preflight(call).map(|checked| checked.route)
+    }
+
+    fn preflight(&self, call: &ModelCall) -> Option<PreflightResult> {
         let settings = &self.settings.policies;
         if !settings.enabled.has(Policy::Check) || !(self.starts_run || settings.check.mid_turn) {
             return None;
@@ -32,13 +36,33 @@ impl Trace<'_> {
             estimated_tokens: Tokens(sum),
             reducible_chars: Chars::ZERO,
         };
-        let route = check(rules, &request)?.route;
-        if route == Route::Fits || window.is_nan() {
-            return Some(Route::Fits);
+        let checked = check(rules, &request)?;
+        if checked.route == Route::Fits || window.is_nan() {
+            return Some(PreflightResult { route: Route::Fits, ..checked });
         }
         let list = self.arena.list(self.messages());
         let reducible_chars = reducible_chars(&list, rules, window, &settings.truncate);
-        Some(check(rules, &PreflightInput { reducible_chars, ..request })?.route)
+        check(rules, &PreflightInput { reducible_chars, ..request })
+    }
+
+    /// Returns the gateway's estimate per token of the check here, for a call that the gateway refused: its estimate is
+    /// recorded, or was at least just above its limit. 1 for all other calls.
+    pub(super) fn gateway_factor(&self, call: &ModelCall) -> f64 {
+        let Some(RefusalReason::Gateway { estimate }) = call.refused.map(|refused| refused.reason) else {
+            return 1.0;
+        };
+        let Some(checked) = self.preflight(call) else { return 1.0 };
+        let refused = estimate.unwrap_or(checked.prompt_limit + Tokens(1.0)).max(checked.estimate);
+        if checked.estimate > Tokens::ZERO { refused / checked.estimate } else { 1.0 }
+    }
+
+    /// Whether the gateway's check refuses a call that it refused on record. Without a check here nothing does.
+    pub(super) fn is_refused_by_gateway(&self, call: &ModelCall, record: &CallReplay) -> bool {
+        let by_gateway = |refused: RefusedCall| matches!(refused.reason, RefusalReason::Gateway { .. });
+        call.refused.is_some_and(by_gateway)
+            && self
+                .preflight(call)
+                .is_some_and(|checked| checked.estimate * record.gateway_factor > checked.prompt_limit)
     }
 
     /// Returns the tokens counted by the provider, for a version that uses them, and the estimated tokens. Such a

@@ -46,7 +46,7 @@ mod trace;
 mod trace_branch;
 mod traces;
 
-pub use calls::{CacheKey, ModelCall, RefusedCall, model_calls};
+pub use calls::{CacheKey, ModelCall, RefusalReason, RefusedCall, model_calls};
 pub use cost::Cost;
 pub use evidence::contradicted_policies;
 pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
@@ -133,6 +133,11 @@ impl ReplaySession<'_> {
     /// Returns the tokens that the call's provider takes; NaN if unknown.
     fn provider_window(&self, cache_key: &CacheKey) -> Tokens {
         self.model_limits(cache_key).map_or(self.provider_window, |limits| limits.provider)
+    }
+
+    /// Returns the window that the runtime believes in for a call's model, in tokens.
+    fn believed_window(&self, cache_key: &CacheKey) -> Tokens {
+        self.model_limits(cache_key).map_or(self.runtime_window, |limits| limits.runtime)
     }
 
     /// Returns the window that the runtime's compaction trigger uses after a call, in tokens.

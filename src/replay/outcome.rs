@@ -120,6 +120,8 @@ pub struct CallReplay {
     /// Result of the check before the prompt; `None` where the version has no check, or does not check before this
     /// call.
     pub checked: Option<Route>,
+    /// The gateway's estimate per token of the check, for a call that the gateway refused in the recorded trace.
+    pub(super) gateway_factor: f64,
     pub compacted: Option<Box<CompactionEvent>>,
     /// The compaction that the transcript holds after the last call; `None` for every other call.
     pub compacted_after: Option<Box<CompactionEvent>>,

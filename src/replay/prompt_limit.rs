@@ -1,7 +1,7 @@
 //! The number of tokens that fit at a call. Both traces share this rule, so that a replay under the settings in force
 //! agrees with the record: an answered prompt did fit, a refused one did not, and beyond the record the window decides.
 
-use crate::replay::calls::ModelCall;
+use crate::replay::calls::{ModelCall, RefusalReason, RefusedCall};
 use crate::replay::{ReplaySession, Settings};
 use crate::units::Tokens;
 
@@ -26,9 +26,10 @@ impl PromptLimit {
     ) -> Self {
         let gain = session.reply_gain(&call.cache_key, settings);
         // `min` ignores a NaN window.
-        if let Some(refused) = call.refused.filter(|_| call.usage.is_none()) {
+        let asked = |refused: &RefusedCall| !matches!(refused.reason, RefusalReason::Gateway { .. });
+        if let Some(refused) = call.refused.filter(|_| call.usage.is_none()).filter(asked) {
             // The request was refused for its bytes: the token count did not matter, so nothing is known to fit.
-            let below = if refused.is_byte_limit {
+            let below = if refused.reason == RefusalReason::Bytes {
                 0.0
             } else {
                 session.provider_window(&call.cache_key).min(Tokens(recorded - 1.0)).get() + gain
@@ -37,8 +38,20 @@ impl PromptLimit {
         }
         let unknown = |window: f64| if window.is_nan() { f64::INFINITY } else { window };
         let provider = unknown(session.provider_window(&call.cache_key).get()) + gain;
-        let answered = provider.max(recorded);
-        let fits = match call.refused {
+        // The gateway refused the prompt without asking the provider. Unless other calls show less, the provider is
+        // believed to serve the configured window.
+        let was_asked = call.refused.as_ref().is_none_or(asked);
+        let own =
+            settings.assumptions.runtime_window.filter(|_| session.model_limits(&call.cache_key).is_none());
+        let other = settings.assumptions.of_model(&call.cache_key).and_then(|model| model.window);
+        let configured = other.or(own);
+        let is_learnt = session.provider_window(&call.cache_key) < session.believed_window(&call.cache_key);
+        let answered = match configured.filter(|_| !is_learnt) {
+            _ if was_asked => provider.max(recorded),
+            Some(configured) => provider.max(configured.get() + gain),
+            None => provider,
+        };
+        let fits = match call.refused.filter(asked) {
             Some(_) => provider.min(recorded - 1.0),
             None => answered,
         };

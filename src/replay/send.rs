@@ -82,7 +82,9 @@ impl Trace<'_> {
                 let stopped = |sent: &SentPrompt| {
                     sent.stopped && (call.refused.is_some() || sent.tokens > record.tokens)
                 };
-                let overflow = expected(&sent) > Tokens(room.fits) || stopped(&sent);
+                let overflow = expected(&sent) > Tokens(room.fits)
+                    || stopped(&sent)
+                    || self.is_refused_by_gateway(call, record);
                 if overflow && compacts && self.compact_when_due(call.entry, true) {
                     sent = self.build_prompt(call);
                 }
@@ -92,11 +94,18 @@ impl Trace<'_> {
                 // The reply was truncated for lack of room. Nobody knows how much was missing, so any smaller prompt
                 // may fit.
                 let cut_short = call.cut_short && expected(&sent) >= record.expected;
-                let failed = expected(&sent) > Tokens(room.answered) || stopped(&sent);
+                let failed = expected(&sent) > Tokens(room.answered)
+                    || stopped(&sent)
+                    || self.is_refused_by_gateway(call, record);
                 (expected(&sent), overflow || cut_short, failed)
             }
         };
-        CallReplay { checked, ..self.account_call(call, record, sent, expected, (overflow, failed)) }
+        let gateway_factor = if record.is_none() { self.gateway_factor(call) } else { 1.0 };
+        CallReplay {
+            checked,
+            gateway_factor,
+            ..self.account_call(call, record, sent, expected, (overflow, failed))
+        }
     }
 
     /// Returns the size that the provider counted or the refusal names. A refused prompt without a number was larger
@@ -244,6 +253,7 @@ impl Trace<'_> {
             history_trim: self.history_trim,
             reduce_trim: self.reduce_trim,
             checked: None,
+            gateway_factor: 1.0,
             compacted: self.compacted.take().map(Box::new),
             compacted_after: None,
             truncated: self.truncated.take().map(Box::new),

@@ -157,7 +157,7 @@ fn refused_at(entry: u32, requested: Option<f64>, limit: Option<f64>) -> Refused
         limit: limit.map(Tokens),
         excess: None,
         min_tokens: Tokens::ZERO,
-        is_byte_limit: false,
+        reason: crate::replay::RefusalReason::Tokens,
     }
 }
 

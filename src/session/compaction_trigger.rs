@@ -1,7 +1,7 @@
 //! The tokens at which a session is compacted before its next turn: by the runtime after a run (compaction 2.7), or by
 //! the gateway before a chat turn (releases R67). Header, lists, explanations and checks show the same number.
 
-use crate::gateway::compaction::CompactionSettings;
+use crate::gateway::compaction::{CompactionSettings, max_reserve_under};
 use crate::gateway::ruleset::{ChatPreflight, Rules};
 use crate::ids::EntryIx;
 use crate::policy::chat_preflight::{ChatTotal, ChatTotalInput, chat_total};
@@ -64,6 +64,14 @@ impl LoadedSession {
     /// Returns the trigger for a model with these windows.
     pub fn trigger_point_for(&self, window: &ModelWindow) -> TriggerPoint {
         self.configured_settings.compaction.trigger(window.runtime, window.gateway.tokens)
+    }
+
+    /// Returns the tokens that the gateway's own check lets a prompt have (releases R60, R61).
+    pub fn gateway_limit(&self, window: &ModelWindow) -> Tokens {
+        let tokens = window.gateway.tokens.floor();
+        let reserve = self.configured_settings.compaction.reserve_tokens;
+        let reserve = reserve.min(max_reserve_under(self.ruleset.id.rules(), tokens));
+        (tokens - reserve).max(Tokens(1.0))
     }
 
     /// Returns the check before the next chat turn; `None` where the gateway makes none, or knows no total.

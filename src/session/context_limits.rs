@@ -13,6 +13,7 @@ use crate::gateway::window_lookup::{
 };
 use crate::js::{Value, is_truthy};
 use crate::policy::memory_flush::FlushSkip;
+use crate::session::gateway_budget::GatewayBudget;
 use crate::session::lifecycle::Lifecycle;
 use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
@@ -47,6 +48,10 @@ pub struct ContextLimits {
     /// Window that a chat run stores as `contextTokens`, in tokens (compaction 7.7).
     pub stored_window: Tokens,
     pub stored_totals: StoredTotals,
+    /// The gateway's estimate of the last prompt, if the record has one.
+    pub gateway_budget: Option<GatewayBudget>,
+    /// `lastRunError` of the record: the words of the last run's failure.
+    pub run_error: Option<String>,
 }
 
 /// Numbers of the session record; `None` when absent or of another type.
@@ -113,6 +118,8 @@ impl ContextLimits {
             flush_window: flush_window(config, model, row_window),
             stored_window: stored_window(config, model, stored.context_tokens),
             stored_totals: stored,
+            gateway_budget: row.and_then(GatewayBudget::from_record),
+            run_error: row.and_then(run_error),
         }
     }
 }
@@ -134,8 +141,15 @@ impl Default for ContextLimits {
             flush_window: DEFAULT_WINDOW,
             stored_window: DEFAULT_WINDOW,
             stored_totals: StoredTotals::default(),
+            gateway_budget: None,
+            run_error: None,
         }
     }
+}
+
+fn run_error(record: &SessionRecord) -> Option<String> {
+    let words = record.member("lastRunError")?.as_str()?.to_string_lossy();
+    Some(words.trim().to_owned()).filter(|words| !words.is_empty())
 }
 
 fn is_chat(kind: SessionKind) -> bool {

@@ -82,7 +82,7 @@ fn model_names(session: &LoadedSession, model: ModelKey) -> Option<(String, Stri
 fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
     let least = |known: Option<Tokens>, tokens: Tokens| Some(known.map_or(tokens, |known| known.min(tokens)));
     match call.refused {
-        Some(refused) if refused.is_byte_limit => {}
+        Some(refused) if !refused.shows_window() => {}
         Some(refused) => match refused.limit.filter(|limit| *limit > Tokens::ZERO) {
             Some(limit) => evidence.smallest_limit = least(evidence.smallest_limit, limit),
             None if call.usage.is_none() => {

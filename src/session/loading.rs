@@ -22,6 +22,7 @@ use crate::policy::prune::last_touch_under;
 use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assign_to_pi, policy_settings};
 use crate::session::compaction_trigger::chat_room;
 use crate::session::context_limits::ContextLimits;
+use crate::session::gateway_budget::GatewayBudget;
 use crate::session::item_loading::{TranscriptFacts, complete_item, last_call};
 use crate::session::lineage::Lineage;
 use crate::session::list::list_item;
@@ -29,7 +30,7 @@ use crate::session::measured_prompt::last_prompt;
 use crate::session::next_model::next_model;
 use crate::session::open_source::absent_transcript;
 pub use crate::session::open_source::{OpenError, lost_counters};
-use crate::session::overflow::{ModelWindow, OverflowScope, find_failures};
+use crate::session::overflow::{ModelWindow, Overflow, OverflowKind, OverflowScope, find_failures};
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
 use crate::session::server_clear::server_clear_settings;
@@ -266,6 +267,9 @@ fn list_settings(
 
 /// Adds the data that depends on the transcript and its lock and journal at `now_ms`.
 fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
+    let mut overflows = loaded.overflows.to_vec();
+    add_gateway_budget(&mut overflows, loaded.limits.gateway_budget);
+    loaded.overflows = overflows.into();
     loaded.recount_prompt();
     loaded.last_call_ms = last_call(loaded);
     let reported = TranscriptFacts::from_session(loaded);
@@ -274,6 +278,16 @@ fn refresh_item(loaded: &mut LoadedSession, session: &Session, now_ms: Moment) {
     loaded.item.set_mark(Mark::Running, locked || session.has_flag(Flag::Running));
     loaded.unfinished_commit = find_interrupted(loaded.source.path(), now_ms).ok().flatten();
     loaded.item.set_mark(Mark::Unfinished, loaded.unfinished_commit.is_some());
+}
+
+/// Adds the gateway's own numbers to its newest refusal, which states none in its text.
+fn add_gateway_budget(overflows: &mut [Overflow], budget: Option<GatewayBudget>) {
+    let newest = overflows.iter_mut().rev().find(|overflow| overflow.kind == OverflowKind::Precheck);
+    let Some((overflow, budget)) = newest.zip(budget) else { return };
+    if overflow.requested.is_none() && budget.is_of(overflow.time_ms) {
+        overflow.requested = Some(budget.estimate.whole());
+        overflow.limit = Some(budget.budget.whole());
+    }
 }
 
 /// Returns the configured settings of every policy; for pruning, the built-in ones when it is off.

@@ -17,6 +17,7 @@ pub mod family;
 mod fault_diagnostics;
 pub mod fullness_alert;
 mod gate_text;
+pub mod gateway_budget;
 mod growth_weights;
 pub mod invalidation;
 pub mod item;

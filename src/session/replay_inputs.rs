@@ -16,8 +16,8 @@ use crate::policy::prune::touches_under;
 use crate::policy::repair::RepairRules;
 use crate::policy::{PolicySet, PolicySettings};
 use crate::replay::{
-    Assumptions, Calibrated, ModelCall, ModelLimits, RecordedTrace, RefusedCall, Replay, ReplaySession,
-    Settings, contradicted_policies, recorded_trace, simulated_trace,
+    Assumptions, Calibrated, ModelCall, ModelLimits, RecordedTrace, RefusalReason, RefusedCall, Replay,
+    ReplaySession, Settings, contradicted_policies, recorded_trace, simulated_trace,
 };
 use crate::session::LoadedSession;
 use crate::session::growth_weights::weights_from_growth;
@@ -205,7 +205,7 @@ impl ReplayInputs {
             let model = session.index.entry(refused.entry).model;
             let other = model.and_then(|model| windows.get(&model)).map(|limits| limits.provider);
             let window = other.unwrap_or(own);
-            refused.min_tokens = if window.is_finite() && !refused.is_byte_limit {
+            refused.min_tokens = if window.is_finite() && refused.shows_window() {
                 window + refused.excess.unwrap_or(Tokens(1.0))
             } else {
                 Tokens::ZERO
@@ -415,14 +415,19 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
             let records = std::iter::once(overflow.entry).chain(overflow.duplicates.iter().copied());
             records.filter(|ix| on_path.contains(ix)).take(1).map(|entry| RefusedCall {
                 entry,
-                requested: number(overflow.prompt_tokens()),
+                requested: number(overflow.prompt_tokens())
+                    .filter(|_| overflow.kind != OverflowKind::Precheck),
                 limit: number(overflow.prompt_limit())
                     .filter(|_| overflow.kind == OverflowKind::Refused || overflow.is_truncated()),
                 excess: number(overflow.excess),
                 min_tokens: number(overflow.limit)
                     .filter(|_| overflow.is_truncated())
                     .map_or(Tokens::ZERO, |served| served + Tokens(1.0)),
-                is_byte_limit: overflow.kind == OverflowKind::Bytes,
+                reason: match overflow.kind {
+                    OverflowKind::Bytes => RefusalReason::Bytes,
+                    OverflowKind::Precheck => RefusalReason::Gateway { estimate: number(overflow.requested) },
+                    _ => RefusalReason::Tokens,
+                },
             })
         })
         .collect();

@@ -57,6 +57,13 @@ impl Route {
         }
     }
 
+    /// Returns the route with this identifier.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Fits, Self::Compact, Self::Truncate, Self::CompactThenTruncate]
+            .into_iter()
+            .find(|route| route.as_str() == name)
+    }
+
     /// A description for the screen.
     pub fn description(self) -> &'static str {
         match self {

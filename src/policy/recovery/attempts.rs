@@ -124,12 +124,13 @@ impl<'a> RecoveryLoop<'a> {
         let RecoveryInput { settings, mode, runtime_window, summary_tokens, .. } = self.input;
         let summary = *summary_tokens / self.tokens_per_estimate;
         let one_call = *runtime_window / self.tokens_per_estimate;
-        self.branch.compact(settings.keep_recent_tokens, *mode, summary, one_call.get())
+        self.branch.compact(self.input.rules, settings.keep_recent_tokens, *mode, summary, one_call.get())
     }
 
     /// Takes branch A or B of the loop and returns whether the prompt runs again (compaction 8.12, 8.13).
     fn compact_or_rerun(&mut self, had: bool) -> bool {
-        if self.input.detection.compaction_failure || self.attempts_used >= self.input.max_attempts {
+        if self.input.detection.compaction_failure || self.attempts_used >= self.input.rules.recovery.attempts
+        {
             return false;
         }
         self.attempts_used += 1;
@@ -154,7 +155,7 @@ impl<'a> RecoveryLoop<'a> {
             return false;
         }
         self.has_truncated = true;
-        if self.input.truncation_restarts {
+        if self.input.rules.recovery.truncation_restarts {
             self.attempts_used = 0;
         }
         let (cut, loses_kept) = self.branch.truncate(limit);

@@ -48,9 +48,8 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         same_model: true,
         predates_compaction: false,
         has_gateway: true,
-        max_attempts: crate::policy::recovery::MAX_ATTEMPTS,
+        rules: crate::gateway::ruleset::Ruleset::V2026_3_2.rules(),
         result_limit: crate::policy::truncate::max_result_chars(Tokens(1000.0)),
-        truncation_restarts: false,
         is_chat: true,
     }
 }

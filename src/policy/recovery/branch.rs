@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
+use crate::gateway::ruleset::{Compaction, Rules};
 use crate::ids::EntryIx;
 use crate::js::JsException;
-use crate::policy::compact::{BranchEntry, Preparation, prepare};
+use crate::policy::compact::{BranchEntry, Preparation, PreviousCompaction, prepare_under};
 use crate::policy::recovery::CompactionOutcome;
 use crate::policy::truncate::sized_result_chars;
 use crate::store::compact_chars::CompactChars;
@@ -80,25 +81,33 @@ impl Branch {
     /// `one_call` is the input that one summary call accepts. Both are in the provider's count.
     pub(super) fn compact(
         &mut self,
+        rules: &Rules,
         keep_tokens: Tokens,
         mode: CompactionMode,
         summary_tokens: Tokens,
         one_call: f64,
     ) -> CompactionOutcome {
-        if self.entries.last().is_some_and(|entry| entry.kind == EntryKind::Compaction) {
+        let from_hook = mode == CompactionMode::Safeguard;
+        let ends_compacted = self.entries.last().is_some_and(|entry| entry.kind == EntryKind::Compaction);
+        if ends_compacted && (from_hook || rules.compaction != Compaction::FromFirstKept) {
             return CompactionOutcome::AlreadyCompacted;
         }
-        let prepared = match prepare(&self.entries, keep_tokens) {
+        let before =
+            PreviousCompaction { first_kept: self.first_kept, from_hook, ..PreviousCompaction::default() };
+        let estimate =
+            |entry: &BranchEntry| entry.message.as_ref().map_or(Ok(Tokens::ZERO), estimate_message);
+        let prepared = match prepare_under(rules, &self.entries, &before, keep_tokens, estimate) {
             Ok(Some(prepared)) => prepared,
             Ok(None) => return CompactionOutcome::NothingToCompact,
             Err(JsException) => return CompactionOutcome::Throws,
         };
-        if let Some(refused) = self.give_up_reason(&prepared, mode, one_call) {
+        if let Some(refused) = self.give_up_reason(rules, &prepared, mode, one_call) {
             return refused;
         }
         let summarised = self.summarised(&prepared).count();
         let merges_summary = prepared.previous_compaction.is_some();
-        let lost = self.lost_messages(&prepared);
+        let lost =
+            if rules.compaction == Compaction::AfterPrevious { self.lost_messages(&prepared) } else { 0 };
         let first_kept = prepared.cut.first_kept;
         let kept_tokens = self.entries[first_kept..]
             .iter()
@@ -122,6 +131,7 @@ impl Branch {
     /// Returns why the safeguard or the runtime gives up on a preparation; `None` when it continues.
     fn give_up_reason(
         &self,
+        rules: &Rules,
         prepared: &Preparation,
         mode: CompactionMode,
         one_call: f64,
@@ -132,8 +142,12 @@ impl Branch {
         };
         match mode {
             CompactionMode::Safeguard => {
-                let real = self.entries[prepared.history()].iter().any(is_real);
-                (!real).then_some(CompactionOutcome::Cancelled)
+                let counts_prefix = rules.compaction == Compaction::FromFirstKept;
+                let prefix = prepared.turn_prefix().filter(|_| counts_prefix);
+                let real = prepared.history().chain(prefix).any(|at| is_real(&self.entries[at]));
+                let users = self.entries[prepared.start..].iter();
+                let turns = users.filter(|entry| entry.role() == Some(Role::User)).count();
+                (!real).then_some(CompactionOutcome::Cancelled { turns })
             }
             CompactionMode::Default => {
                 let tokens: Tokens = self.summarised(prepared).map(|entry| self.weighted_tokens(entry)).sum();
@@ -144,7 +158,9 @@ impl Branch {
 
     fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = &BranchEntry> {
         let range = prepared.history().start..prepared.turn_prefix().end;
-        self.entries[range].iter().filter(|entry| entry.message.is_some())
+        self.entries[range]
+            .iter()
+            .filter(|entry| entry.message.is_some() && entry.kind != EntryKind::Compaction)
     }
 
     fn push_summary(&mut self, tokens: Tokens) {

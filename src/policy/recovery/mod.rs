@@ -15,6 +15,7 @@ pub use ending::{Ending, GiveUpReason};
 pub use transient::is_transient;
 
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::overflow::Detection;
 use crate::units::{Chars, Tokens};
@@ -75,12 +76,10 @@ pub struct RecoveryInput<'a> {
     pub predates_compaction: bool,
     /// The gateway runs the session; pi without a gateway has no loop around the run.
     pub has_gateway: bool,
-    /// Compactions and reruns that one run may take; [`MAX_ATTEMPTS`] in the reference version.
-    pub max_attempts: u32,
+    /// The rules of the session's release.
+    pub rules: &'static Rules,
     /// Limit of one tool result, in chars (pruning 6.2; 8, row "Single limit").
     pub result_limit: Chars,
-    /// Cutting results resets the attempt count, as older gateways did (compaction 12, row "Recovery").
-    pub truncation_restarts: bool,
     /// The session is a chat, which the gateway finally moves to a fresh session (compaction 8.19).
     pub is_chat: bool,
 }
@@ -106,8 +105,11 @@ pub enum CompactionOutcome {
     AlreadyCompacted,
     /// No entry can begin the kept part (compaction 3.1).
     NothingToCompact,
-    /// The safeguard cancels: the history holds no real message (compaction 5.1).
-    Cancelled,
+    /// The safeguard cancels: the part to summarise holds no real message (compaction 5.1).
+    Cancelled {
+        /// Turns of the branch since the previous compaction.
+        turns: usize,
+    },
     /// A malformed message stops the compaction (compaction 3.23).
     Throws,
     /// The history is too large for the single call that would summarise it (compaction 3.17, 3.20).
@@ -155,7 +157,7 @@ impl CompactionOutcome {
             Self::Off | Self::OtherModel | Self::TooOld => "compaction 2.11",
             Self::NotRecognised => "compaction 8.1",
             Self::AlreadyCompacted | Self::NothingToCompact => "compaction 3.1",
-            Self::Cancelled => "compaction 5.1",
+            Self::Cancelled { .. } => "compaction 5.1",
             Self::Throws => "compaction 3.23",
             Self::SummaryTooLarge { .. } => "compaction 3.20",
             Self::Done { .. } => "compaction 3.6",
@@ -171,7 +173,7 @@ impl CompactionOutcome {
             Self::TooOld => "tooOld",
             Self::AlreadyCompacted => "alreadyCompacted",
             Self::NothingToCompact => "nothingToCompact",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled { .. } => "cancelled",
             Self::Throws => "throws",
             Self::SummaryTooLarge { .. } => "summaryTooLarge",
             Self::Done { .. } => "done",

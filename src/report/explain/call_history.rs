@@ -6,7 +6,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::LoadedSession;
-use crate::session::overflow::{ModelWindow, Overflow};
+use crate::session::overflow::{ModelWindow, Overflow, OverflowKind};
 use crate::store::entry::EntryKind;
 use crate::store::intern::ValueIx;
 use crate::units::{Moment, Tokens};
@@ -65,7 +65,8 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
     let mut calls: Vec<CallPoint> = Vec::with_capacity(record.calls.len());
     for (number, (call, sent)) in (1..).zip(record.calls.iter().zip(record.trace.iter())) {
         let overflow = session.overflow_at(call.entry);
-        let named = overflow.and_then(Overflow::prompt_tokens);
+        let counted = |overflow: &&Overflow| overflow.kind != OverflowKind::Precheck;
+        let named = overflow.filter(counted).and_then(Overflow::prompt_tokens);
         calls.push(CallPoint {
             number,
             entry: call.entry,
@@ -84,7 +85,7 @@ fn around_failure(failure: &Failure, runner: &ReplayRunner) -> CallHistory {
         largest_accepted: largest_accepted(session, &calls, failure.model),
         trigger: trigger(&failure.session, &failure.believed_window),
         believed_window: known_tokens(believed),
-        served_limit: Some(failure.limit).filter(|limit| *limit > 0),
+        served_limit: Some(failure.limit).filter(|limit| *limit > 0 && !failure.is_by_gateway()),
         ..keep_newest(calls, end)
     }
 }

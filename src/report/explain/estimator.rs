@@ -6,7 +6,6 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
-use crate::session::overflow::OverflowKind;
 use crate::units::Tokens;
 
 /// Counted over estimated tokens above which an estimate is wrong.
@@ -15,8 +14,6 @@ const MIN_ESTIMATE_RATIO: f64 = 1.5;
 const MAX_PLAUSIBLE_RATIO: f64 = 8.0;
 /// Below this many estimated tokens, the provider's framing outweighs the messages.
 const MIN_MESSAGE_TOKENS: u64 = 4_000;
-/// Factor by which the gateway's own check must overcount.
-const MIN_OVERCOUNT_RATIO: f64 = 1.5;
 
 /// The values of a wrong estimate.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +23,8 @@ pub enum EstimatorError {
         /// Estimated tokens of the prompt.
         likely: u64,
         window: u64,
+        /// The gateway's estimate, if its record has it, and its limit.
+        check: (Option<u64>, u64),
         /// The largest prompt that the provider counted.
         peak: (EntryIx, u64),
         /// The check's tokens per estimated token.
@@ -79,13 +78,18 @@ fn detect_overcount(case: &OverflowCase<'_>, failure: &Failure) -> Option<Found<
     let peak = case.calls.iter().find(|call| call.prompt_tokens == highest)?.entry;
     let likely = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
     let window = failure.believed_window.runtime.whole();
-    let fits = failure.overflow.kind == OverflowKind::Precheck
-        && (likely as f64) * MIN_OVERCOUNT_RATIO <= window.max(1) as f64 * 1.2;
+    let fits = failure.is_by_gateway();
     let factor = failure.overflow.requested.map(|requested| requested as f64 / likely.max(1) as f64);
-    if !fits || likely > window || factor.is_some_and(|factor| factor < MIN_OVERCOUNT_RATIO) {
+    if !fits || likely > window {
         return None;
     }
-    let facts = EstimatorError::Overcount { likely, window, peak: (peak, highest), factor };
+    let facts = EstimatorError::Overcount {
+        likely,
+        window,
+        check: (failure.overflow.requested, failure.limit),
+        peak: (peak, highest),
+        factor,
+    };
     Some(
         Found::new(FindingClass::EstimatorError, Confidence::Likely, facts)
             .with_rule("compaction 8.8")

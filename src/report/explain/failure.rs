@@ -56,6 +56,8 @@ pub enum LimitOrigin {
     },
     /// The window that the gateway assumes.
     AssumedWindow,
+    /// The window minus the reserve, which the gateway's own check compares with.
+    GatewayBudget,
     /// Follows from the calls that were accepted or refused.
     Inferred,
 }
@@ -87,14 +89,18 @@ impl Failure {
             round_to_total(&mut fixed, &mut weights);
         }
         let believed = believed_window(loaded, model);
-        let limit =
-            overflow.prompt_limit().or(runner.learned_limit(model)).unwrap_or(believed.runtime.whole());
+        let learned = runner.learned_limit(model).filter(|_| overflow.kind != OverflowKind::Precheck);
+        let assumed = match overflow.kind {
+            OverflowKind::Precheck => then.gateway_limit(&believed),
+            _ => believed.runtime,
+        };
+        let limit = overflow.prompt_limit().or(learned).unwrap_or(assumed.whole());
         Some(Self {
             overflow: overflow.clone(),
             last_counted: before,
             first_new: new_from,
             prompt_tokens: requested.unwrap_or(estimated),
-            is_measured: overflow.requested.is_some(),
+            is_measured: overflow.requested.is_some() && overflow.kind != OverflowKind::Precheck,
             limit,
             fixed_tokens: fixed.whole(),
             fitted_tokens: estimated,
@@ -111,11 +117,17 @@ impl Failure {
         self.overflow.kind == OverflowKind::Bytes
     }
 
+    /// Whether the gateway refused it, without asking the provider.
+    pub fn is_by_gateway(&self) -> bool {
+        self.overflow.kind == OverflowKind::Precheck
+    }
+
     /// Returns the origin of the limit.
     pub fn limit_origin(&self) -> LimitOrigin {
         let assumed = self.believed_window.runtime.whole();
         match self.overflow.limit {
             Some(_) => LimitOrigin::Stated { by: self.overflow.limit_source() },
+            None if self.overflow.kind == OverflowKind::Precheck => LimitOrigin::GatewayBudget,
             None if self.limit == assumed => LimitOrigin::AssumedWindow,
             None => LimitOrigin::Inferred,
         }

@@ -1,6 +1,7 @@
 //! The outlook of a session that did not overflow: whether the next turns fit or meet a working compaction first.
 
 use crate::ids::EntryIx;
+use crate::policy::chat_preflight::ChatTotal;
 use crate::report::explain::aftermath::has_freed_nothing;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::compactions::PastCompaction;
@@ -190,13 +191,25 @@ fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
 
 /// Whether the next message compacts the session at once. An inflated counter that does so is its own finding.
 fn detect_compaction_due(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
-    let check = case.session.chat_check().filter(ChatCheck::is_due)?;
+    let check = case.session.chat_check().filter(ChatCheck::is_due).or_else(|| check_by_estimate(case))?;
     let prompt = NextPrompt::new(case);
     if check.total.is_stored && find_wrong_counter(case).is_some() {
         return None;
     }
     let facts = Outlook::CompactionDue { check, prompt };
     Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("releases R67"))
+}
+
+/// Returns the gateway's own estimate of the last prompt as a check, if it was above its budget and nothing compacted
+/// the session since.
+fn check_by_estimate(case: &OverflowCase<'_>) -> Option<ChatCheck> {
+    let budget = case.session.limits.gateway_budget.filter(|budget| budget.excess() > Tokens::ZERO)?;
+    let index = &case.session.index;
+    let compacted = case.compactions.last().map(|it| index.entry(it.entry).time_ms);
+    let is_current = compacted.is_none_or(|at| at < budget.updated_at);
+    let total = ChatTotal { tokens: budget.estimate, is_stored: false };
+    let window = budget.window.unwrap_or(case.session.window.tokens);
+    is_current.then_some(ChatCheck { total, threshold: budget.budget, window })
 }
 
 /// Returns the tokens that the runtime compares with its trigger before the next run: the last answer's own count.

@@ -79,10 +79,9 @@ fn describe_compaction(
             format!("compaction {who}: nothing to compact"),
             "The kept part must start at an entry with an id, and there is no such entry.".into(),
         ),
-        CompactionOutcome::Cancelled => (
-            format!("compaction {who}: cancelled"),
-            "The history to summarise has no user, assistant or tool message, because one long turn fills the branch; the safeguard then cancels.".into(),
-        ),
+        CompactionOutcome::Cancelled { turns } => {
+            (format!("compaction {who}: cancelled"), describe_cancelled(session, turns))
+        }
         CompactionOutcome::Throws => (
             format!("compaction {who}: fails"),
             "The runtime cannot measure one message of the branch.".into(),
@@ -107,6 +106,17 @@ fn describe_compaction(
         }
     };
     (words, why)
+}
+
+fn describe_cancelled(session: &LoadedSession, turns: usize) -> String {
+    let keep = format_number(session.configured_settings.compaction.keep_recent_tokens);
+    let kept = match turns {
+        0 | 1 => "the branch is one long turn".to_owned(),
+        turns => format!("keepRecentTokens {keep} keeps all {}", quantity(turns as f64, "turn")),
+    };
+    format!(
+        "The part to summarise would have no user, assistant or tool message: {kept}. The safeguard then cancels."
+    )
 }
 
 /// A compaction that summarises no message is still written, and frees nothing.
@@ -162,7 +172,7 @@ fn describe_truncation(limit: Chars, cut: usize, loses_kept: bool) -> (String, S
 /// Returns the label and the reply of an ending.
 pub(super) fn describe_ending(ending: Ending) -> (String, String) {
     let words = match ending {
-        Ending::Answered => "answered",
+        Ending::Answered => "the run goes on",
         Ending::RawError => "the error itself is the reply",
         Ending::LeftToPerson => "the error stays in the session",
         Ending::GaveUp { reset: true, .. } => "given up: the chat starts a new session",

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContextMessage, entries_since_reset};
-use crate::gateway::ruleset::{Compaction, PiChange, Ruleset};
+use crate::gateway::ruleset::{PiChange, Ruleset};
 use crate::ids::EntryIx;
 use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
@@ -42,39 +42,17 @@ pub struct RecoveryView {
     pub rows: Vec<RecoveryRow>,
 }
 
-/// Rules of another version, used to predict the recovery because clawscope does not follow compactions by the
-/// session's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BorrowedRules {
-    /// The version whose rules apply.
-    pub ruleset: Ruleset,
-    /// A sentence about the replacement and the difference to the session's own version.
-    pub reason: &'static str,
-}
-
-/// Returns the rules that replace those of `ruleset`; `None` if it predicts recoveries by its own.
-pub fn borrowed_rules(ruleset: Ruleset) -> Option<BorrowedRules> {
-    let compaction = ruleset.rules().compaction;
+/// Returns a sentence about rules that replace those of a pi release; `None` if clawscope follows its own.
+pub fn borrowed_rules(ruleset: Ruleset) -> Option<&'static str> {
     match ruleset {
-        _ if compaction == Compaction::FromFirstKept => Some(BorrowedRules {
-            ruleset: Ruleset::V2026_3_2,
-            reason: "clawscope predicts compactions under the rules of 2026.3.2; 2026.8.1 changed some of them (the result limit is from this release)",
-        }),
-        _ if compaction == Compaction::AfterPrevious && (!ruleset.is_pi() || ruleset == Ruleset::Pi0_55) => {
-            None
-        }
-        gateway if !gateway.is_pi() => Some(BorrowedRules {
-            ruleset: Ruleset::V2026_3_2,
-            reason: "clawscope predicts compactions under the rules of 2026.3.2; since 2026.3.31 a compaction starts at the messages that the previous one kept",
-        }),
-        pi => Some(BorrowedRules {
-            ruleset: Ruleset::Pi0_55,
-            reason: if pi.rules().pi.has(PiChange::Projects) {
-                "clawscope predicts compactions under the rules of pi-0.55; since 0.87 pi removes the refused answer with a context_edit, retries once and refuses a second recovery"
-            } else {
-                "clawscope predicts compactions under the rules of pi-0.55; since 0.56.3 pi retries once and refuses a second recovery"
-            },
-        }),
+        Ruleset::Pi0_55 => None,
+        gateway if !gateway.is_pi() => None,
+        pi if pi.rules().pi.has(PiChange::Projects) => Some(
+            "clawscope predicts the attempts under the rules of pi-0.55; since 0.87 pi removes the refused answer with a context_edit, retries once and refuses a second recovery",
+        ),
+        _ => Some(
+            "clawscope predicts the attempts under the rules of pi-0.55; since 0.56.3 pi retries once and refuses a second recovery",
+        ),
     }
 }
 
@@ -123,8 +101,7 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
             predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
             has_gateway: limits.is_gateway_run,
             result_limit: max_result_chars_under(rules, session.window.tokens),
-            max_attempts: rules.recovery.attempts,
-            truncation_restarts: rules.recovery.truncation_restarts,
+            rules,
             is_chat: limits.is_chat && rules.recovery.resets_session,
         })
     };
@@ -149,6 +126,19 @@ fn refused_prompt_weights(session: &LoadedSession, refusal: &RefusedCall) -> (To
 }
 
 impl RecoveryView {
+    /// Returns one line with the expected ending and the recorded one.
+    pub fn comparison(&self) -> String {
+        let expected = description::describe_ending(self.expected.ending).0;
+        let recorded = match self.events.last() {
+            Some(RecoveryEvent::Answered { .. }) => "an answer",
+            Some(RecoveryEvent::Refused(_)) | None if self.events.len() > 1 => "only refusals follow",
+            Some(RecoveryEvent::Refused(_)) | None => "nothing follows",
+            Some(RecoveryEvent::Compacted { .. }) => "a compaction, then nothing",
+            Some(_) => "no answer",
+        };
+        format!("expected: {expected} · recorded: {recorded}")
+    }
+
     /// Whether the transcript records the refusal, as opposed to a hypothetical next call.
     pub fn is_recorded(&self) -> bool {
         self.refusal.entry.is_some()

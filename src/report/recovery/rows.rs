@@ -90,10 +90,17 @@ pub(super) fn build_rows(
             if let Some(words) = row.observed.as_mut().filter(|_| in_vain) {
                 *words = words.replace("compacted", "compacted anyway");
             }
+            // What was only expected is no success.
+            if row.mark == RowMark::Done && row.observed.is_none() {
+                row.mark = RowMark::Neutral;
+            }
             rows.push(row);
         }
     }
     let mut end = ending_row(expected.ending);
+    if end.mark == RowMark::Done && !matches!(recorded.last(), Some(RecoveryEvent::Answered { .. })) {
+        end.mark = RowMark::Neutral;
+    }
     let silent = shown.remaining().is_empty() && matches!(recorded.last(), Some(RecoveryEvent::Refused(_)));
     end.observed = silent.then(|| "nothing follows".to_owned());
     rows.push(end);

@@ -131,8 +131,8 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.push(named("compaction", session.limits.compaction_mode.as_str().to_owned()));
     facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));
     facts.push(named("keeps", round(session.configured_settings.compaction.keep_recent_tokens)));
-    if let Some(lent) = borrowed_rules(session.ruleset.id) {
-        let words = format!("under the rules of {}", lent.ruleset.id());
+    if borrowed_rules(session.ruleset.id).is_some() {
+        let words = "under the rules of pi-0.55".to_owned();
         facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
     }
     put_facts(buf, (x, area.y + 2), end, &facts);

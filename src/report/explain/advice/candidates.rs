@@ -40,6 +40,8 @@ const MIN_WINDOW: f64 = 16_000.0;
 /// Shares of the reservation for a reply, and the smallest one that is advised.
 const REPLY_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 const MIN_REPLY: f64 = 1_024.0;
+/// Windows of common servers, for a model whose window the gateway believes too small.
+const LARGER_WINDOWS: [f64; 7] = [16_384.0, 32_768.0, 65_536.0, 131_072.0, 200_000.0, 262_144.0, 1_048_576.0];
 const FILE_CHARS: [f64; 4] = [10_000.0, 5_000.0, 2_000.0, 500.0];
 const TOTAL_CHARS: [f64; 4] = [50_000.0, 20_000.0, 8_000.0, 2_000.0];
 
@@ -70,6 +72,7 @@ impl SearchSpace<'_> {
         if self.can_prune && self.session.pruning_configured {
             all.extend(self.pruning());
         }
+        all.extend(self.gateway_check());
         all.push(self.turns());
         if !self.has_engine_plugin {
             all.push(self.keep_recent());
@@ -116,8 +119,26 @@ impl SearchSpace<'_> {
         let values = SERVED_WINDOW_SHARES
             .iter()
             .map(|share| (served * share).floor())
+            .filter(|_| !self.failure.is_by_gateway())
             .filter(|tokens| *tokens >= MIN_WINDOW && Tokens(*tokens) < self.failure.believed_window.runtime);
         self.candidate(SettingId::ContextWindow, values.map(Value::from))
+    }
+
+    /// A call that only the gateway refused: no check inside a tool loop, or a larger window.
+    fn gateway_check(&self) -> Vec<Candidate> {
+        if !self.failure.is_by_gateway() {
+            return Vec::new();
+        }
+        let checks = self.session.configured_settings.check.mid_turn;
+        let off = [Value::Bool(false)].into_iter().filter(|_| checks);
+        let needed = self.failure.prompt_tokens.max(self.failure.limit + 1) as f64;
+        let window = self.session.window.tokens;
+        let larger = LARGER_WINDOWS.into_iter().filter(|tokens| *tokens > window.get().max(needed));
+        let own = self.failure.believed_window.gateway == self.session.window;
+        vec![
+            self.candidate(SettingId::MidTurnPrecheck, off),
+            self.candidate(SettingId::ContextWindow, larger.filter(|_| own).map(Value::from)),
+        ]
     }
 
     fn pruning_on(&self) -> Candidate {

@@ -146,8 +146,16 @@ fn usage_evidence(
 impl Described for EstimatorError {
     fn headline(&self) -> String {
         match self {
-            Self::Overcount { likely, window, .. } => format!(
-                "the gateway itself refused {} tokens, although the window is {}",
+            Self::Overcount { window, check: (Some(estimate), limit), .. } => format!(
+                "its estimate {} is {} above its budget {}; the window is {}",
+                format_number(*estimate),
+                format_number(estimate.saturating_sub(*limit)),
+                format_number(*limit),
+                format_number(*window)
+            ),
+            Self::Overcount { likely, window, check: (None, limit), .. } => format!(
+                "its own check allows {}; the prompt has {}, the window {}",
+                format_number(*limit),
                 format_short_estimate(*likely),
                 format_number(*window)
             ),
@@ -160,9 +168,11 @@ impl Described for EstimatorError {
     fn evidence(&self) -> Vec<Evidence> {
         match self {
             Self::Overcount { peak: (entry, peak), .. } => {
+                let asked = Evidence::new("the gateway's own check refused it; the provider was not asked")
+                    .with_rule("releases R60");
                 let peak = format_number(*peak);
                 let largest = format!("the largest prompt the provider counted: {peak}");
-                vec![Evidence::new(largest).with_entries([*entry])]
+                vec![asked, Evidence::new(largest).with_entries([*entry])]
             }
             Self::Undercount { ratio, keep_recent, failing } => {
                 let kept = format!(

@@ -28,7 +28,7 @@ impl Described for Outlook {
             ),
             Self::CompactionDue { check, .. } => format!(
                 "the next message compacts first: {} {}, trigger {}",
-                if check.total.is_stored { "the stored counter is" } else { "the transcript has" },
+                if check.total.is_stored { "the stored counter is" } else { "the gateway counts" },
                 format_number(check.total.tokens.whole()),
                 format_number(check.threshold.whole())
             ),

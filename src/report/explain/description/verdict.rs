@@ -82,6 +82,7 @@ impl LimitOrigin {
     fn description(self) -> String {
         match self {
             Self::Stated { by } => format!("according to {by}"),
+            Self::GatewayBudget => "the gateway's budget: the window minus the reserve".to_owned(),
             Self::AssumedWindow => "the window that the gateway assumes".to_owned(),
             Self::Inferred => "inferred from the calls that were accepted or refused".to_owned(),
         }
