@@ -168,8 +168,7 @@ fn assemble_session(
         ruleset: chosen.id,
         refusals: &[],
     };
-    let failures =
-        find_failures(&scope).with_row_error(session.record.as_ref(), &index, &context.path);
+    let failures = find_failures(&scope).with_row_error(session.record.as_ref(), &index, &context.path);
     let scope = OverflowScope { refusals: &failures.overflows, ..scope };
     let ModelWindow { gateway: window, runtime: runtime_window } =
         ModelWindow::for_model(&scope, &item.provider, &item.model);
