@@ -222,6 +222,13 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_of_nothing_but_headings_and_placeholders_is_hollow_however_few_messages_it_replaces() {
+        let empty =
+            "## Decisions\nNo prior history.\n\n## Open TODOs\nNone.\n\n## Identifiers\nNone captured.";
+        assert!(is_hollow(empty, 1) && !is_hollow(empty, 0));
+    }
+
+    #[test]
     fn headings_rules_and_placeholders_are_form_and_bold_words_within_a_sentence_are_not() {
         let form = ["# Goal", "**Build**", "  (none)", "- None", "N/A", "---", "-", "none."];
         assert_eq!(form.map(is_form_line), [true; 8]);

@@ -43,6 +43,22 @@ fn only_compactions_that_freed_something_make_a_treadmill() {
     assert!(!is_treadmill([95_001, 50_000]));
 }
 
+#[test]
+fn compactions_far_below_the_trigger_are_no_treadmill() {
+    let session = compacted_twice();
+    let mut case = OverflowCase::read(&session, None).expect("memory is readable");
+    for call in &mut case.calls {
+        call.prompt_tokens = 30_000;
+    }
+    for compaction in &mut case.compactions {
+        (compaction.tokens_before, compaction.estimated) = (Tokens(30_000.0), (20_000, 9_000));
+    }
+    assert_eq!(detect_treadmill(&case), None);
+    assert!(case.compactions.iter().all(PastCompaction::is_far_below_trigger));
+    case.compactions[1].tokens_before = Tokens(190_000.0);
+    assert!(!case.compactions[1].is_far_below_trigger());
+}
+
 /// Returns the findings for this number of fixed tokens in a window of 200,000 with this reserve.
 fn with_fixed(
     fixed: u64,

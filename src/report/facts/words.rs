@@ -273,3 +273,17 @@ pub(super) fn name_before<'a>(text: &'a str, value: &str) -> Option<&'a str> {
 pub(super) fn offset(text: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn escapes_of_a_json_string_end_a_word_and_folders_of_windows_do_not() {
+        let of = |text: &'static str| words(text).collect::<Vec<_>>();
+        assert_eq!(of(r"done\nnext\tlast"), ["done", "next", "last"]);
+        assert_eq!(of(r"a\\nb"), ["a", "b"], "a string in a string");
+        assert_eq!(of(r"C:\notes\todo.txt"), [r"C:\notes\todo.txt"]);
+        assert_eq!(of(r"src\tests\main.rs"), [r"src\tests\main.rs"], "no escape begins with m");
+    }
+}

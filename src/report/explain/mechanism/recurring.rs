@@ -119,7 +119,17 @@ fn is_stamp(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::normalise;
+    use super::{job_key, normalise};
+
+    #[test]
+    fn a_heartbeat_and_a_cron_job_are_one_job_whatever_they_report() {
+        let beat = "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.";
+        assert_eq!(job_key(beat).as_deref(), Some("heartbeat"));
+        let cron = |words: &str| job_key(&format!("[cron:4f2a nightly] {words}"));
+        assert_eq!(cron("Fasse die Nacht zusammen"), cron("夜のまとめ"));
+        assert_ne!(cron("Sum up"), job_key("[cron:9b1c weekly] Sum up"));
+        assert_eq!(job_key("go on"), None, "short texts are equal by chance");
+    }
 
     #[test]
     fn dates_and_numbers_do_not_make_another_job() {
