@@ -24,7 +24,7 @@ fn remark_on(class: FindingClass, tokens: f64, guards: &[GuardReport]) -> Option
     with_failure("u:9 a:9 r:75", 1_100, 100, |case, failure| {
         let mechanism = Mechanism { class, tokens: Tokens(tokens), count: 1, entries: vec![EntryIx(2)] };
         let found = mechanism_finding(case, failure, &mechanism).map(Facts::LargePrompt);
-        remark(&found, guards)
+        remark(failure, &found, guards)
     })
 }
 

@@ -15,6 +15,7 @@ const PRUNING: &str = r#","contextPruning":{"mode":"cache-ttl","ttl":"1h"}"#;
 fn described(session: &LoadedSession) -> String {
     let explanation = explain(session).expect("it reads");
     let Explanation {
+        state: _,
         overflows,
         course,
         failure,
