@@ -21,7 +21,7 @@ struct RecoveryLoop<'a> {
     branch: Branch,
     /// Provider tokens per token of the branch: at least 1, and high enough that the refused prompt does not fit.
     tokens_per_estimate: f64,
-    /// Compactions and reruns so far; `max_attempts` limits them.
+    /// Compactions and reruns so far; the rules limit them.
     attempts_used: u32,
     has_truncated: bool,
     attempts: Vec<Attempt>,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::{EntryIx, LineIds};
 use crate::js;
 use crate::policy::compact::branch_entries;
@@ -48,7 +49,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
         same_model: true,
         predates_compaction: false,
         has_gateway: true,
-        rules: crate::gateway::ruleset::Ruleset::V2026_3_2.rules(),
+        rules: Ruleset::V2026_3_2.rules(),
         result_limit: crate::policy::truncate::max_result_chars(Tokens(1000.0)),
         is_chat: true,
     }
@@ -226,7 +227,8 @@ fn an_older_gateway_restarts_its_count_after_truncation() {
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {
-        let facts = RecoveryInput { truncation_restarts, ..facts(sized(&lines), ANTHROPIC) };
+        let release = if truncation_restarts { Ruleset::V2026_2_19 } else { Ruleset::V2026_3_2 };
+        let facts = RecoveryInput { rules: release.rules(), ..facts(sized(&lines), ANTHROPIC) };
         predict_recovery(&facts).attempts.len()
     };
     assert_eq!((attempts(false), attempts(true)), (5, 8));
