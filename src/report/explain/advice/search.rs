@@ -13,6 +13,7 @@ use crate::report::explain::finding::FindingClass;
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
+use crate::units::Tokens;
 
 /// Changes to list: those that help, and those that do not.
 const MAX_LISTED: (usize, usize) = (5, 3);
@@ -68,8 +69,14 @@ impl Bench<'_> {
         .judged(self)
     }
 
-    /// Returns the tokens that the failing prompt may have: more where less is reserved for the reply.
+    /// Returns the tokens that the failing prompt may have: more where less is reserved for the reply. Past the gateway's
+    /// own check, the configured window decides.
     fn limit_under(&self, changes: &[SettingChange]) -> u64 {
+        if self.failure.is_by_gateway() {
+            let window = changes.iter().rev().find(|change| change.id == SettingId::ContextWindow);
+            let window = window.and_then(|change| change.value.as_f64()).map(Tokens);
+            return window.unwrap_or(self.failure.believed_window.runtime).whole();
+        }
         let reply = self.failure.overflow.reply_reserve.unwrap_or(0);
         let to = changes.iter().rev().find(|change| change.id == SettingId::MaxTokens);
         let to = to.and_then(|change| change.value.as_f64()).map_or(reply, |to| to as u64);
