@@ -182,7 +182,6 @@ fn largest_image(session: &LoadedSession, entry: EntryIx) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
 
     fn faults(entries: &[String]) -> Vec<(u32, String)> {

@@ -44,6 +44,7 @@ fn facts(branch: Branch, error: &str) -> RecoveryInput<'_> {
             enabled: true,
             reserve_tokens: Tokens(100.0),
             keep_recent_tokens: Tokens(100.0),
+            chat_room: None,
         },
         mode: CompactionMode::Safeguard,
         same_model: true,
