@@ -408,7 +408,9 @@ mod tests {
     const USAGE: &str = r#""usage":{"input":1000,"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":1010,"cost":{"total":0.25}}"#;
 
     fn answer(text: &str) -> String {
-        message(&format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],{USAGE}}}"#))
+        message(&format!(
+            r#"{{"role":"assistant","timestamp":7,"content":[{{"type":"text","text":"{text}"}}],{USAGE}}}"#
+        ))
     }
 
     /// Builds a question, a call, a long result and an answer; then, on a branch from the call, the shortened result

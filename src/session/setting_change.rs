@@ -282,6 +282,7 @@ mod tests {
             ("keepSent", "true"),
             ("midTurnPrecheck.enabled", "true"),
             ("countByModel", "true"),
+            ("memoryFlush.enabled", "true"),
             ("hardClear.placeholder", "gone = away"),
             ("tools.allow", "exec, web_*"),
             ("tools.deny", r#"["a,b"]"#),

@@ -9,6 +9,7 @@ use clawscope::gateway::config::GatewayConfig;
 use clawscope::gateway::effective::{list_settings, overridden_text};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::provenance::Provenance;
+use clawscope::gateway::recorded_window::ModelUser;
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::gateway::state_dir::{config_path, state_dir};
 use clawscope::js;
@@ -240,9 +241,10 @@ fn the_window_is_reported_with_its_origin() {
     let mut findings = Vec::new();
     config.read_registries(&env, &dir.join("s"), ["main", "ops"].into_iter(), &mut findings);
     assert_eq!(findings, []);
-    let reported = |agent: &str, provider: &str, model: &str| {
-        let window = config.window(rules, agent, provider, model);
-        let from = config.window_provenance(&window, agent, provider, model).to_string();
+    let user = |agent| ModelUser { agent, session: "" };
+    let reported = |agent: &'static str, provider: &str, model: &str| {
+        let window = config.window(rules, user(agent), provider, model);
+        let from = config.window_provenance(&window, user(agent), provider, model).to_string();
         (window.tokens, window.source.name(), short(&from, &dir))
     };
     assert_eq!(
@@ -260,16 +262,16 @@ fn the_window_is_reported_with_its_origin() {
     assert_eq!(reported("main", "x", "y").1, "agentContextTokens");
     let mut uncapped = config.clone();
     uncapped.js_root = js::parse("{}").unwrap();
-    let window = uncapped.window(rules, "main", "local", "m");
-    let from = uncapped.window_provenance(&window, "main", "local", "m").to_string();
+    let window = uncapped.window(rules, user("main"), "local", "m");
+    let from = uncapped.window_provenance(&window, user("main"), "local", "m").to_string();
     assert_eq!(
         (window.tokens, short(&from, &dir)),
         (Tokens(65_536.0), "s/agents/main/agent/models.json:2".to_owned())
     );
-    let window = uncapped.window(rules, "main", "openai", "gpt-5.2");
+    let window = uncapped.window(rules, user("main"), "openai", "gpt-5.2");
     assert!(
         uncapped
-            .window_provenance(&window, "main", "openai", "gpt-5.2")
+            .window_provenance(&window, user("main"), "openai", "gpt-5.2")
             .to_string()
             .starts_with("catalogue: as of")
     );

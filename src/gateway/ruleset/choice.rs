@@ -18,6 +18,9 @@ use crate::js;
 /// A gateway writes its own version to this key whenever it writes its configuration.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
+/// The day of the oldest known release.
+const FIRST_RELEASE_DATE: Date = jiff::civil::date(2026, 1, 24);
+
 const FIRST_DATABASE: &str = "2026.8.1 (betas from 2026.7.2)";
 
 /// The storage format of a store, if it reveals a version.
@@ -125,6 +128,10 @@ impl RulesetChoice {
         else {
             return self;
         };
+        // A date before the first release is a clock that was not set.
+        if date < FIRST_RELEASE_DATE {
+            return self;
+        }
         let part = |number: i16| u32::try_from(number).unwrap_or_default();
         let current =
             Ruleset::for_gateway([part(date.year()), part(date.month().into()), part(date.day().into())]);

@@ -80,6 +80,10 @@ const ROWS: [TopicRow; 37] = [
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
     }),
+    ("Each run", "workspace files", |rules| {
+        let limits = rules.workspace_files;
+        format!("{} chars each, {} together", format_number(limits.file), format_number(limits.total))
+    }),
     ("Compaction", "estimate", |rules| estimate(rules).to_owned()),
     ("Compaction", "reserve", |rules| reserve(rules.reserve).to_owned()),
     ("Compaction", "unknown window", |rules| {
@@ -100,10 +104,6 @@ const ROWS: [TopicRow; 37] = [
     ("Compaction", "memory flush", |rules| memory_flush(rules.memory_flush).to_owned()),
     ("Window", "window source", |rules| window(rules.window_source)),
     ("Window", "too small", |rules| small_window(rules)),
-    ("Each run", "workspace files", |rules| {
-        let limits = rules.workspace_files;
-        format!("{} chars each, {} together", format_number(limits.file), format_number(limits.total))
-    }),
     ("Overflow", "recovery", |rules| recovery(rules)),
     ("Overflow", "if compaction fails", |rules| {
         if rules.recovery.resets_session { "a chat starts a new session" } else { "the session continues" }

@@ -166,7 +166,9 @@ mod tests {
                 .map(|row| row.id.spec().name())
                 .collect();
             assert_eq!(rows.len(), 13);
-            assert_eq!(fixed.len(), if ruleset >= Ruleset::V2026_8_1 { 7 } else { 0 }, "{fixed:?}");
+            let built_in = if ruleset >= Ruleset::V2026_8_1 { 7 } else { 0 };
+            let expected = if ruleset.rules().pruner.is_active() { built_in } else { 12 };
+            assert_eq!(fixed.len(), expected, "{fixed:?}");
         }
         let newest = rows_under(Ruleset::V2026_9_2, text);
         let ratio = row(&newest, "softTrimRatio");

@@ -142,7 +142,7 @@ fn up_to_1024_unread_tokens_are_noise() {
     let at_floor = begun().turn(22_010 - 1_024, 3_000, 10).ledger();
     assert_eq!(at_floor.calls[2].miss, None);
     let (cause, _, tokens) = last_miss(&begun().turn(22_010 - 1_025, 3_000, 10));
-    assert_eq!((cause, tokens), (MissCause::Unknown, 1_025.0));
+    assert_eq!((cause, tokens), (MissCause::SystemChanged, 1_025.0));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn pruning_within_the_retention_changes_the_prefix_at_the_pruned_result() {
         (miss.cause, miss.at.map(|at| at.0))
     };
     assert_eq!(pruned(&story(3.0)), (MissCause::Pruning, Some(2)));
-    assert_eq!(pruned(&story(1.0)), (MissCause::Unknown, None), "the ttl has not passed");
+    assert_eq!(pruned(&story(1.0)), (MissCause::PrefixEnds, None), "the ttl has not passed");
     assert_eq!(pruned(&story(6.0)), (MissCause::Pause, None), "pruning a cold cache costs nothing");
 }
 

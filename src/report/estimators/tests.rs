@@ -12,7 +12,7 @@ fn answer(text: &str, prompt: u64) -> String {
         prompt + 10
     );
     message(&format!(
-        r#"{{"role":"assistant","content":[{{"type":"text","text":{}}}],"usage":{usage},"stopReason":"stop"}}"#,
+        r#"{{"role":"assistant","timestamp":{prompt},"content":[{{"type":"text","text":{}}}],"usage":{usage},"stopReason":"stop"}}"#,
         quoted(text)
     ))
 }

@@ -3,7 +3,7 @@
 
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::case::{MAX_QUOTE_CHARS, OtherError, OverflowCase};
+use crate::report::explain::case::{MAX_QUOTE_CHARS, OtherError, OverflowCase, is_answer};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
@@ -11,7 +11,7 @@ use crate::report::explain::premature::{PrematureCompactions, detect_premature};
 use crate::session::Mark;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
-use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::store::entry::{Entry, EntryKind, Role};
 use crate::units::{Chars, Millis};
 
 /// The smallest share that a useful compaction frees.
@@ -116,7 +116,7 @@ type Detector = fn(&OverflowCase<'_>) -> Option<Found<Aftermath>>;
 
 pub(super) fn find_aftermath(case: &OverflowCase<'_>) -> Vec<Found<Aftermath>> {
     let looks: [Detector; 8] = [
-        detect_premature,
+        |case| detect_premature(case).map(|found| found.map(Aftermath::Premature)),
         detect_summary_refused,
         detect_refused_again,
         detect_late_summary,
@@ -212,11 +212,6 @@ fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
 pub(super) fn has_freed_nothing(compaction: &PastCompaction) -> bool {
     let (before, after) = compaction.estimated;
     before >= MIN_CONTEXT_TOKENS && after as f64 > before as f64 * (1.0 - MIN_FREED_SHARE)
-}
-
-pub(super) fn is_answer(entry: &Entry) -> bool {
-    let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
-    entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
 }
 
 /// Returns the failure if a gateway ran the session and the provider refused the call.

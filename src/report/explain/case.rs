@@ -15,7 +15,7 @@ use crate::session::overflow::refused::is_prompt_error;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::units::Moment;
 
 /// The number of turns from which their median counts as typical.
@@ -160,6 +160,12 @@ impl<'a> OverflowCase<'a> {
             self.calls.windows(2).filter_map(|pair| pair[1].prompt_tokens.checked_sub(pair[0].prompt_tokens));
         median(calls.collect())
     }
+}
+
+/// Whether an entry is an answer of a model that did not fail.
+pub(super) fn is_answer(entry: &Entry) -> bool {
+    let failed = |stop| matches!(stop, StopReason::Error | StopReason::Aborted);
+    entry.is_model_call() && entry.message.is_some_and(|size| !failed(size.stop_reason))
 }
 
 fn median(mut values: Vec<u64>) -> u64 {

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_skeleton_is_hollow_and_a_short_summary_of_little_is_not() {
         let skeleton = "## Goal\n\n## Progress\n- (none)\n\n## Next Steps\nNone";
-        assert!(is_hollow(skeleton, 10) && !is_hollow(skeleton, 3));
+        assert!(is_hollow(skeleton, 10) && is_hollow(skeleton, 1) && !is_hollow(skeleton, 0));
         let last = "Context contained 42 messages (3 oversized). Summary unavailable due to size limits.";
         assert!(is_hollow(last, 42));
         let full = format!("## Goal\n{}\n## Progress\n- done", "the linker needs libatomic ".repeat(12));

@@ -4,8 +4,7 @@ use crate::gateway::memory_flush::transcript_byte_guard;
 use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::aftermath::{Aftermath, is_answer};
-use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase};
+use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase, is_answer};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::store::entry::{EntryKind, Role};
@@ -54,7 +53,7 @@ impl PrematureCompactions {
     }
 }
 
-pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
+pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<PrematureCompactions>> {
     let row = newest_row(case);
     let newest = row.first()?;
     let cause = find_cause(case, newest);
@@ -78,10 +77,8 @@ pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<Aftermat
     let error = matches!(facts.cause, PrematureCause::Error { .. });
     let known = error || case.session.window.source != WindowSource::Default;
     let confidence = if known { Confidence::Sure } else { Confidence::Likely };
-    enough.then(|| {
-        Found::new(FindingClass::PrematureCompaction, confidence, Aftermath::Premature(facts))
-            .with_rule("compaction 2.7")
-    })
+    enough
+        .then(|| Found::new(FindingClass::PrematureCompaction, confidence, facts).with_rule("compaction 2.7"))
 }
 
 /// Returns the compactions far below the trigger at the end of the path, the newest first, with few turns between each

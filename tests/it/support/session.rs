@@ -194,6 +194,7 @@ impl Session {
                 }],
                 tokens_before: 1000,
                 tokens_after: 900,
+                prompt_tokens: (1_000, 900),
                 tool: "clawscope 0.1.0".into(),
             },
             now_ms: NOW,
