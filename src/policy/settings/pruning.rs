@@ -167,7 +167,7 @@ mod tests {
                 .collect();
             assert_eq!(rows.len(), 13);
             let built_in = if ruleset >= Ruleset::V2026_8_1 { 7 } else { 0 };
-            let expected = if ruleset.rules().pruner.is_active() { built_in } else { 12 };
+            let expected = if ruleset.rules().pruner == Pruner::FailsToLoad { 12 } else { built_in };
             assert_eq!(fixed.len(), expected, "{fixed:?}");
         }
         let newest = rows_under(Ruleset::V2026_9_2, text);

@@ -101,12 +101,12 @@ fn a_prompt_that_threw_is_in_an_entry_of_the_gateway() {
 }
 
 #[test]
-fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
+fn an_answer_to_a_prompt_above_an_assumed_window_is_no_overflow() {
     let silent = message(
         r#"{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[],"stopReason":"stop","usage":{"input":150000,"output":1,"cacheRead":60000,"cacheWrite":0}}"#,
     );
     let view = view(&[user("one"), silent]);
-    assert_eq!((view.refusal.source, view.refusal.tokens), (ErrorSource::Silent, Some(210_000)));
+    assert_eq!((view.refusal.source, view.refusal.tokens), (ErrorSource::Assistant, None));
 }
 
 #[test]
