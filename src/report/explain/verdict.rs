@@ -123,7 +123,9 @@ pub(super) fn findings_without_overflow(
 /// Puts the newest calls first, if they failed for another reason than their size: nothing else is true of a session
 /// that no longer answers.
 pub(super) fn headed_by_unanswered(case: &OverflowCase<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
-    if let Some(found) = find_unanswered(case) {
+    // A compaction that timed out says more than the error that it left.
+    let is_named = findings.first().is_some_and(|first| first.class == FindingClass::CompactionTimeout);
+    if let Some(found) = find_unanswered(case).filter(|_| !is_named) {
         for fits in findings.iter_mut().filter(|finding| finding.class == FindingClass::Healthy) {
             fits.class = FindingClass::NoOverflow;
         }

@@ -38,7 +38,7 @@ const SERVED_WINDOW_SHARES: [f64; 7] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
 /// The gateway refuses smaller windows (compaction 7.2).
 const MIN_WINDOW: f64 = 16_000.0;
 /// Shares of the reservation for a reply, and the smallest one that is advised.
-const REPLY_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
+const REPLY_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015_625];
 const MIN_REPLY: f64 = 1_024.0;
 /// Windows of common servers, for a model whose window the gateway believes too small.
 const LARGER_WINDOWS: [f64; 7] = [16_384.0, 32_768.0, 65_536.0, 131_072.0, 200_000.0, 262_144.0, 1_048_576.0];
