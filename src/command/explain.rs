@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace, is_store_folder, require_context};
-use super::explain_all;
+use super::explain_all::{self, verdict_tone};
 use super::explain_json::report_json;
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -18,8 +18,7 @@ use crate::format::{
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::{
-    Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
-    ReplaySummary, explain,
+    Advice, Explanation, Finding, GuardReport, GuardState, Overflow, PromptCount, ReplaySummary, explain,
 };
 use crate::session::LoadedSession;
 use crate::text::truncate;
@@ -59,14 +58,6 @@ fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Fa
     writeln!(output)?;
     output.line(Tone::Strong, title)?;
     Ok(table.print(output, "  ")?)
-}
-
-pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
-    match explanation.verdict().map(|finding| finding.class) {
-        Some(FindingClass::Healthy) => Tone::Good,
-        _ if explanation.has_overflowed() => Tone::Bad,
-        _ => Tone::Warning,
-    }
 }
 
 struct ExplanationPrinter<'a> {

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
-use super::explain::verdict_tone;
 use super::explain_json::{SCHEMA_VERSION, VerdictJson, verdict_json};
 use super::failure::Failure;
 use super::output::{Output, Tone};
@@ -227,4 +226,12 @@ fn row_cells(explained: &ExplainedSession, windows: &[u64]) -> Vec<Cell> {
         }
     }
     cells
+}
+
+pub(super) fn verdict_tone(explanation: &Explanation) -> Tone {
+    match explanation.verdict().map(|finding| finding.class) {
+        Some(FindingClass::Healthy) => Tone::Good,
+        _ if explanation.has_overflowed() => Tone::Bad,
+        _ => Tone::Warning,
+    }
 }

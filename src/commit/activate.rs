@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::commit::check::{WritableSession, check_transcript, check_unique_ids, has_string_id};
 use crate::commit::copy::{CopyPlan, CopySpec, copy, label_line};
+use crate::commit::encode::id_value;
 use crate::commit::expected::ExpectedMessage;
 use crate::commit::labels::Labels;
 use crate::commit::new_line::NewLine;
@@ -22,7 +23,6 @@ use crate::format::quantity;
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::EntryKind;
-use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::transcript::Leaf;
 use crate::units::Moment;
@@ -192,8 +192,4 @@ impl ActivationLines {
         let text = label_line(&id, parent, &of.time(), &Value::from(copy), Some(label));
         self.lines.push(NewLine { id, copy_of: None, text });
     }
-}
-
-pub(super) fn id_value(index: &Index, ix: EntryIx) -> Value {
-    index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
 }

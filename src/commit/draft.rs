@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::commit::activate::id_value;
 use crate::commit::check::WritableSession;
 use crate::commit::copy::{CopyPlan, Remap};
+use crate::commit::encode::id_value;
 use crate::commit::expected::ExpectedEntries;
 use crate::commit::new_line::NewLine;
 use crate::commit::request::{CommitMethod, CommitRequest};

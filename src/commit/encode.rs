@@ -1,7 +1,9 @@
 //! Builds a new line from an old one: unchanged parts are copied from the old text digit for digit and key for key;
 //! only named members are replaced (store P7).
 
+use crate::ids::EntryIx;
 use crate::js::{self, JsString, SyntaxError, Value};
+use crate::store::index::Index;
 
 #[derive(Debug)]
 pub(super) struct MemberEdit {
@@ -18,6 +20,11 @@ impl MemberEdit {
 
 pub(super) fn text_json(text: &str) -> String {
     js::stringify_str(&JsString::from(text))
+}
+
+/// Returns the id of an entry as it is in the file; null without one.
+pub(super) fn id_value(index: &Index, ix: EntryIx) -> Value {
+    index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
 }
 
 /// Replaces members of the object in `text` in place and makes it compact. Absent members are not added.

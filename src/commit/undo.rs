@@ -1,7 +1,8 @@
 //! Undoes a commit or an undo: makes the branch active that it left.
 
-use crate::commit::activate::{Activation, id_value};
+use crate::commit::activate::Activation;
 use crate::commit::check::{WritableSession, check_transcript};
+use crate::commit::encode::id_value;
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt, ReceiptKind, undo_line};
 use crate::commit::refusal::{Refusal, unreadable_body};

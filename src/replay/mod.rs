@@ -37,6 +37,7 @@ mod prompt_edits;
 mod prompt_limit;
 mod prune;
 mod range_totals;
+mod record_use;
 mod rewrite;
 mod run;
 mod send;

@@ -105,7 +105,7 @@ impl CompactionSettings {
     pub fn trigger(&self, runtime_window: Tokens, gateway_window: Tokens) -> TriggerPoint {
         let runtime = self.threshold(runtime_window);
         match self.chat_threshold(gateway_window) {
-            Some(chat) if self.enabled && !(chat > runtime) => {
+            Some(chat) if self.enabled && (chat <= runtime || runtime.is_nan()) => {
                 TriggerPoint { tokens: chat, before_chat_turn: true }
             }
             _ => TriggerPoint { tokens: runtime, before_chat_turn: false },

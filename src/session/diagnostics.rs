@@ -4,6 +4,7 @@
 use crate::commit::{InterruptedCommit, WrittenExtent};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ids::EntryIx;
+use crate::session::diagnostic_lines::{and_more, diagnostic_at, first_match};
 use crate::session::{LoadedSession, fault_diagnostics, lineage_diagnostics, window_diagnostics};
 use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
@@ -65,29 +66,6 @@ pub(super) fn unfinished_commit_diagnostic(unfinished: &InterruptedCommit) -> Di
         _ => "`clawscope doctor --repair` or the next commit to this file cleans it up.",
     };
     Diagnostic::new(&unfinished.path, severity, unfinished.description(), next)
-}
-
-pub(super) fn diagnostic_at(
-    index: &Index,
-    ix: EntryIx,
-    severity: Severity,
-    what: String,
-    next: &str,
-) -> Diagnostic {
-    Diagnostic::new(&*index.path, severity, what, next)
-        .at_line(index.entry(ix).line)
-        .about(index.display_id(ix))
-}
-
-/// Returns the first entry that fits, and the number of entries that fit.
-pub(super) fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
-    let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
-    let first = all.next()?;
-    Some((first, 1 + all.count()))
-}
-
-pub(super) fn and_more(count: usize) -> String {
-    if count > 1 { format!(", also at {} more", count - 1) } else { String::new() }
 }
 
 /// Finds parents in a cycle, or an entry that is its own parent (store J10, J11).

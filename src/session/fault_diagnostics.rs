@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_number, format_size};
 use crate::session::LoadedSession;
-use crate::session::diagnostics::diagnostic_at;
+use crate::session::diagnostic_lines::diagnostic_at;
 use crate::session::prompt_faults::{PromptFault, PromptFaultKind};
 use crate::store::prompt_report::{InjectedFile, ReportSource};
 

@@ -93,7 +93,9 @@ impl Stretch {
         let Some(growth) = self.growth else { return };
         let factor = (growth - text) / estimated;
         if factor >= FACTOR_RANGE.0 && factor <= most {
-            scaled.iter().for_each(|at| weights[*at] *= factor);
+            for at in scaled {
+                weights[*at] *= factor;
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_count, format_displayed_timestamp, format_number};
 use crate::ids::EntryIx;
 use crate::session::LoadedSession;
-use crate::session::diagnostics::{and_more, diagnostic_at, first_match};
+use crate::session::diagnostic_lines::{and_more, diagnostic_at, first_match};
 use crate::session::lineage::{CutOff, HiddenBranch, IdMismatch, missing_parent};
 use crate::text::shell;
 
@@ -78,9 +78,11 @@ fn describe_cut_off(session: &LoadedSession, found: &CutOff) -> Diagnostic {
     }
     let before = format_count(found.entries as u64, "entry", "entries");
     let messages = format_count(found.messages as u64, "message", "messages");
-    what.push_str(&format!(
-        ". {before} before it ({messages}) are unreachable: they are in this same file, but are not sent"
-    ));
+    what.push_str(". ");
+    what.push_str(&before);
+    what.push_str(" before it (");
+    what.push_str(&messages);
+    what.push_str(") are unreachable: they are in this same file, but are not sent");
     let active = found
         .last_before
         .map(|last| format!("; `{}` makes the part before active", session.branch_command(last)));

@@ -11,6 +11,7 @@ pub mod budget_marks;
 pub mod compaction_trigger;
 mod context_details;
 pub mod context_limits;
+mod diagnostic_lines;
 mod diagnostics;
 pub mod failing_model;
 pub mod family;

@@ -77,7 +77,7 @@ impl TextMatch {
     pub(super) fn sentence<'t>(&self, plain: &'t str) -> &'t str {
         let (start, end) = self.span;
         let cut = |joint: &&str| plain[..start].rfind(*joint).map(|at| at + joint.len());
-        let from = SENTENCE_ENDS.iter().filter_map(|joint| cut(&joint)).max().unwrap_or(0);
+        let from = SENTENCE_ENDS.iter().filter_map(|joint| cut(joint)).max().unwrap_or(0);
         let ends = SENTENCE_ENDS.iter().filter_map(|joint| plain[end..].find(joint));
         &plain[from..ends.min().map_or(plain.len(), |at| end + at)]
     }

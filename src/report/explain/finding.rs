@@ -1,8 +1,9 @@
 //! Findings: a class, a confidence, and the values found. Each topic declares its values in the file that finds them;
 //! `facts` joins the topics, and `description` makes sentences of them.
 
-use crate::report::explain::grounds::Ground;
+use crate::gateway::window::WindowSource;
 use crate::report::explain::verdict_facts::VerdictFacts;
+use crate::units::Tokens;
 
 /// Numbers of a finding for programs: tokens, chars, ms or counts, according to the name.
 pub type Numbers = Vec<(&'static str, f64)>;
@@ -165,6 +166,37 @@ impl Confidence {
             Self::Likely => "likely",
             Self::Possible => "possible",
         }
+    }
+}
+
+/// Something that the verdict rests on, worth naming.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ground {
+    /// The configuration cannot be read, so the defaults are not those of the recorded calls.
+    UnreadableConfig { error: String },
+    /// No evidence in the store names the window.
+    AssumedWindow {
+        /// `provider/model`.
+        model: String,
+        window: Tokens,
+        /// Whether a model list names it; otherwise it is the gateway's default.
+        is_listed: bool,
+    },
+    /// The model answered a larger prompt than the window that the gateway believes in.
+    SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },
+    /// `contextTokens` is below the model's window.
+    CappedWindow {
+        cap: Tokens,
+        window: Tokens,
+        /// Whether the release compares with the cap before a chat turn.
+        moves_preflight: bool,
+    },
+}
+
+impl Ground {
+    /// Whether a verdict on it may be wrong.
+    pub(super) fn is_weak(&self) -> bool {
+        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. })
     }
 }
 

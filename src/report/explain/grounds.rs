@@ -5,40 +5,8 @@ use crate::gateway::window::WindowSource;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::{Failure, LimitOrigin};
-use crate::report::explain::finding::Confidence;
+use crate::report::explain::finding::{Confidence, Ground};
 use crate::session::overflow::largest_answer;
-use crate::units::Tokens;
-
-/// Something that the verdict rests on, worth naming.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ground {
-    /// The configuration cannot be read, so the defaults are not those of the recorded calls.
-    UnreadableConfig { error: String },
-    /// No evidence in the store names the window.
-    AssumedWindow {
-        /// `provider/model`.
-        model: String,
-        window: Tokens,
-        /// Whether a model list names it; otherwise it is the gateway's default.
-        is_listed: bool,
-    },
-    /// The model answered a larger prompt than the window that the gateway believes in.
-    SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },
-    /// `contextTokens` is below the model's window.
-    CappedWindow {
-        cap: Tokens,
-        window: Tokens,
-        /// Whether the release compares with the cap before a chat turn.
-        moves_preflight: bool,
-    },
-}
-
-impl Ground {
-    /// Whether a verdict on it may be wrong.
-    fn is_weak(&self) -> bool {
-        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. })
-    }
-}
 
 /// Adds the grounds of the verdict, and lowers its confidence where they are weak.
 pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
@@ -58,7 +26,9 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
         .chain(capped_window(case))
         .collect();
     if config.is_some() {
-        findings.iter_mut().for_each(|finding| finding.confidence = finding.confidence.lowered());
+        for finding in findings.iter_mut() {
+            finding.confidence = finding.confidence.lowered();
+        }
     } else if verdict.grounds.iter().any(Ground::is_weak) && verdict.confidence == Confidence::Sure {
         verdict.confidence = Confidence::Likely;
     }

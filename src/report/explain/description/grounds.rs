@@ -3,7 +3,7 @@
 use crate::format::format_number;
 use crate::gateway::catalog::catalog;
 use crate::report::explain::description::evidence::Evidence;
-use crate::report::explain::grounds::Ground;
+use crate::report::explain::finding::Ground;
 
 impl Ground {
     pub(super) fn evidence(&self) -> Evidence {

@@ -101,7 +101,7 @@ fn truncation_evidence(served: u64, calls: usize, first: EntryIx) -> Vec<Evidenc
 /// Returns the window of a server that keeps half of it and 2 tokens when it cuts a prompt.
 fn num_ctx_of_half(served: u64) -> Option<u64> {
     let window = served.checked_sub(2)? * 2;
-    (window % 1_024 == 0 && served % 1_024 != 0).then_some(window)
+    (window.is_multiple_of(1_024) && !served.is_multiple_of(1_024)).then_some(window)
 }
 
 fn implausible_evidence(usage: &ImplausibleUsage) -> Vec<Evidence> {

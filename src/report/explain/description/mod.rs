@@ -16,7 +16,7 @@ mod unanswered;
 mod verdict;
 
 use crate::report::explain::facts::{Facts, Finding};
-use crate::report::explain::grounds::Ground;
+use crate::report::explain::finding::Ground;
 use crate::report::explain::verdict_facts::VerdictFacts;
 
 #[cfg(test)]

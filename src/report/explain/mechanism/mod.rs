@@ -155,7 +155,7 @@ fn detect_flood(_: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
         let messages = failure.session.context.messages.iter().filter(|message| message.size.role == role);
         let entries: Vec<EntryIx> = messages.rev().map(|message| message.entry).collect();
         let most = tokens >= Tokens(FLOOD_SHARE * failure.prompt_tokens as f64);
-        (most && !entries.is_empty() && fits_without(failure, tokens)).then(|| Mechanism {
+        (most && !entries.is_empty() && fits_without(failure, tokens)).then_some(Mechanism {
             class: FindingClass::UserMessage,
             tokens,
             count: entries.len(),

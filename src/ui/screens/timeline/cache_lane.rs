@@ -29,7 +29,7 @@ impl Letter {
             MissCause::ModelChanged => Self("m", "model"),
             MissCause::BranchSwitched => Self("b", "branch"),
             MissCause::SystemChanged | MissCause::ThinkingChanged => Self("s", "system"),
-            MissCause::PrefixEnds => Self("x", "prefix"),
+            MissCause::PrefixEnds => Self("e", "prefix ends"),
             MissCause::Unknown => Self("?", "unknown"),
             _ => Self("x", "prefix"),
         }
