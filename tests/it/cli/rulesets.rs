@@ -10,7 +10,8 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
     for words in [&["sessions"][..], &["doctor"], &["context", "long-1"], &["simulate", "long-1"]] {
         let ruleset = &store.json(words)["ruleset"];
         assert_eq!(ruleset["id"], "2026.3.2", "{words:?}");
-        assert_eq!(ruleset["from"], "clawscope's default", "{words:?}");
+        let from = ruleset["from"].as_str().unwrap_or_default();
+        assert!(from.starts_with("guessed from the date"), "{words:?}: {from}");
     }
     store.write("openclaw.json", "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.9 } } } }");
     let answer = store.json(&["doctor"]);
