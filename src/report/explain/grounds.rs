@@ -38,7 +38,7 @@ fn assumed_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
     let is_listed = window.source == WindowSource::Catalogue;
     let (provider, id) = called_model(case, case.failure.as_ref());
-    let model = format!("{provider}/{id}");
+    let model = [provider.as_str(), "/", id.as_str()].concat();
     (!window.source.is_evidence() && !id.is_empty()).then_some(Ground::AssumedWindow {
         model,
         window: window.tokens,
