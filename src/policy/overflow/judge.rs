@@ -95,7 +95,7 @@ fn judge_text(plain: &NormalizedText, signs: &Signs) -> Option<Classification> {
     }
 }
 
-/// Whether a text proves an overflow in a sentence of its own. Several errors are joined in one text, and a later
+/// Whether one sentence of a text proves an overflow. Several errors are joined in one text, and a later
 /// "throttled" does not make the prompt smaller.
 fn outweighs_rate(found: &TextMatch, plain: &NormalizedText) -> bool {
     found.is_proof() && !Signs::find(found.sentence(&plain.with_codes)).has(Sign::RateLimit)

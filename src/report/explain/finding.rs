@@ -212,7 +212,7 @@ pub struct Found<F> {
     pub prevents_overflow: Option<bool>,
     /// Set if it heads the answer.
     pub verdict: Option<VerdictFacts>,
-    /// What the verdict takes for granted.
+    /// The values that the verdict rests on without evidence.
     pub grounds: Vec<Ground>,
 }
 

@@ -1,4 +1,4 @@
-//! What a verdict takes for granted: the configuration that it was read from, and the window that it compares with.
+//! Grounds of a verdict: the configuration that it was read from, and the window that it compares with.
 
 use crate::gateway::ruleset::ChatPreflight;
 use crate::gateway::window::WindowSource;

@@ -53,7 +53,7 @@ pub struct Culprit {
     pub fault: Fault,
 }
 
-/// What the provider rejects of a message.
+/// The fault for which the provider rejects a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
     Prompt(PromptFaultKind),

@@ -17,7 +17,7 @@ const SHARES: [f64; 7] = [0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1];
 /// Share of the window that the messages need between the fixed part and the trigger.
 const ROOM_SHARE: f64 = 0.25;
 
-/// Returns the largest reserve that leaves room for messages, replayed; nothing if there is none.
+/// Returns the largest reserve that leaves room for messages, replayed; an empty result if no reserve leaves room.
 ///
 /// # Errors
 /// When an entry cannot be read again.

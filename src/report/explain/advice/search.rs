@@ -48,7 +48,7 @@ struct SettingTrial {
     outcome: AdviceOutcome,
 }
 
-/// What the replays of a search have in common.
+/// Data that all replays of a search share.
 struct Bench<'a> {
     runner: &'a ReplayRunner,
     failure: &'a Failure,

@@ -1,4 +1,4 @@
-//! What a verdict takes for granted, in words.
+//! The grounds of a verdict in words.
 
 use crate::format::format_number;
 use crate::gateway::catalog::catalog;
