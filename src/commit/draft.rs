@@ -21,8 +21,8 @@ pub(super) struct CommitDraft<'a> {
     pub(super) changes: &'a BTreeMap<EntryIx, &'a Value>,
     /// The old leaf: the parent of the first line if nothing is copied.
     pub(super) leaf: EntryIx,
-    /// The entry before the copied part, if entries of that part are left out; `Some(None)` for the start of the file.
-    pub(super) base: Option<Option<EntryIx>>,
+    /// The parent of the first line where the branch begins before the old leaf, because entries are left out.
+    pub(super) base: Option<Value>,
     /// Outer time of every new line.
     pub(super) time_ms: Moment,
     pub(super) lines: Vec<NewLine>,
@@ -55,7 +55,7 @@ impl<'a> CommitDraft<'a> {
             copies,
             changes,
             leaf: checked.leaf,
-            base: (!omitted.is_empty()).then_some(parent),
+            base: (!omitted.is_empty()).then(|| parent.map_or(Value::Null, |ix| id_value(index, ix))),
             time_ms: line_time(index, parent, request.now_ms),
             lines: Vec::new(),
             expected: ExpectedEntries::without(omitted),
@@ -76,8 +76,8 @@ impl<'a> CommitDraft<'a> {
 
     /// Returns the parent of the next line, which may be the start of the file.
     pub(super) fn parent_value(&self) -> Value {
-        match (self.lines.last(), self.base) {
-            (None, Some(base)) => base.map_or(Value::Null, |ix| id_value(self.index(), ix)),
+        match (self.lines.last(), &self.base) {
+            (None, Some(base)) => base.clone(),
             _ => Value::from(self.last_id()),
         }
     }

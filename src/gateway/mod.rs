@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod compaction;
 pub mod config;
 mod config_error;
+pub mod context_engine;
 mod convert;
 mod defaults;
 pub mod duration;

@@ -84,15 +84,15 @@ mod tests {
     #[test]
     fn the_own_row_comes_before_the_newest_row_of_the_same_model() {
         let mut rows = RecordedWindows::default();
-        [
+        for row in [
             row("a", "m", 1e5, 3.0),
             row("b", "m", 2e5, 9.0),
             row("c", "m", 3e5, 5.0),
             row("d", "n", 4e5, 1.0),
             row("e", "m", 5e5, 99.0),
-        ]
-        .into_iter()
-        .for_each(|row| rows.add(row));
+        ] {
+            rows.add(row);
+        }
         let usable = |tokens: Tokens| tokens != Tokens(5e5);
         let found = |session, provider, model| {
             rows.find(session, (provider, model), usable).map(|row| row.tokens.get())

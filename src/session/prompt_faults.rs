@@ -18,8 +18,6 @@ use crate::units::Bytes;
 const MAX_IMAGE_BYTES: Bytes = Bytes(5 << 20);
 /// Lines below this size hold no image worth reading.
 const MIN_IMAGE_LINE: Bytes = Bytes(1 << 20);
-/// Newest refusals that are read.
-const MAX_REFUSALS: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptFault {
@@ -108,7 +106,7 @@ impl LoadedSession {
         if candidates.is_empty() {
             return Vec::new();
         }
-        let refused_for_images = self.newest_refusals(answered).iter().any(|text| text.contains("image"));
+        let refused_for_images = self.is_refused_for_images(answered);
         let is_claude = self.provider.contains("anthropic") || self.model.contains("claude");
         if !refused_for_images && !is_claude {
             return Vec::new();
@@ -128,20 +126,12 @@ impl LoadedSession {
             .collect()
     }
 
-    /// Returns the texts of the newest failed calls since an entry, in lower case.
-    fn newest_refusals(&self, since: Option<EntryIx>) -> Vec<String> {
-        let failed = |ix: &EntryIx| {
-            let size = self.index.entry(*ix).message;
-            size.is_some_and(|size| size.stop_reason == StopReason::Error)
-                && since.is_none_or(|since| *ix > since)
-        };
-        let newest = self.context.path.iter().rev().copied().filter(failed).take(MAX_REFUSALS);
-        let text = |ix| {
-            let entry = body::read_entry(&self.source, &self.index, ix).ok()?;
-            let error = entry.get("message")?.get("errorMessage")?.as_str()?.to_string_lossy();
-            Some(error.to_lowercase())
-        };
-        newest.filter_map(text).collect()
+    /// Whether a failed call of the path since an entry speaks of images.
+    fn is_refused_for_images(&self, since: Option<EntryIx>) -> bool {
+        let errors = self.errors.iter().map(|error| (error.entry, &error.text));
+        let refusals = self.overflows.iter().map(|overflow| (overflow.entry, &overflow.text));
+        let mut newer = errors.chain(refusals).filter(|(entry, _)| since.is_none_or(|since| *entry > since));
+        newer.any(|(entry, text)| text.to_lowercase().contains("image") && self.context.path.contains(&entry))
     }
 }
 

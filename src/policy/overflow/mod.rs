@@ -7,7 +7,6 @@
 
 mod detection;
 mod error_class;
-mod excess;
 pub mod gateway;
 mod judge;
 mod normalized;
@@ -26,8 +25,8 @@ mod word_order;
 
 pub use detection::{Detection, detect};
 pub use error_class::ErrorClass;
-pub use excess::stated_excess;
 pub use judge::{Classification, Verdict, classify_error, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stop_details::StopDetails;
+pub use text_match::stated_excess;

@@ -40,7 +40,7 @@ impl NormalizedText {
     }
 }
 
-fn normalize(text: &str) -> String {
+pub(super) fn normalize(text: &str) -> String {
     let mut text = cut_middle(text);
     for _ in 0..MAX_JSON_LEVELS {
         if !text.contains('\\') {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Match, Regex, RegexSet, RegexSetBuilder};
 
 use crate::policy::overflow::RefusalNumbers;
+use crate::policy::overflow::normalized::normalize;
 use crate::policy::overflow::texts::{ERROR_NUMBERS, EXCESS, NUMBERS, OverflowText, TEXTS};
 
 /// A whole number, with commas or underscores between groups of three digits.
@@ -77,7 +78,7 @@ impl TextMatch {
     pub(super) fn sentence<'t>(&self, plain: &'t str) -> &'t str {
         let (start, end) = self.span;
         let cut = |joint: &&str| plain[..start].rfind(*joint).map(|at| at + joint.len());
-        let from = SENTENCE_ENDS.iter().filter_map(|joint| cut(joint)).max().unwrap_or(0);
+        let from = SENTENCE_ENDS.iter().filter_map(cut).max().unwrap_or(0);
         let ends = SENTENCE_ENDS.iter().filter_map(|joint| plain[end..].find(joint));
         &plain[from..ends.min().map_or(plain.len(), |at| end + at)]
     }
@@ -110,6 +111,11 @@ pub(super) fn find_text(plain: &str) -> Option<TextMatch> {
 /// Reads the numbers of an overflow that a code decided, without a matching text.
 pub(super) fn find_loose_numbers(plain: &str) -> RefusalNumbers {
     fill_with_loose_numbers(RefusalNumbers::default(), plain)
+}
+
+/// Returns the tokens by which a prompt exceeded the limit, if the text states them (overflow-texts T21).
+pub fn stated_excess(text: &str) -> Option<u64> {
+    find_excess(&normalize(text))
 }
 
 fn find_excess(plain: &str) -> Option<u64> {
@@ -201,6 +207,28 @@ mod tests {
             );
         }
         assert!(PART_PATTERN.is_some());
+    }
+
+    #[test]
+    fn an_excess_is_a_number_of_tokens_after_words_of_excess() {
+        let refusal =
+            r#"400 {"error":"prompt too long; exceeded max context length by 7701 tokens (ref: 03e0)"}"#;
+        assert_eq!(stated_excess(refusal), Some(7_701));
+        assert_eq!(stated_excess("input exceeds the context window by 12,345 tokens"), Some(12_345));
+        assert_eq!(stated_excess("Prompt is over the limit by ~900 tokens"), Some(900));
+    }
+
+    #[test]
+    fn other_numbers_are_no_excess() {
+        for text in [
+            "prompt is too long: 205000 tokens > 200000 maximum",
+            "the request was rejected by 3 tokens of the filter",
+            "exceeds the size limit by 12 MB",
+            "rate limit exceeded. Retry by 12 tokens",
+            "exceeded by many tokens",
+        ] {
+            assert_eq!(stated_excess(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -193,7 +193,7 @@ pub(super) const NUMBERS: &[&str] = &[
 ];
 
 /// The tokens that are too many, where a text states them instead of the request or the limit.
-pub(super) const EXCESS: &str = r"\b(?:exceed(?:s|ed|ing)?|over|above|too (?:long|large|big))\b[^.]{0,80}? by (?:about |approximately |at least |more than )?{r}(?: input| prompt| context)? ?tokens?\b";
+pub(super) const EXCESS: &str = r"\b(?:exceed(?:s|ed|ing)?|over|above|too (?:long|large|big))\b[^.]{0,80}? by (?:about |approximately |at least |more than )?[~≈]?{r}(?: input| prompt| context)? ?tokens?\b";
 
 /// Patterns for the numbers of errors that are no overflow: the reply's reservation, a plan's allowance, a file's size.
 pub(super) const ERROR_NUMBERS: &[&str] = &[

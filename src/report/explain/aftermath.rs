@@ -3,12 +3,13 @@
 
 use crate::ids::EntryIx;
 use crate::redact::masked;
-use crate::report::explain::case::{MAX_QUOTE_CHARS, OtherError, OverflowCase, is_answer};
+use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase, is_answer};
 use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::premature::{PrematureCompactions, detect_premature};
 use crate::session::Mark;
+use crate::session::overflow::CallError;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
 use crate::store::entry::{Entry, EntryKind, Role};
@@ -146,7 +147,7 @@ fn detect_refused_again(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
 
 /// The call for the summary was refused: one call for the whole history meets the same window.
 fn detect_summary_refused(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
-    let refused = case.errors.iter().filter(|error| is_summary_call_error(&error.text));
+    let refused = case.session.errors.iter().filter(|error| is_summary_call_error(&error.text));
     let refusals: Vec<EntryIx> = refused.map(|error| error.entry).collect();
     let parent = case.session.tree.parent(*refusals.last()?);
     let facts = Aftermath::SummaryRefused { refusals, parent };
@@ -154,7 +155,7 @@ fn detect_summary_refused(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
 }
 
 fn detect_late_summary(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
-    let late: Vec<&OtherError> = case.errors.iter().filter(|error| is_timeout(&error.text)).collect();
+    let late: Vec<&CallError> = case.session.errors.iter().filter(|error| is_timeout(&error.text)).collect();
     let last = late.last()?;
     let is_newest = case.compactions.iter().all(|it| it.entry < last.entry);
     let facts = Aftermath::SummaryTimeout {

@@ -2,7 +2,6 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::js::{self, Value};
 use crate::policy::prune::touches;
 use crate::redact::masked;
 use crate::report::explain::compactions::{PastCompaction, read_compactions};
@@ -11,11 +10,10 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::failing_model::failed_call;
 use crate::session::overflow::Overflow;
-use crate::session::overflow::refused::is_prompt_error;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::{CountSource, LoadedSession};
-use crate::store::body::{self, BodyError};
-use crate::store::entry::{Entry, EntryKind, Role, StopReason};
+use crate::store::body::BodyError;
+use crate::store::entry::{Entry, Role, StopReason};
 use crate::units::Moment;
 
 /// The number of turns from which their median counts as typical.
@@ -23,13 +21,6 @@ const MIN_TYPICAL_TURNS: usize = 3;
 
 /// The longest quote of an error, in chars.
 pub(super) const MAX_QUOTE_CHARS: usize = 160;
-
-/// An error other than an overflow.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct OtherError {
-    pub entry: EntryIx,
-    pub text: String,
-}
 
 #[derive(Debug)]
 pub(super) struct OverflowCase<'a> {
@@ -42,7 +33,6 @@ pub(super) struct OverflowCase<'a> {
     pub path: Vec<EntryIx>,
     pub calls: Vec<CountedCall>,
     pub compactions: Vec<PastCompaction>,
-    pub errors: Vec<OtherError>,
     /// Counted tokens per estimated token, if enough calls were counted.
     pub token_ratio: Option<f64>,
     /// Tokens before the messages: from the report of a run, otherwise the first call's count minus the estimate of its
@@ -78,7 +68,6 @@ impl<'a> OverflowCase<'a> {
         touches.reverse();
         Ok(Self {
             compactions,
-            errors: read_other_errors(session)?,
             fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()).or(first),
             failure,
             replays: runner,
@@ -189,25 +178,6 @@ fn first_fixed_tokens(session: &LoadedSession, path: &[EntryIx], calls: &[Counte
     (messages <= first.prompt_tokens / 4).then(|| first.prompt_tokens - messages)
 }
 
-fn read_other_errors(session: &LoadedSession) -> Result<Vec<OtherError>, BodyError> {
-    let index = &session.index;
-    let mut errors = Vec::new();
-    for (ix, entry) in index.iter() {
-        let failed = entry.kind == EntryKind::Message
-            && entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
-        let noted = is_prompt_error(index, entry);
-        if !failed && !noted || session.overflow_at(ix).is_some() {
-            continue;
-        }
-        let value = body::read_entry(&session.source, index, ix)?;
-        let (holder, key) = if noted { ("data", "error") } else { ("message", "errorMessage") };
-        let error = value.get(holder).and_then(|holder: &Value| holder.get(key));
-        let Some(error) = error.filter(|error| js::is_truthy(Some(error))) else { continue };
-        errors.push(OtherError { entry: ix, text: js::to_text(Some(error)).to_string_lossy() });
-    }
-    Ok(errors)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,8 +230,11 @@ mod tests {
             r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":"overloaded_error"}"#;
         let silent = r#"{"role":"assistant","content":[],"stopReason":"error","errorMessage":""}"#;
         let entries = [user("hi"), message(overloaded), message(silent), user("again"), refusal()];
-        let errors = with_case(&entries, |case| case.errors);
-        assert_eq!(errors, [OtherError { entry: EntryIx(1), text: "overloaded_error".into() }]);
+        let errors = with_case(&entries, |case| {
+            let errors = case.session.errors.iter().filter(|error| !error.text.is_empty());
+            errors.map(|error| (error.entry, error.text.clone())).collect::<Vec<_>>()
+        });
+        assert_eq!(errors, [(EntryIx(1), "overloaded_error".to_owned())]);
     }
 
     #[test]

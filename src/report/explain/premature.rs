@@ -128,7 +128,7 @@ fn error_before(case: &OverflowCase<'_>, compaction: &PastCompaction) -> Option<
     let index = &case.session.index;
     let mut earlier = case.path.iter().rev().skip_while(|ix| **ix >= compaction.entry);
     let last = earlier.find(|ix| index.entry(**ix).kind == EntryKind::Message)?;
-    let error = case.errors.iter().find(|error| error.entry == *last)?;
+    let error = case.session.errors.iter().find(|error| error.entry == *last && !error.text.is_empty())?;
     let text = masked(&error.text).chars().take(MAX_QUOTE_CHARS).collect();
     Some(PrematureCause::Error { entry: error.entry, text })
 }

@@ -96,9 +96,9 @@ pub(super) fn find_predecessor(store: &Store, session: &Session, index: &Index) 
         let reset_ms = archive_time(&path);
         Some(Predecessor { reset_ms, named_by_record, session: Box::new(other.clone()), path })
     };
-    let named = others().filter(|other| ids.contains(&other.id));
-    let newest = named.max_by(|a, b| order_ms(a).total_cmp(&order_ms(b)));
-    if let Some(other) = newest {
+    let named = || others().filter(|other| ids.contains(&other.id));
+    let newest = || named().max_by(|a, b| order_ms(a).total_cmp(&order_ms(b)));
+    if let Some(other) = (!ids.is_empty()).then(newest).flatten() {
         return found(other, true);
     }
     let is_reset = |other: &&Session| other.has_flag(Flag::Archived(ArchiveReason::Reset));
@@ -127,8 +127,8 @@ pub(super) fn find_continuations(store: &Store, session: &Session, index: &Index
     let is_own =
         |parent: &str| parent == id || Path::new(parent) == own || Path::new(parent).file_name() == name;
     let orphans = store.sessions.iter().filter(|other| {
-        other.agent == session.agent
-            && other.has_flag(Flag::Orphan)
+        other.has_flag(Flag::Orphan)
+            && other.agent == session.agent
             && other.parent_session.as_deref().is_some_and(is_own)
     });
     let mut found: Vec<Continuation> = orphans

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::gateway::context_engine::engine_plugin;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
 use crate::ids::EntryIx;
@@ -77,9 +78,8 @@ pub(super) fn find_truncated(scope: &OverflowScope<'_>, windows: &WindowCache<'_
 
 /// Whether the gateway may leave out messages, so that prompts need not grow: by pruning or by a plugin's context.
 fn sends_less_itself(scope: &OverflowScope<'_>) -> bool {
-    let engine = scope.config.value(&["plugins", "slots", "contextEngine"]);
     effective_settings_under(scope.ruleset.rules(), scope.config.value(&PRUNING_PATH)).is_some()
-        || engine.is_some()
+        || engine_plugin(scope.config).is_some()
 }
 
 fn counted_answers(index: &Index) -> Vec<Counted> {

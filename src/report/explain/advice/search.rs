@@ -2,12 +2,12 @@
 
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+use crate::gateway::context_engine::engine_plugin;
 use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::candidates::{Candidate, SearchSpace, advised_change};
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, render_patch};
 use crate::report::explain::case::OverflowCase;
-use crate::report::explain::engine;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
@@ -113,7 +113,7 @@ pub(in crate::report::explain) fn search_advice(
     let space = SearchSpace {
         session: &runner.session,
         failure,
-        has_engine_plugin: engine::engine_plugin(case).is_some(),
+        has_engine_plugin: engine_plugin(&case.session.config).is_some(),
         can_prune: runner.can_prune(),
     };
     let candidates = space.candidates();

@@ -43,9 +43,6 @@ pub(super) fn largest_expected(failure: &Failure) -> Option<f64> {
 /// Whether the additional tokens are those that the model's configuration reserves for the reply.
 fn is_reply_reserve(case: &OverflowCase<'_>, tokens: f64) -> bool {
     let session = case.session;
-    let models = session.config.value(&["models", "providers", &session.provider, "models"]);
-    let models = models.and_then(|models| models.as_array()).unwrap_or_default();
-    let own = models.iter().find(|model| model.get("id").is_some_and(|id| id.str_is(&session.model)));
-    let reserve = own.and_then(|model| model.get("maxTokens")?.as_f64());
+    let reserve = session.max_tokens(&(session.provider.clone(), session.model.clone())).map(Tokens::get);
     reserve.is_some_and(|reserve| (tokens - reserve).abs() <= RESERVE_TOLERANCE * reserve)
 }
