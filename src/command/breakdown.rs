@@ -85,7 +85,7 @@ fn describe_basis(contents: &WindowContents) -> String {
 }
 
 fn window_tokens(session: &LoadedSession) -> u64 {
-    session.window.tokens.whole()
+    session.window.model_tokens.whole()
 }
 
 fn table(session: &LoadedSession, sections: &[Section]) -> Table {

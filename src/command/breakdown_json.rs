@@ -216,7 +216,7 @@ pub(super) fn report_json(
         model: session.model.clone(),
         window: window_json(session.window),
         budget: budget_json(&now.budget),
-        percent: percent(now.budget.total(), session.window.tokens),
+        percent: percent(now.budget.total(), session.window.model_tokens),
         system: prompt.map(|(report, parts)| system_prompt_json(report, parts, &now.budget)),
         files: prompt.map(|(report, parts)| injected_files_json(report, parts, &now.budget)),
         schemas: prompt.map(|(report, parts)| tool_schemas_json(report, parts, &now.budget)),

@@ -208,7 +208,7 @@ fn print_totals(
 
 /// `left_out` are the tokens of the last answer, which the next prompt includes and a measured count does not.
 fn describe_next_call(next: TokenCount, left_out: u64, window: WindowInfo) -> String {
-    let share = format_percent(next.tokens, round_tokens(window.tokens));
+    let share = format_percent(next.tokens, round_tokens(window.model_tokens));
     let tokens = match next.source {
         CountSource::Measured if left_out > 0 => {
             let (tokens, answer) = (format_number(next.tokens), format_number(left_out));
@@ -228,7 +228,7 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
         return "the runtime cannot estimate this context: a message is malformed".to_owned();
     };
     let whole = |tokens: Tokens| if tokens.is_finite() { tokens.whole() } else { 0 };
-    let window = whole(session.window.tokens);
+    let window = whole(session.window.model_tokens);
     let share = format_percent(whole(estimate.tokens), window);
     match estimate.last_usage {
         Some(at) => {

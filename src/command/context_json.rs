@@ -183,7 +183,7 @@ pub(super) fn report_json(
         window: window_json(session.window),
         next_call: NextCallJson {
             tokens: next,
-            percent: whole_percent(next.tokens, round_tokens(session.window.tokens)),
+            percent: whole_percent(next.tokens, round_tokens(session.window.model_tokens)),
         },
         estimate: estimate.ok().map(|estimate| estimate_json(session, &estimate)),
         message_tokens: sum_of_estimates(messages).ok(),

@@ -232,7 +232,7 @@ impl Preview {
             Ordering::Equal => "no change".to_owned(),
             Ordering::Less => "grows".to_owned(),
         };
-        let window = self.session.window.tokens.whole();
+        let window = self.session.window.model_tokens.whole();
         let line =
             format!("messages: {} → {} tokens ({saved})", format_estimate(before), format_estimate(after));
         output.line(Tone::Strong, &line)?;

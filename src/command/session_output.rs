@@ -105,14 +105,21 @@ pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: Moment) -> Lifecycle
 
 /// The context window of the model.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct WindowJson {
     tokens: Option<Tokens>,
     /// The origin of the number.
     source: &'static str,
+    /// `agents.defaults.contextTokens`, where it is less and limits a run.
+    context_tokens: Option<Tokens>,
 }
 
 pub(super) fn window_json(window: WindowInfo) -> WindowJson {
-    WindowJson { tokens: finite(window.tokens), source: window.source.name() }
+    WindowJson {
+        tokens: finite(window.model_tokens),
+        source: window.model_source.name(),
+        context_tokens: window.cap(),
+    }
 }
 
 /// Returns chars; `None` where the real program throws.
@@ -175,11 +182,9 @@ pub(super) fn print_session_header(
 /// Formats a window with its origin, `200,000 (config)`, and the limit that refusals proved: `· provider refused at
 /// 65,474`.
 fn describe_window(session: &LoadedSession, window: WindowInfo) -> String {
-    let own = window == session.window;
-    let source = if own { session.describe_window_source() } else { window.source.label().to_owned() };
     let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens)));
-    let tokens = if own { window.model_tokens } else { window.tokens };
-    format!("{} ({source}){}", format_number(tokens.whole()), refused.unwrap_or_default())
+    let (tokens, origin) = (format_number(window.model_tokens.whole()), window.origin());
+    format!("{tokens} ({origin}){}", refused.unwrap_or_default())
 }

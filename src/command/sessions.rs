@@ -274,8 +274,8 @@ fn reset_json(
 }
 
 fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'static str> {
-    let window = item.window as f64;
-    let verdict = judge_window(workspace.store().ruleset.id.rules(), Tokens(window), Tokens(window));
+    let (run, model) = (Tokens(item.run_window as f64), Tokens(item.window as f64));
+    let verdict = judge_window(workspace.store().ruleset.id.rules(), run, model);
     let word = if verdict.should_block { "block" } else { "warn" };
     (verdict.should_warn && item.kind != SessionKind::Pi.as_str()).then_some(word)
 }

@@ -11,7 +11,7 @@ use crate::text::{visible, width};
 pub(super) enum Align {
     /// Wraps at blanks if the line is wider than the terminal.
     Left,
-    /// For numbers, which never shrink.
+    /// For numbers, which never shrink; words among them wrap.
     Right,
     /// Left-aligned, and shortened if the line is wider than the terminal.
     Flexible,
@@ -105,8 +105,8 @@ impl Table {
         let texts = || std::iter::once(name.as_str()).chain(texts());
         let longest_word = || texts().flat_map(|text| text.split(' ')).map(width).max().unwrap_or(0);
         let shrink = match align {
-            Align::Right => Shrink::Fixed,
-            Align::Left => Shrink::Wraps { longest_word: longest_word() },
+            Align::Right if texts().all(|text| !text.contains(' ')) => Shrink::Fixed,
+            Align::Right | Align::Left => Shrink::Wraps { longest_word: longest_word() },
             Align::Flexible => Shrink::Shortens,
         };
         let natural = texts().map(width).max().unwrap_or(0);
@@ -155,8 +155,7 @@ impl Table {
 
     fn cell_lines(&self, cell: &Cell, at: usize, columns: usize) -> Vec<String> {
         match self.columns[at].1 {
-            Align::Left => wrap_words(&cell.text, columns),
-            Align::Right => vec![cell.text.clone()],
+            Align::Left | Align::Right => wrap_words(&cell.text, columns),
             Align::Flexible => vec![shorten(&cell.text, columns)],
         }
     }

@@ -78,7 +78,7 @@ pub struct Document {
     pub window: Option<u64>,
     pub window_source: &'static str,
     /// The origin of the window in words.
-    pub window_origin: &'static str,
+    pub window_origin: String,
     /// Whether the provider counted the prompt, so that only its parts are estimates.
     pub is_prompt_measured: bool,
     /// Estimated tokens of each part of the prompt.
@@ -197,10 +197,10 @@ impl Document {
             provider: out.name(&loaded.provider),
             model: out.name(&loaded.model),
             ruleset: loaded.ruleset.id.display_name().to_owned(),
-            window: (window.tokens.is_finite() && window.tokens > Tokens::ZERO)
-                .then_some(window.tokens.whole()),
-            window_source: window.source.name(),
-            window_origin: window.source.label(),
+            window: (window.model_tokens.is_finite() && window.model_tokens > Tokens::ZERO)
+                .then_some(window.model_tokens.whole()),
+            window_source: window.model_source.name(),
+            window_origin: window.origin(),
             is_prompt_measured: loaded.next_prompt.total.source == CountSource::Measured,
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
             estimate: loaded.runtime_estimate().ok(),

@@ -270,10 +270,11 @@ impl GatewayConfig {
     ) -> WindowInfo {
         let tokens = known.map(|known| known.tokens);
         let window = window_under(rules, &self.js_root, provider, model, tokens);
-        match known.filter(|_| window.source == WindowSource::Model) {
-            Some(known) => WindowInfo { source: known.source, ..window },
-            None => window,
-        }
+        let named = |source| match known.filter(|_| source == WindowSource::Model) {
+            Some(known) => known.source,
+            None => source,
+        };
+        WindowInfo { source: named(window.source), model_source: named(window.model_source), ..window }
     }
 
     /// Returns the origin of that window.

@@ -1,5 +1,6 @@
 //! The window of a model in tokens and its origin, under the reference rules (pruning 4.5, compaction 7.1).
 
+use crate::format::format_number;
 use crate::js;
 use crate::units::Tokens;
 
@@ -76,6 +77,36 @@ pub struct WindowInfo {
     /// The model's window in tokens without the cap of `contextTokens`; the guard of every call uses it
     /// (pruning 6.30).
     pub model_tokens: Tokens,
+    /// The source of the model's window; never the cap of a known one.
+    pub model_source: WindowSource,
+}
+
+impl WindowInfo {
+    pub const fn of_model(tokens: Tokens, source: WindowSource) -> Self {
+        Self { tokens, source, model_tokens: tokens, model_source: source }
+    }
+
+    /// Lowers the window of a run to `contextTokens`, if that is less than the model's.
+    pub fn capped(self, cap: Option<Tokens>) -> Self {
+        match cap.filter(|cap| *cap < self.model_tokens) {
+            Some(tokens) => Self { tokens, source: WindowSource::AgentContextTokens, ..self },
+            None => self,
+        }
+    }
+
+    /// Returns the cap of `contextTokens`, if it lowers the window of a run.
+    pub fn cap(&self) -> Option<Tokens> {
+        (self.tokens < self.model_tokens).then_some(self.tokens)
+    }
+
+    /// Describes where the model's window comes from, and the cap: `model list; contextTokens 90,000`.
+    pub fn origin(&self) -> String {
+        let source = self.model_source.label();
+        match self.cap() {
+            Some(cap) => format!("{source}; contextTokens {}", format_number(cap)),
+            None => source.to_owned(),
+        }
+    }
 }
 
 /// Returns the window of a run. `model_window` is the model's own, if known; `default_tokens` is only floored, not
@@ -93,12 +124,7 @@ pub fn resolve_window(
         (None, Some(tokens)) => (tokens, WindowSource::Model),
         (None, None) => (default_tokens.floor(), WindowSource::Default),
     };
-    match config.and_then(context_tokens_cap) {
-        Some(cap) if cap < own => {
-            WindowInfo { tokens: cap, source: WindowSource::AgentContextTokens, model_tokens: own }
-        }
-        _ => WindowInfo { tokens: own, source, model_tokens: own },
-    }
+    WindowInfo::of_model(own, source).capped(config.and_then(context_tokens_cap))
 }
 
 /// Returns the window that the runtime compares with: without the cap of `agents.defaults.contextTokens`

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn judged(tokens: Tokens) -> WindowGuard {
-        guard_window(WindowInfo { tokens, source: WindowSource::Model, model_tokens: tokens }, None, None)
+        guard_window(WindowInfo::of_model(tokens, WindowSource::Model), None, None)
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn limits_count_as_at_least_one() {
-        let info = WindowInfo { tokens: Tokens(1.0), source: WindowSource::Model, model_tokens: Tokens(1.0) };
+        let info = WindowInfo::of_model(Tokens(1.0), WindowSource::Model);
         let guard = guard_window(info, Some(0.0), Some(-5.0));
         assert!(!guard.should_warn && !guard.should_block);
     }

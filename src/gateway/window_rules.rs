@@ -50,22 +50,14 @@ pub fn resolve_window_under(
     let shares = rules.window_guard.block_share > 0.0;
     let usable = whole_positive(default_tokens).or(shares.then_some(Tokens(rules.window_guard.warn_below)));
     let default = (usable.unwrap_or(default_tokens.floor()), WindowSource::Default);
-    let info = |(tokens, source)| WindowInfo { tokens, source, model_tokens: tokens };
+    let info = |(tokens, source)| WindowInfo::of_model(tokens, source);
     match rule {
         WindowRule::First => {
             let cap = cap.map(|tokens| (tokens, WindowSource::AgentContextTokens));
             info(known.or(configured).or(cap).unwrap_or(default))
         }
         WindowRule::OfModel { .. } => info(configured.or(known).unwrap_or(default)),
-        WindowRule::Lowest { .. } => {
-            let found = info(configured.or(known).unwrap_or(default));
-            match cap {
-                Some(tokens) if tokens < found.model_tokens => {
-                    WindowInfo { tokens, source: WindowSource::AgentContextTokens, ..found }
-                }
-                _ => found,
-            }
-        }
+        WindowRule::Lowest { .. } => info(configured.or(known).unwrap_or(default)).capped(cap),
     }
 }
 
@@ -243,8 +235,7 @@ mod tests {
 
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
-        let info =
-            WindowInfo { tokens: Tokens(3000.0), source: WindowSource::Model, model_tokens: Tokens(3000.0) };
+        let info = WindowInfo::of_model(Tokens(3000.0), WindowSource::Model);
         let verdict = judge_window(Ruleset::V2026_9_2.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);

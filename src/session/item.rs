@@ -183,8 +183,10 @@ pub struct SessionItem {
     pub model: String,
     /// The store's ruleset, until the transcript is read and shows another.
     pub ruleset: Ruleset,
-    /// Window in tokens.
+    /// The model's window in tokens.
     pub window: u64,
+    /// The window of a run in tokens: `contextTokens` may lower it.
+    pub run_window: u64,
     /// Tokens of the next prompt, if known.
     pub tokens: Option<TokenCount>,
     /// Number of entries; `None` until the transcript is read.

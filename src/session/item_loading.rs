@@ -144,7 +144,8 @@ pub(super) fn complete_item(
         item.title = title;
     }
     item.window = reported.window.model_tokens.whole();
-    let is_assumed = reported.window.source == WindowSource::Default && !item.model.is_empty();
+    item.run_window = reported.window.tokens.whole();
+    let is_assumed = reported.window.model_source == WindowSource::Default && !item.model.is_empty();
     item.set_mark(Mark::AssumedWindow, is_assumed);
     item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {

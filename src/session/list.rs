@@ -145,8 +145,8 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         &provider,
         &model,
     );
-    let is_assumed = window.source == WindowSource::Default && !model.is_empty();
-    let window = window.model_tokens.whole();
+    let is_assumed = window.model_source == WindowSource::Default && !model.is_empty();
+    let (window, run_window) = (window.model_tokens.whole(), window.tokens.whole());
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
         key: session.key.clone(),
@@ -161,6 +161,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         model,
         ruleset: store.ruleset.id,
         window,
+        run_window,
         tokens: tokens.map(|tokens| TokenCount { tokens, source: CountSource::Measured }),
         entries: None,
         compactions: row.and_then(|row| row.compaction_count).map(|count| count.max(0.0) as u64),

@@ -123,9 +123,7 @@ pub fn default_value(setting: SessionSetting, rules: &Rules) -> Option<f64> {
 
 /// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
 pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
-    let capped = session.window.source == WindowSource::AgentContextTokens;
-    let tokens = if capped { own.min(session.window.tokens.get()) } else { own };
-    WindowInfo { tokens: Tokens(tokens), model_tokens: Tokens(own), source: WindowSource::ModelsConfig }
+    WindowInfo::of_model(Tokens(own), WindowSource::ModelsConfig).capped(session.window.cap())
 }
 
 /// Estimates the tokens that these file limits, in chars, remove from the system prompt; 0 without a report.

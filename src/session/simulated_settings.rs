@@ -7,7 +7,7 @@ use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::setting_value::{duration_text, insert_dotted};
-use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, resolve_window};
+use crate::gateway::window::{WindowInfo, whole_positive};
 use crate::js::{Object, Value};
 use crate::policy::settings::{PolicySetting, SettingId, Source, prune_settings, settings_from_values};
 use crate::policy::{Policy, PolicySet, PolicySettings};
@@ -133,7 +133,7 @@ pub fn simulate_settings(
         raw.set("mode", Value::from("cache-ttl"));
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
-    let window = simulated_window(config, session, changes);
+    let window = simulated_window(session, changes);
     let number = |id| last_change(changes, id).and_then(|change| change.value.as_f64());
     let values: Vec<Value> =
         session.setting_rows.iter().map(|row| changed_value(row, changes, window.tokens)).collect();
@@ -224,19 +224,11 @@ fn model_assumptions(session: &LoadedSession, changes: &[SettingChange]) -> Vec<
 
 /// Resolves the window as the gateway does with `contextTokens` in its configuration: the key only lowers the window
 /// (compaction 7.1).
-fn simulated_window(config: &GatewayConfig, loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
-    let own = own_window(loaded, changes);
-    let before = own.map_or(loaded.window, |own| window_with(loaded, own));
+fn simulated_window(loaded: &LoadedSession, changes: &[SettingChange]) -> WindowInfo {
+    let before = own_window(loaded, changes).map_or(loaded.window, |own| window_with(loaded, own));
     let Some(change) = last_change(changes, SettingId::ContextTokens) else { return before };
-    let mut root = config.js_root.as_object().cloned().unwrap_or_default();
-    insert_dotted(&mut root, "agents.defaults.contextTokens", change.value.clone());
-    let LoadedSession { provider, model, .. } = loaded;
-    if own.is_some() {
-        let lowered = change.value.as_f64().map_or(before.tokens, |cap| before.tokens.min(Tokens(cap)));
-        return WindowInfo { tokens: lowered, ..before };
-    }
-    let own = Some(loaded.window.model_tokens);
-    resolve_window(Some(&Value::Object(root)), provider, model, own, DEFAULT_WINDOW)
+    let cap = change.value.as_f64().map(Tokens).and_then(whole_positive);
+    WindowInfo::of_model(before.model_tokens, before.model_source).capped(cap)
 }
 
 /// Returns the settings of a configuration, each with its provenance.

@@ -25,15 +25,7 @@ impl LoadedSession {
     /// Whether no setting names the window: it is the gateway's default, or the runtime's default for a listed model
     /// without one.
     pub fn is_window_assumed(&self) -> bool {
-        self.window.source == WindowSource::Default
-    }
-
-    pub fn describe_window_source(&self) -> String {
-        let window = self.window;
-        match window.source {
-            WindowSource::AgentContextTokens => format!("contextTokens {}", format_number(window.tokens)),
-            source => source.label().to_owned(),
-        }
+        self.window.model_source == WindowSource::Default
     }
 
     /// Returns the smallest window that refusals of the session's model show, in tokens, if it is below the assumed
@@ -178,9 +170,9 @@ mod tests {
     #[test]
     fn a_default_window_is_described_as_not_configured() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
-        assert_eq!(session.describe_window_source(), "default, not configured");
-        session.window.source = WindowSource::ModelsConfig;
-        assert_eq!(session.describe_window_source(), "config");
+        assert_eq!(session.window.origin(), "default, not configured");
+        session.window.model_source = WindowSource::ModelsConfig;
+        assert_eq!(session.window.origin(), "config");
         assert_eq!(session.smallest_refused_window(), None);
     }
 

@@ -137,7 +137,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     let mut column = Column { area: inner, y: inner.y, buf };
     column_title(theme, message, &mut column);
     if let Some(verdict) = app.fate_summary(message) {
-        let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
+        let window = app.displayed_session().map_or(0, |session| session.window.model_tokens.whole());
         column_verdict(app, theme, &verdict, window, &mut column);
     }
     if let Some(regret) = app.regret_of(message) {

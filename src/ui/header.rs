@@ -245,7 +245,7 @@ fn about<'a>(session: &'a LoadedSession, theme: &Theme) -> Vec<Fact<'a>> {
     let muted = |text: String| Span::styled(text, theme.style(Role::Muted));
     let assumed = session.is_window_assumed();
     let source_style = theme.style(if assumed { Role::Warn } else { Role::Muted });
-    let source = session.describe_window_source();
+    let source = session.window.origin();
     let refused = session
         .smallest_refused_window()
         .map(|tokens| format!(" · provider refused at {}", format_number(tokens as i64)));

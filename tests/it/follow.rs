@@ -174,10 +174,11 @@ fn switching_the_preview_or_the_gate_lights_no_setting() {
 #[test]
 fn an_entry_without_its_message_is_a_diagnostic_that_can_be_copied() {
     let mut driver = Driver::demo(130, 36);
-    assert!(pane(&driver).diagnostics.is_empty());
+    let before = pane(&driver).diagnostics.len();
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
     assert!(loaded_session(&driver).context_throws);
-    driver.press("! G y");
+    assert_eq!(pane(&driver).diagnostics.len(), before + 1);
+    driver.press("! g y");
     let copied = driver.copied.last().expect("copied");
     assert!(copied.contains("feedf00d") && copied.contains("has no message"), "{copied}");
 }

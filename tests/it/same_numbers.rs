@@ -469,7 +469,7 @@ fn counts_of_one_prompt_name_what_they_include() {
 #[test]
 fn the_screen_of_problems_speaks_of_the_open_session_only() {
     let mut driver = Driver::demo(130, 36);
-    driver.go_to("telegram:direct:8812");
+    driver.go_to("llvm-notes");
     driver.press("!");
     let shown = text_of(&drawn(&driver.app, &dark()));
     assert!(

@@ -301,7 +301,8 @@ fn settings_for_every_cell_change_the_current_value_of_an_axis() {
     );
 }
 
-/// A session of turns that fit their window of 200,000 tokens, each with the prompt that its answer counts.
+/// A session of turns that fit their window of 200,000 tokens, each with the prompt that its answer counts and a request
+/// as long as the prompt grew.
 fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
     let time = |minute: usize| format!("2026-02-21T05:{minute:02}:00.000Z");
     let mut text = format!(
@@ -317,7 +318,9 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
         parent = format!("\"{id}\"");
     };
     for (at, prompt) in prompts.iter().enumerate() {
-        push(format!("u{at}"), at, r#"{"role":"user","content":"go on"}"#.to_owned());
+        let before = at.checked_sub(1).map_or(0, |before| prompts[before]);
+        let request = "go on. ".repeat((prompt - before) as usize * 4 / 7);
+        push(format!("u{at}"), at, format!("{{\"role\":\"user\",\"content\":\"{request}\"}}"));
         push(
             format!("a{at}"),
             at,

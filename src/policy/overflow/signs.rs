@@ -83,7 +83,7 @@ const SIGNS: &[(Sign, &str)] = &[
     ),
     (
         OutputLimit,
-        r"(?:^|[:.,] ?|[0-9] |\b(?:parameter|requested|value of|field) )max_?(?:completion_?|new_?|output_?)?tokens ?:? ?\(?[0-9,]* ?\)? exceeds? (?:the )?(?:models? )?(?:max|limit|output)",
+        r"(?:^|[:.,-] ?|[0-9] |\b(?:parameter|requested|value of|field) )max_?(?:completion_?|new_?|output_?)?tokens ?:? ?\(?[0-9,]* ?\)? exceeds? (?:the )?(?:models? )?(?:max|limit|output)",
     ),
     (OutputLimit, r"supports at most [0-9,]+ (?:completion|output) tokens|incomplete: max_output_tokens"),
     (OutputLimit, r"maximum (?:allowed )?number of output tokens|budget_tokens|maximum tokens you requested"),

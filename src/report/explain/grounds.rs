@@ -36,12 +36,12 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
 
 fn assumed_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
-    let is_listed = window.source == WindowSource::Catalogue;
+    let is_listed = window.model_source == WindowSource::Catalogue;
     let (provider, id) = called_model(case, case.failure.as_ref());
     let model = [provider.as_str(), "/", id.as_str()].concat();
-    (!window.source.is_evidence() && !id.is_empty()).then_some(Ground::AssumedWindow {
+    (!window.model_source.is_evidence() && !id.is_empty()).then_some(Ground::AssumedWindow {
         model,
-        window: window.tokens,
+        window: window.model_tokens,
         is_listed,
     })
 }
@@ -52,7 +52,7 @@ fn disproved_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let answered = largest_answer(&case.session.index, &provider, &id)?;
     (answered > window.model_tokens).then_some(Ground::SmallerThanAnswered {
         believed: window.model_tokens,
-        source: window.source,
+        source: window.model_source,
         answered,
     })
 }
@@ -66,11 +66,6 @@ fn called_model(case: &OverflowCase<'_>, failure: Option<&Failure>) -> (String, 
 
 fn capped_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let window = case.session.window;
-    let is_cap = window.source == WindowSource::AgentContextTokens && window.tokens < window.model_tokens;
     let moves_preflight = case.session.ruleset.id.rules().chat_preflight != ChatPreflight::None;
-    is_cap.then_some(Ground::CappedWindow {
-        cap: window.tokens,
-        window: window.model_tokens,
-        moves_preflight,
-    })
+    window.cap().map(|cap| Ground::CappedWindow { cap, window: window.model_tokens, moves_preflight })
 }

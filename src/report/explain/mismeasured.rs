@@ -173,7 +173,7 @@ fn detect_wrong_window(
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,
         served,
-        is_default: failure.believed_window.gateway.source == WindowSource::Default,
+        is_default: failure.believed_window.gateway.model_source == WindowSource::Default,
         proof: if truncated { truncation_proof(case, runner) } else { limit_proof(failure, is_stated) },
         refusal: failure.overflow.entry,
     };

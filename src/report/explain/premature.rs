@@ -75,7 +75,7 @@ pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<Prematur
         cause,
     };
     let error = matches!(facts.cause, PrematureCause::Error { .. });
-    let known = error || case.session.window.source != WindowSource::Default;
+    let known = error || case.session.window.model_source != WindowSource::Default;
     let confidence = if known { Confidence::Sure } else { Confidence::Likely };
     enough
         .then(|| Found::new(FindingClass::PrematureCompaction, confidence, facts).with_rule("compaction 2.7"))

@@ -44,7 +44,7 @@ pub(super) fn find_wrong_counter(case: &OverflowCase<'_>) -> Option<Found<Stored
     let live_tokens = live.0 as f64;
     let class = if live_tokens < LOW_COUNTER_SHARE * stored.get() {
         FindingClass::CounterInflated
-    } else if stored < Tokens(LOW_COUNTER_SHARE * live_tokens) && totals.fresh != Some(false) && live.1 {
+    } else if stored < Tokens(LOW_COUNTER_SHARE * live_tokens) && totals.fresh != Some(false) {
         FindingClass::CounterStaleLow
     } else {
         return None;

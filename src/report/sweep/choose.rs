@@ -1,9 +1,12 @@
-//! Chooses the settings to vary if the user names none: of those that the version supports, the two with the largest
-//! effect on this session. It tries each separately, then each together with the best of the first round.
+//! Chooses the settings to vary if the user names none: the one that explain advises after an overflow, and of those that
+//! the version supports those with the largest effect on this session, two in all. It tries each separately, then each
+//! together with the best of the first round.
 
+use crate::js::to_text;
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{TraceTotals, simulated_totals};
+use crate::report::explain::{AdvisedChange, explain_from};
 use crate::report::sweep::axis::{Axis, AxisContext};
 use crate::report::sweep::settings_under;
 use crate::report::timeline::RecordedSession;
@@ -35,9 +38,13 @@ const ROUND_TO_TOKENS: f64 = 1000.0;
 /// Builds the axis of a key from common values, or from shares of `window` in tokens; `None` if the version cannot set
 /// the key, or if no value differs from the current one.
 fn usual_axis(axis_context: &AxisContext<'_>, id: SettingId, window: f64) -> Option<Axis> {
+    Axis::from_texts(axis_context, id, &usual_values(id, window)).ok().filter(|axis| axis.points.len() > 1)
+}
+
+fn usual_values(id: SettingId, window: f64) -> Vec<String> {
     let fixed = USUAL_VALUES.iter().find(|(known, _)| *known == id);
     let shares = WINDOW_SHARES.iter().find(|(known, _)| *known == id).filter(|_| window > 0.0);
-    let texts: Vec<String> = match (fixed, shares) {
+    match (fixed, shares) {
         (Some((_, values)), _) => values.iter().map(|value| (*value).to_owned()).collect(),
         (None, Some((_, shares))) => {
             let tokens = shares
@@ -45,9 +52,18 @@ fn usual_axis(axis_context: &AxisContext<'_>, id: SettingId, window: f64) -> Opt
                 .map(|share| (share * window / ROUND_TO_TOKENS).round().max(1.0) * ROUND_TO_TOKENS);
             tokens.map(crate::js::number_text).collect()
         }
-        (None, None) => return None,
-    };
-    Axis::from_texts(axis_context, id, &texts).ok().filter(|axis| axis.points.len() > 1)
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Returns the axis of the smallest change that explain advises, if it is one setting; its value is among the points.
+fn advised_axis(recording: &RecordedSession, axis_context: &AxisContext<'_>, window: f64) -> Option<Axis> {
+    let explanation = explain_from(&recording.session, Some(&recording.inputs)).ok()?;
+    let advice = explanation.advice.into_iter().next().filter(|advice| advice.fits_all)?;
+    let [AdvisedChange { id, value, .. }] = advice.changes.as_slice() else { return None };
+    let text = to_text(Some(value)).to_string_lossy();
+    let texts: Vec<String> = std::iter::once(text).chain(usual_values(*id, window)).collect();
+    Axis::from_texts(axis_context, *id, &texts).ok().filter(|axis| axis.points.len() > 1)
 }
 
 /// Returns every axis that needs no typing, in the order of preference.
@@ -66,7 +82,8 @@ pub fn default_axes(
     wanted: IsWanted<'_>,
 ) -> Option<Vec<Axis>> {
     let axis_context = AxisContext { session: &recording.session, base, policies: steps };
-    let mut left = usual_axes(&axis_context, recording.inputs.provider_window.get());
+    let window = recording.inputs.provider_window.get();
+    let mut left = usual_axes(&axis_context, window);
     // A policy that is off has nothing to vary, except compaction, which is available everywhere.
     left.retain(|axis| axis.policy.is_none_or(|policy| policy == Policy::Compact || steps.has(policy)));
     let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, is_wanted: wanted };
@@ -76,6 +93,12 @@ pub fn default_axes(
         left.retain(|axis| axis.policy != Some(Policy::Compact) || steps.has(Policy::Compact));
     }
     let mut chosen = Vec::new();
+    if let Some(axis) = advised_axis(recording, &axis_context, window).filter(|_| base.is_empty()) {
+        left.retain(|other| other.id != axis.id);
+        let gain = trial.gain(&axis)?;
+        trial.take(&axis, gain);
+        chosen.push(axis);
+    }
     while chosen.len() < MAX_AXES && !left.is_empty() {
         let mut gains = Vec::with_capacity(left.len());
         for axis in &left {
@@ -89,8 +112,7 @@ pub fn default_axes(
             break;
         }
         let axis = left.remove(best);
-        trial.base.extend(axis.change(gains[best].point));
-        trial.policies = axis.policy.map_or(trial.policies, |policy| trial.policies.with(policy, true));
+        trial.take(&axis, gains[best]);
         chosen.push(axis);
     }
     Some(chosen)
@@ -156,6 +178,12 @@ impl AxisTrial<'_> {
         let recorded = self.totals_under(&self.base, self.policies)?;
         let made = self.totals_under(&self.base, self.policies.with(Policy::Compact, true))?;
         Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
+    }
+
+    /// Adds the best point of an axis to those of the axes chosen so far.
+    fn take(&mut self, axis: &Axis, gain: AxisGain) {
+        self.base.extend(axis.change(gain.point));
+        self.policies = axis.policy.map_or(self.policies, |policy| self.policies.with(policy, true));
     }
 
     /// Returns the totals of a replay with one point of an axis added to the axes chosen so far; `None` once cancelled.

@@ -32,9 +32,7 @@ impl ModelWindow {
 
     /// Whether anyone named the model's window; a filled-in default does not count.
     pub fn is_known(&self) -> bool {
-        self.gateway.source != WindowSource::Default
-            && (self.gateway.source != WindowSource::AgentContextTokens
-                || self.gateway.model_tokens != self.gateway.tokens)
+        !matches!(self.gateway.model_source, WindowSource::Default | WindowSource::AgentContextTokens)
     }
 }
 
@@ -81,7 +79,7 @@ impl<'a> WindowCache<'a> {
 
     /// Whether someone configured the window of a call's model.
     pub(super) fn is_configured(&self, model: Option<(ValueIx, ValueIx)>) -> bool {
-        self.window(model).is_some_and(|window| window.gateway.source.is_configured())
+        self.window(model).is_some_and(|window| window.gateway.model_source.is_configured())
     }
 
     /// Returns the runtime's window for the model of a call, or `None` if no setting names that window.

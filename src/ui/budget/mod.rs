@@ -84,7 +84,7 @@ impl<'a> BudgetView<'a> {
         } else {
             session.configured_settings.clone()
         };
-        let window = session.window.tokens.whole();
+        let window = session.window.model_tokens.whole();
         let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
         Self {
             app,

@@ -50,7 +50,7 @@ struct View<'a> {
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
     let area = app.breakdown_area();
     clear(theme, buf, area);
-    let window = app.displayed_session().map_or(0, |session| session.window.tokens.whole());
+    let window = app.displayed_session().map_or(0, |session| session.window.model_tokens.whole());
     heading(theme, screen, window, area, buf);
     let view = View {
         theme,

@@ -85,7 +85,7 @@ impl View<'_> {
             spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
             spans.push(Span::styled(format_short_estimate(*after), theme.bold(Role::Plan)));
         }
-        let window = app.planned_session().map_or(0, |session| session.window.tokens.whole());
+        let window = app.planned_session().map_or(0, |session| session.window.model_tokens.whole());
         if window > 0 {
             spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
         }

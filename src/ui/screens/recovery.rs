@@ -127,7 +127,7 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.extend(
         time_of_day(refusal.time_ms, app.now_ms).map(|at| muted(format!("{at}{}", display_zone_note()))),
     );
-    facts.push(named("window", round(session.window.tokens)));
+    facts.push(named("window", round(session.window.model_tokens)));
     facts.push(named("compaction", session.limits.compaction_mode.as_str().to_owned()));
     facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));
     facts.push(named("keeps", round(session.configured_settings.compaction.keep_recent_tokens)));

@@ -299,7 +299,7 @@ impl<'a> Builder<'a> {
     fn plan(&self, session: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
         let (prompt, context) = (&session.next_prompt, &session.context);
         let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
-        let window = session.window.tokens.whole();
+        let window = session.window.model_tokens.whole();
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);

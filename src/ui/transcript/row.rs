@@ -340,7 +340,7 @@ impl RowPainter<'_> {
 
     fn tokens(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
         let theme = self.theme;
-        let large = numbers.after as f64 >= (self.pane.session.window.tokens * LARGE_SHARE).get();
+        let large = numbers.after as f64 >= (self.pane.session.window.model_tokens * LARGE_SHARE).get();
         let style = match numbers.fate.filter(|fate| fate.is_change()) {
             Some(fate) => theme.fate(fate),
             None if large => theme.bold(Role::Bright),
@@ -377,7 +377,7 @@ impl RowPainter<'_> {
         if self.columns.total_end == 0 || numbers.running_total == 0 {
             return;
         }
-        let past = numbers.running_total as f64 > self.pane.session.window.tokens.get();
+        let past = numbers.running_total as f64 > self.pane.session.window.model_tokens.get();
         let role = match (past, selected) {
             (true, _) => Role::Danger,
             (_, true) => Role::Text,

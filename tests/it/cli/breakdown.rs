@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{has_keys, sum};
-use crate::support::store::{Store, program, run};
+use crate::support::store::{LAST_PROMPT, Store, program, run};
 
 #[test]
 fn a_breakdown_adds_up_and_includes_the_stored_report() {
@@ -86,7 +86,7 @@ fn without_a_report_the_breakdown_has_null_fields() {
     assert!(answer["report"].is_null());
     assert_eq!(
         (&answer["remainder"]["reason"], &answer["remainder"]["measured"]),
-        (&json!("no-report"), &json!(100))
+        (&json!("no-report"), &json!(LAST_PROMPT))
     );
     let (code, out, _) = store.run(&["context", "main", "--breakdown"]);
     assert!(code == 0 && out.contains("no report stored"), "{out}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{has_keys, overflowed, sum};
-use crate::support::store::{RESULT_CHARS, RESULTS, Store, long_session, program, run};
+use crate::support::store::{LAST_PROMPT, RESULT_CHARS, RESULTS, Store, long_session, program, run};
 
 #[test]
 fn tree_marks_the_active_path_the_leaf_and_the_branches() {
@@ -34,8 +34,11 @@ fn the_tokens_of_a_context_are_the_sum_over_its_messages() {
     let side = "another way".len().div_ceil(4) as u64;
     assert_eq!(answer["sessionTokens"], sum(messages, "tokens") + side);
     let estimate = &answer["estimate"];
-    assert_eq!((&estimate["usageTokens"], &estimate["trailingTokens"]), (&json!(110), &json!(0)));
-    assert_eq!(answer["window"], json!({ "tokens": 20_000, "source": "agentContextTokens" }));
+    assert_eq!(
+        (&estimate["usageTokens"], &estimate["trailingTokens"]),
+        (&json!(LAST_PROMPT + 10), &json!(0))
+    );
+    assert_eq!(answer["window"], json!({ "tokens": 200_000, "source": "model", "contextTokens": 20_000 }));
     for message in messages.as_array().unwrap() {
         assert_eq!(message["tokens"].as_u64().unwrap(), message["chars"].as_u64().unwrap().div_ceil(4));
     }
@@ -109,7 +112,7 @@ fn a_context_shows_the_memory_flush_and_the_window_check() {
     assert_eq!((&flush["state"], &flush["threshold"]), (&json!("waiting"), &json!(176_000)));
     assert_eq!(
         (&flush["total"], &flush["toGo"]),
-        (&json!({ "tokens": 110, "projected": true }), &json!(175_890))
+        (&json!({ "tokens": LAST_PROMPT + 10, "projected": true }), &json!(176_000 - LAST_PROMPT - 10))
     );
     let (_, out, _) = store.run(&["context", "main"]);
     assert!(out.contains("memory flush: at 176"), "{out}");
@@ -131,14 +134,16 @@ fn long_results_have_the_length_that_these_tests_assume() {
 fn the_next_call_is_shown_under_settings_of_the_command_line() {
     let store = Store::new();
     let answer = store.json(&["context", "main", "--set", "contextTokens=9000"]);
-    assert_eq!(answer["window"]["tokens"], 9000);
+    assert_eq!(answer["window"]["contextTokens"], 9000);
     let budget = |answer: &Value| answer["budget"].to_string();
     let own = store.json(&["context", "main"]);
     assert_ne!(budget(&answer), budget(&own));
     assert!(answer["messages"].as_array().unwrap().iter().any(|message| !message["sent"].is_null()));
     let (code, out, error) = store.run(&["context", "main", "--set", "contextTokens=9000"]);
     assert!(
-        code == 0 && out.contains("window 9,000") && out.contains("under these settings"),
+        code == 0
+            && out.contains("window 200,000 (model list; contextTokens 9,000)")
+            && out.contains("under these settings"),
         "{out}{error}"
     );
     let (code, _, error) = store.run(&["context", "main", "--set", "contextToken=9000"]);

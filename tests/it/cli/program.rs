@@ -173,10 +173,10 @@ fn a_preset_expands_to_its_settings() {
     let (code, out, _) = run_at_home(&["presets"]);
     assert!(code == 0 && out.contains("lean") && out.contains("contextTokens=90000"), "{out}");
     let (code, out, error) = run_at_home(&["context", "main", "--demo", "--settings", "lean"]);
-    assert!(code == 0 && out.contains("window 90,000"), "{out}{error}");
+    assert!(code == 0 && out.contains("contextTokens 90,000)"), "{out}{error}");
     let (code, out, _) =
         run_at_home(&["context", "main", "--demo", "--settings", "lean", "--set", "contextTokens=80000"]);
-    assert!(code == 0 && out.contains("window 80,000"), "{out}");
+    assert!(code == 0 && out.contains("contextTokens 80,000)"), "{out}");
     let (code, out, _) = run_at_home(&["presets", "--json"]);
     assert!(
         code == 0
@@ -187,7 +187,10 @@ fn a_preset_expands_to_its_settings() {
     std::fs::create_dir(home.path().join("lean")).unwrap();
     let line = ["context", "main", "--demo", "--settings", "lean"];
     let (code, out, error) = run(program(&line).env("HOME", home.path()).current_dir(home.path()));
-    assert!(code == 0 && out.contains("window 90,000"), "a folder of that name hides nothing: {out}{error}");
+    assert!(
+        code == 0 && out.contains("contextTokens 90,000)"),
+        "a folder of that name hides nothing: {out}{error}"
+    );
     let (code, _, error) = run(program(&["presets"]).env_remove("HOME").env("XDG_CONFIG_HOME", ""));
     assert!(code == 2 && error.contains("no home folder") || code == 0, "{error}");
     let (code, _, error) = run_at_home(&["replay", "main", "--demo", "--settings", "laen"]);

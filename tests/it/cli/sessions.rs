@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{has_keys, sum};
-use crate::support::store::{Store, lines, long_session, message, program, run};
+use crate::support::store::{LAST_PROMPT, Store, lines, long_session, message, program, run};
 
 #[test]
 fn sessions_lists_each_session_with_everything_a_script_needs() {
@@ -27,9 +27,9 @@ fn sessions_lists_each_session_with_everything_a_script_needs() {
     ];
     has_keys(session, &wanted);
     assert_eq!((&session["key"], &session["id"]), (&json!("agent:main:main"), &json!("long-1")));
-    assert_eq!((&session["window"], &session["windowGuard"]), (&json!(20_000), &json!("warn")));
+    assert_eq!((&session["window"], &session["windowGuard"]), (&json!(200_000), &json!("warn")));
     assert_eq!(session["entries"], long_session().len() - 1);
-    assert_eq!(session["tokens"], json!({ "value": 100, "source": "measured" }));
+    assert_eq!(session["tokens"], json!({ "value": LAST_PROMPT, "source": "measured" }));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn wide_names_keep_the_table_of_sessions_aligned() {
     let head = out.lines().find(|line| line.contains("tokens")).expect("a head");
     let end = clawscope::text::width(&head[..head.find("window").expect("window") + "window".len()]);
     let row = out.lines().find(|line| line.contains("家里人")).expect("the row");
-    let own_end = clawscope::text::width(&row[..row.find("20,000").expect("the window") + "20,000".len()]);
+    let own_end = clawscope::text::width(&row[..row.find("200,000").expect("the window") + "200,000".len()]);
     assert_eq!(end, own_end, "{out}");
 }
 
@@ -156,7 +156,7 @@ fn another_configuration_can_be_tried() {
     let other = store.path().join("other.json").to_string_lossy().into_owned();
     let answer = store.json(&["simulate", "main", "--config", &other]);
     assert_eq!(
-        (&answer["window"]["tokens"], &answer["gate"]["reason"]),
+        (&answer["window"]["contextTokens"], &answer["gate"]["reason"]),
         (&json!(9000), &json!("pruning-off"))
     );
     store.write("other.json", "{ nope");

@@ -129,7 +129,7 @@ fn setting_a_key_switches_pruning_on_for_the_preview() {
         store.json(&["simulate", "main", "--now", COLD, "--set", set, "--set", "contextTokens=30000"]);
     assert_eq!((&answer["gate"]["open"], &answer["settings"]["mode"]), (&json!(true), &json!("cache-ttl")));
     assert_eq!(
-        (&answer["settings"]["softTrimRatio"], &answer["window"]["tokens"]),
+        (&answer["settings"]["softTrimRatio"], &answer["window"]["contextTokens"]),
         (&json!(0.01), &json!(30_000))
     );
     assert_eq!(answer["provenance"]["softTrimRatio"], "command line");

@@ -48,7 +48,9 @@ pub(crate) fn agrees(store: &str, session: &str, most: usize) {
         assert_eq!(simulated["overflows"], advice["overflows"], "{sets:?} {simulated}");
         assert_eq!(simulated["peak"], advice["peak"], "{sets:?}");
         let (code, check) = run(store, &[&["check", session, "--budget", "100%"], sets.as_slice()].concat());
-        assert_eq!(code == 0, advice["helps"] == true, "{sets:?} {check}");
+        assert_eq!(code == 0, advice["overflows"] == 0, "{sets:?} {check}");
+        // A session that grows on may overflow later, although its recorded calls fit.
+        assert!(code == 0 || advice["helps"] == false, "{sets:?} {check}");
     }
     if all.is_empty() {
         return;

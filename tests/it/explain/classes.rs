@@ -220,12 +220,11 @@ fn a_reply_that_is_reserved_shrinks_the_window() {
         "400 This model's maximum context length is 98304 tokens. However, you requested {} tokens ({sent} in the messages, 32768 in the completion).",
         sent + 32_768
     ));
-    let message = verdict(
-        &made.read(98_304),
-        FindingClass::WrongWindow,
-        &["accepts 65,536 tokens, but the gateway assumes 98,304"],
-    );
+    let message =
+        verdict(&made.read(98_304), FindingClass::PruningInert, &["Overflowed: pruning did nothing"]);
     assert_eq!(message.overflows[0].reply_reserve, Some(32_768));
+    let reserve = finding(&message, FindingClass::ReplyReserve);
+    assert_eq!((number(reserve, "prompt"), number(reserve, "reply")), (sent as f64, 32_768.0));
 }
 
 #[test]

@@ -66,11 +66,19 @@ fn failures_that_mention_tokens_limits_and_sizes_without_an_overflow() {
         let mut failed = chat();
         failed.user("and now?");
         failed.failed(text);
-        well(&failed.read(200_000));
         let mut threw = chat();
         threw.user("and now?");
         threw.threw(text);
-        well(&threw.read(200_000));
+        for made in [failed, threw] {
+            let explanation = made.read(200_000).said();
+            let verdict = &explanation.findings[0];
+            assert!(!explanation.has_overflowed(), "{text}: {}", verdict.headline());
+            assert!(
+                [FindingClass::Refused, FindingClass::Failing].contains(&verdict.class),
+                "a session is not healthy whose newest answer failed: {}",
+                verdict.headline()
+            );
+        }
     }
 }
 

@@ -64,8 +64,9 @@ fn an_answered_prompt_is_no_overflow_of_a_window_that_only_a_list_names() {
     {
         let mut made = chat_with(model, tokens);
         made.user("go on");
+        let answered = made.prompt();
         made.answer(80);
-        let read = made.on(made.prompt()).read();
+        let read = made.on(answered).read();
         assert_eq!(read.window.source, WindowSource::Answered);
         assert!(!read.said().has_overflowed(), "{}", line(&read.said()));
     }
@@ -116,7 +117,7 @@ fn configured_pruning_of_a_release_without_a_pruner_is_named_without_an_overflow
 #[test]
 fn an_unreadable_configuration_is_named_and_lowers_the_confidence() {
     let made = chat_with(("anthropic", "claude-opus-4-6"), 60_000);
-    let store = made.on(DEFAULT).row(row(made.model, DEFAULT)).config(json!({ "agents": 5 }));
+    let store = made.on(DEFAULT).row(row(made.model, DEFAULT)).config(json!("no object"));
     let explanation = store.read().said();
     assert_eq!(explanation.findings[0].confidence, Confidence::Likely);
     assert!(line(&explanation).ends_with("(configuration unreadable)"), "{}", line(&explanation));

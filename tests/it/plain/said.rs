@@ -157,6 +157,8 @@ fn message(said: &mut Said, message: Option<&Plain>, rename_hooks: bool) {
             said.calls =
                 calls.map(|call| (id(call.get("id")), word(call.get("name")), call_chars(call))).collect();
             said.beside = billed(&message);
+            said.word = word(message.get("responseId").filter(|id| id.truthy()));
+            said.number = digits(message.get("timestamp").and_then(Plain::number).unwrap_or(f64::NAN));
         }
         "toolResult" => said.beside = spent(&message),
         _ => {}

@@ -258,11 +258,7 @@ pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut session: LoadedSession = driver.app.displayed_session().expect("a session").as_ref().clone();
     session.measured = Err(clawscope::session::UnmeasuredReason::NoUsage);
     session.model = "llama-4-local".into();
-    session.window = WindowInfo {
-        tokens: Tokens(200_000.0),
-        source: WindowSource::Default,
-        model_tokens: Tokens(200_000.0),
-    };
+    session.window = WindowInfo::of_model(Tokens(200_000.0), WindowSource::Default);
     driver.event(Event::Opened(Box::new(session)));
     driver
 }

@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 pub(crate) const RESULT_CHARS: usize = 12_000;
 /// Tool results of the long session.
 pub(crate) const RESULTS: usize = 6;
+/// Tokens that a call with its result adds to the next prompt.
+const RESULT_TOKENS: usize = 3_006;
+/// Tokens of the last answered prompt of the long session.
+pub(crate) const LAST_PROMPT: usize = 100 + RESULTS * RESULT_TOKENS + 8;
 /// Time of the last change of the long session, ms.
 pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
 /// More than an hour later: the ttl of five minutes has passed.
@@ -113,14 +117,18 @@ pub(crate) fn long_session() -> Vec<Value> {
             None,
             &json!({ "role": "user", "content": "why is the build slow?", "timestamp": 1 }),
         ),
-        message("side-0", Some("user-0"), &assistant(&json!([{ "type": "text", "text": "another way" }]))),
+        message(
+            "side-0",
+            Some("user-0"),
+            &assistant(2, 100, &json!([{ "type": "text", "text": "another way" }])),
+        ),
     ];
     let mut parent = "user-0".to_owned();
     for at in 0..RESULTS {
         let (call, result) = (format!("call-{at}"), format!("result-{at}"));
         let block =
             json!([{ "type": "toolCall", "id": call, "name": "exec", "arguments": { "command": "make" } }]);
-        entries.push(message(&call, Some(&parent), &assistant(&block)));
+        entries.push(message(&call, Some(&parent), &assistant(3 + at, 100 + at * RESULT_TOKENS, &block)));
         let text = "x".repeat(RESULT_CHARS);
         let content = json!({ "role": "toolResult", "toolCallId": call, "toolName": "exec", "isError": false, "timestamp": 1, "content": [{ "type": "text", "text": text }] });
         entries.push(message(&result, Some(&call), &content));
@@ -131,7 +139,11 @@ pub(crate) fn long_session() -> Vec<Value> {
         entries.push(message(
             &id,
             Some(&parent),
-            &assistant(&json!([{ "type": "text", "text": "the linker" }])),
+            &assistant(
+                50 + at,
+                LAST_PROMPT - 2 * 4 + at * 4,
+                &json!([{ "type": "text", "text": "the linker" }]),
+            ),
         ));
         parent = id;
     }
@@ -142,10 +154,11 @@ pub(crate) fn long_session() -> Vec<Value> {
     entries
 }
 
-fn assistant(content: &Value) -> Value {
+/// An answer at `time` ms to a prompt of `prompt` tokens.
+fn assistant(time: usize, prompt: usize, content: &Value) -> Value {
     json!({
         "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
-        "stopReason": "stop", "timestamp": 1,
-        "usage": { "input": 100, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 110 }
+        "stopReason": "stop", "timestamp": time,
+        "usage": { "input": prompt, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": prompt + 10 }
     })
 }

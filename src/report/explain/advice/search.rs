@@ -10,7 +10,7 @@ use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, rende
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
-use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
+use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::replay_summary::ReplaySummary;
 use crate::session::setting_change::SettingChange;
 use crate::units::Tokens;
@@ -191,7 +191,7 @@ struct ReplayFidelity {
 impl ReplayFidelity {
     fn check(runner: &ReplayRunner) -> Self {
         let mut settings = runner.settings_under(&[]);
-        enable_compaction(&mut settings);
+        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
         Self { compaction: runner.run(&settings).overflows > 0 }
     }
 

@@ -43,7 +43,7 @@ pub(super) fn draw_fill(view: &View<'_>, placed: &PlacedBlock, _: u16, buf: &mut
     let (x, end) = content_columns(placed.area);
     let y = placed.area.y + 1;
     let budget = view.session.next_prompt.budget(&view.session.context);
-    let window = view.session.window.tokens.whole();
+    let window = view.session.window.model_tokens.whole();
     let bar = Rect { x, y: y + 1, width: end.saturating_sub(x), height: 1 };
     plain_bar(view.theme, budget, window.max(budget.total()).max(1), bar, buf);
     let size = [
