@@ -178,7 +178,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     let tuning = &driver.app.tuning;
     let changed: Vec<_> =
         (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).map(|at| tuning.rows[at].key()).collect();
-    assert_eq!(changed, ["historyLimit"], "{:?}", driver.app.toast);
+    assert_eq!(changed, ["compaction.reserveTokens"], "{:?}", driver.app.toast);
 }
 
 #[test]
