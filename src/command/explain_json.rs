@@ -32,6 +32,8 @@ pub(super) struct ExplanationJson {
     last_calls: Option<LastCallsJson>,
     /// Whether a call overflowed.
     overflow: bool,
+    /// Tokens of the next prompt, if a commit made the active branch fit after an overflow.
+    fits_since_commit: Option<u64>,
     /// The overflows, oldest first.
     events: Vec<OverflowJson>,
     verdict: Option<VerdictJson>,
@@ -350,6 +352,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         state: explanation.state.as_str(),
         last_calls: explanation.verdict().and_then(|verdict| last_calls_json(session, verdict)),
         overflow: explanation.has_overflowed(),
+        fits_since_commit: explanation.fits_since_commit,
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),
         gateway: gateway_record_json(session),

@@ -85,6 +85,17 @@ impl RecordedTrace {
         Some(trace)
     }
 
+    /// Whether the recorded gateway made no compaction at a trigger that its settings had reached. Then other compaction
+    /// settings say nothing about it. `None` if `wanted` stopped the replay.
+    pub fn lacks_due_compactions(
+        &self,
+        session: &ReplaySession<'_>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Option<bool> {
+        let departures = self.departures_while(session, wanted)?;
+        Some(departures.missed.iter().any(|(_, by_overflow)| !by_overflow))
+    }
+
     /// Replays the session under its own settings and compares the compactions; `None` if `wanted` stopped it.
     fn departures_while(
         &self,

@@ -150,6 +150,14 @@ impl LoadedSession {
         failures.last_calls(&self.index, &self.context.path)
     }
 
+    /// Returns the tokens of the next prompt if a call overflowed and the commit that came after it made the active
+    /// branch fit the window, and what refusals prove of it; `None` once another call is made.
+    pub fn fits_since_commit(&self) -> Option<u64> {
+        let window = self.smallest_refused_window().unwrap_or(u64::MAX).min(self.window.model_tokens.whole());
+        let tokens = self.next_prompt.total.tokens;
+        (!self.overflows.is_empty() && self.next_prompt.is_planned && tokens < window).then_some(tokens)
+    }
+
     /// Returns the overflow that an entry records, first record or duplicate.
     pub fn overflow_at(&self, entry: EntryIx) -> Option<&Overflow> {
         self.overflows.iter().find(|overflow| overflow.entry == entry || overflow.duplicates.contains(&entry))

@@ -27,6 +27,8 @@ pub struct NextPrompt {
     pub message_tokens: Vec<u64>,
     /// Tokens of the last answer that a measured total lacks, although the next prompt includes it.
     pub last_answer_tokens: u64,
+    /// Whether a commit planned the prompt, and no call was made since.
+    pub is_planned: bool,
     fixed_chars: Option<FixedChars>,
 }
 
@@ -47,6 +49,7 @@ impl NextPrompt {
             },
         };
         let anchor = counts.last_count();
+        let is_planned = anchor.as_ref().is_some_and(|anchor| anchor.is_planned);
         let last_answer = anchor.as_ref().map_or(Tokens::ZERO, |anchor| anchor.answer_tokens);
         let (weighed, source) = match anchor {
             Some(anchor) => weighed.scaled_to(counts.context, &anchor),
@@ -60,6 +63,7 @@ impl NextPrompt {
             estimated_tokens: by_chars.total(),
             fixed_tokens,
             message_tokens,
+            is_planned,
             last_answer_tokens: if source == CountSource::Measured { last_answer.whole() } else { 0 },
             fixed_chars: counts.fixed_chars,
         }

@@ -293,6 +293,10 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         let words = if short { state.as_str().to_owned() } else { format!("{} {failed}x", state.as_str()) };
         return vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))];
     }
+    if session.fits_since_commit().is_some() {
+        let words = if short { "fits" } else { "fits since the commit" };
+        return vec![Span::styled(format!("{} {words}", glyphs::PASSED), theme.style(Role::User))];
+    }
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),

@@ -1,5 +1,6 @@
 //! Leaves messages out of a branch. A message of a tool pair takes its partners with it, so that no call and no result
-//! stays alone; a message with text and images keeps the text and loses only the images.
+//! stays alone; a message with text and images keeps the text and loses only the images. Answers that failed after it are
+//! left out too: they are about a prompt that the branch no longer has.
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ const TOKENS_PER_CHAR: f64 = 0.25;
 pub struct DropPlan {
     pub omitted: Vec<EntryIx>,
     pub changes: Vec<EntryChange>,
+    /// How many of the omitted messages are answers that failed.
+    pub failed: usize,
 }
 
 impl DropPlan {
@@ -46,6 +49,9 @@ impl DropPlan {
             }
         }
         plan.changes.retain(|change| !omitted.contains(&change.entry));
+        let failed = failed_after(session, &omitted, &plan.changes);
+        plan.failed = failed.len();
+        omitted.extend(failed);
         plan.omitted = omitted.into_iter().collect();
         Ok(plan)
     }
@@ -69,15 +75,30 @@ impl DropPlan {
 
     /// Describes what is dropped.
     pub fn description(&self) -> String {
-        let omitted = format_count(self.omitted.len() as u64, "message", "messages");
-        match (self.omitted.len(), self.changes.len()) {
-            (_, 0) => format!("leaves out {omitted}"),
-            (0, images) => {
-                format!("removes the images of {}", format_count(images as u64, "message", "messages"))
-            }
-            (_, images) => format!("leaves out {omitted} and removes the images of {images} more"),
-        }
+        let messages = |count: usize| format_count(count as u64, "message", "messages");
+        let asked = self.omitted.len() - self.failed;
+        let omitted = (asked > 0).then(|| format!("leaves out {}", messages(asked)));
+        let images = (!self.changes.is_empty())
+            .then(|| format!("removes the images of {}", messages(self.changes.len())));
+        let answers = format_count(self.failed as u64, "answer", "answers");
+        let failed = (self.failed > 0).then(|| format!("leaves out {answers} that failed later"));
+        omitted.into_iter().chain(images).chain(failed).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Returns the answers that failed after the first message that is dropped or changed.
+fn failed_after(
+    session: &LoadedSession,
+    omitted: &BTreeSet<EntryIx>,
+    changes: &[EntryChange],
+) -> Vec<EntryIx> {
+    let first = omitted.first().copied().into_iter().chain(changes.iter().map(|change| change.entry)).min();
+    let failed = session.context.messages.iter().filter(|message| {
+        message.size.stop_reason == StopReason::Error
+            && first.is_some_and(|first| message.entry > first)
+            && !omitted.contains(&message.entry)
+    });
+    failed.map(|message| message.entry).collect()
 }
 
 /// Replaces the images of a message with one line of text.

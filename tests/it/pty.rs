@@ -114,7 +114,7 @@ fn without_a_store_the_demo_is_shown_with_a_notice() {
 fn screens_stack_and_one_key_returns_to_the_evidence() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
-    program.until_shown("last call");
+    program.until_shown("⚠ overflow");
     program.keys("e");
     program.until_shown("Overflowed:");
     program.keys("?");

@@ -362,19 +362,19 @@ fn varied_keys(recording: &RecordedSession) -> Vec<String> {
 #[test]
 fn default_axes_are_settings_with_an_effect() {
     let (_session, recording) = fitting(&growing(150_000));
-    let keys = varied_keys(&recording);
-    assert_eq!(keys, ["compaction.reserveTokens"]);
-    for key in keys {
-        let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
-        let axis = clawscope::report::sweep::usual_axes(&context, recording.inputs.provider_window.get())
-            .into_iter()
-            .find(|axis| axis.key() == key)
-            .expect("a usual axis");
-        let steps = axis.policy.map_or(pruning(&recording), |policy| pruning(&recording).with(policy, true));
-        let request =
-            SweepSpec { axes: vec![axis], base: Vec::new(), policies: steps, headroom: Tokens::ZERO };
-        let cells = swept(&recording, request).cells;
-        assert!(cells.iter().any(|cell| cell.totals != cells[0].totals), "{key} changes nothing");
+    assert_eq!(varied_keys(&recording), ["compaction.reserveTokens", "compaction.keepRecentTokens"]);
+    let axes = default_axes(&recording, &[], pruning(&recording), &|| true).expect("waited for");
+    let policies =
+        axes.iter().filter_map(|axis| axis.policy).fold(pruning(&recording), |all, own| all.with(own, true));
+    let spec = SweepSpec { axes: axes.clone(), base: Vec::new(), policies, headroom: Tokens::ZERO };
+    let cells = swept(&recording, spec).cells;
+    for (at, axis) in axes.iter().enumerate() {
+        let beside =
+            |one: &[usize], other: &[usize]| (0..axes.len()).all(|it| (one[it] == other[it]) == (it != at));
+        let changes = cells.iter().any(|one| {
+            cells.iter().any(|other| beside(&one.points, &other.points) && one.totals != other.totals)
+        });
+        assert!(changes, "{} changes nothing", axis.key());
     }
 }
 

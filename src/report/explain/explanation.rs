@@ -23,6 +23,8 @@ use crate::store::body::BodyError;
 pub struct Explanation {
     /// How the newest calls ended.
     pub state: CallState,
+    /// Tokens of the next prompt, if a commit made the branch fit after the overflow.
+    pub fits_since_commit: Option<u64>,
     /// Calls that overflowed, in the order of the file.
     pub overflows: Vec<Overflow>,
     /// The newest calls of the path, and the limits they are drawn against.
@@ -109,6 +111,7 @@ pub fn explain_from(
             if impossible { advice::reserve_that_works(&case, inputs)? } else { SearchResult::default() };
         return Ok(Explanation {
             state: session.last_calls().state,
+            fits_since_commit: session.fits_since_commit(),
             overflows,
             course,
             failure: None,
@@ -137,6 +140,7 @@ pub fn explain_from(
         advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
     Ok(Explanation {
         state: session.last_calls().state,
+        fits_since_commit: session.fits_since_commit(),
         overflows,
         course,
         parts: mechanism::prompt_parts(failure),

@@ -130,6 +130,12 @@ impl ReplayRunner {
         self.sum_calls(&trace)
     }
 
+    /// Whether the recorded gateway made no compaction at a trigger that it had reached.
+    pub(super) fn lacks_due_compactions(&self) -> bool {
+        let session = self.inputs.replay_session(&self.session);
+        self.recorded_trace.lacks_due_compactions(&session, &|| true).unwrap_or_default()
+    }
+
     fn sum_calls(&self, trace: &[CallReplay]) -> ReplaySummary {
         ReplaySummary::from_trace(&self.recorded_trace, trace, self.failing_call)
     }

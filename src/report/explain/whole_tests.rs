@@ -16,6 +16,7 @@ fn described(session: &LoadedSession) -> String {
     let explanation = explain(session).expect("it reads");
     let Explanation {
         state: _,
+        fits_since_commit: _,
         overflows,
         course,
         failure,

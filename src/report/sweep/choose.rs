@@ -89,7 +89,8 @@ pub fn default_axes(
     let mut trial = AxisTrial { recording, base: base.to_vec(), policies: steps, is_wanted: wanted };
     // pi has no other settings: there the grid itself reports where compactions were not made as recorded.
     let others = left.iter().any(|axis| axis.policy != Some(Policy::Compact));
-    if others && !trial.is_compacting_as_recorded()? {
+    let RecordedSession { session, inputs, trace, .. } = recording;
+    if others && trace.lacks_due_compactions(&inputs.replay_session(session), wanted)? {
         left.retain(|axis| axis.policy != Some(Policy::Compact) || steps.has(Policy::Compact));
     }
     let mut chosen = Vec::new();
@@ -172,14 +173,6 @@ struct AxisTrial<'a> {
 }
 
 impl AxisTrial<'_> {
-    /// Returns whether automatic compaction reproduces the recorded totals; `None` once cancelled. If it does not,
-    /// cells with other compaction settings cannot be compared with the recorded session.
-    fn is_compacting_as_recorded(&self) -> Option<bool> {
-        let recorded = self.totals_under(&self.base, self.policies)?;
-        let made = self.totals_under(&self.base, self.policies.with(Policy::Compact, true))?;
-        Some((recorded.overflows, recorded.compactions) == (made.overflows, made.compactions))
-    }
-
     /// Adds the best point of an axis to those of the axes chosen so far.
     fn take(&mut self, axis: &Axis, gain: AxisGain) {
         self.base.extend(axis.change(gain.point));

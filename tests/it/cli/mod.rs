@@ -19,6 +19,7 @@ mod sessions;
 mod simulate;
 mod sweep;
 mod usage;
+mod way_out;
 mod widths;
 
 use serde_json::{Value, json};

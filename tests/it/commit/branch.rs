@@ -32,7 +32,7 @@ fn a_changed_result_is_copied_with_later_entries_and_the_receipt_is_last() {
             .replace(r#""r1""#, &format!("\"{result}\""))
             .replace("2026-02-21T05:00:04.000Z", TIME),
         format!(
-            r#"{{"type":"custom","customType":"clawscope.commit","data":{{"version":2,"steps":[{{"policy":"prune","settings":{{"softTrimRatio":0.3}},"tokensBefore":1000,"tokensAfter":900}}],"fromLeaf":"a2","leaf":"{record}","changed":[{{"from":"r1","to":"{result}"}}],"tokensBefore":1000,"tokensAfter":900,"tool":"clawscope 0.1.0"}},"id":"{record}","parentId":"{answer}","timestamp":"{TIME}"}}"#
+            r#"{{"type":"custom","customType":"clawscope.commit","data":{{"version":2,"steps":[{{"policy":"prune","settings":{{"softTrimRatio":0.3}},"tokensBefore":1000,"tokensAfter":900}}],"fromLeaf":"a2","leaf":"{record}","changed":[{{"from":"r1","to":"{result}"}}],"tokensBefore":1000,"tokensAfter":900,"promptBefore":1000,"promptAfter":900,"tool":"clawscope 0.1.0"}},"id":"{record}","parentId":"{answer}","timestamp":"{TIME}"}}"#
         ),
     ];
     let written: Vec<&str> = prepared.lines.iter().map(|line| line.text.as_str()).collect();

@@ -16,7 +16,7 @@ fn the_remote_screen_receives_keys_and_sends_cells() {
     let programs = Programs::new();
     let (_dir, store) = demo();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));
-    program.until_shown("last call");
+    program.until_shown("⚠ overflow");
     program.keys("e");
     program.until_shown("Overflowed:");
     program.keys("\u{1b}");
@@ -69,7 +69,7 @@ fn a_broken_link_restores_the_terminal_with_a_message() {
     );
     programs.write("ssh", &script);
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));
-    program.until_shown("last call");
+    program.until_shown("⚠ overflow");
     let pid = crate::support::process::written_in(&pid);
     rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).unwrap();
     let ended = program.ended();
@@ -88,7 +88,7 @@ fn nothing_can_be_written_from_the_screen() {
     let (_dir, store) = demo();
     let before = super::contents(&store);
     let mut program = open(&programs, &format!("ssh://gateway{}", store.display()));
-    program.until_shown("last call");
+    program.until_shown("⚠ overflow");
     program.keys("u");
     program.until_shown("only reads stores on other machines");
     program.keys("\u{1b}");

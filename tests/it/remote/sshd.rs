@@ -116,7 +116,7 @@ fn a_real_server_shows_the_screen() {
     let (_dir, store) = demo();
     let place = format!("ssh://gateway{}", store.display());
     let mut program = Started::new(&[&place], &[("PATH", &server.programs.search_path())]);
-    program.until_shown("last call");
+    program.until_shown("⚠ overflow");
     program.keys("q");
     assert_eq!(program.ended().code, 0);
 }

@@ -162,6 +162,10 @@ impl SettingTrial {
         matches!(self.outcome, AdviceOutcome::Fits { .. } | AdviceOutcome::LacksRoom)
     }
 
+    fn has_room(&self) -> bool {
+        matches!(self.outcome, AdviceOutcome::Fits { .. })
+    }
+
     fn judged(self, bench: &Bench<'_>) -> Self {
         let (failure, whole, after) = (bench.failure, &self.whole, self.tokens());
         let is_uncounted =
@@ -182,17 +186,14 @@ impl SettingTrial {
     }
 }
 
-/// Whether a replay with automatic compaction reproduces the overflow without any change. If not, any changed
-/// compaction setting would appear to help.
+/// Whether the recorded gateway compacted at its trigger. If not, any changed compaction setting would appear to help.
 struct ReplayFidelity {
     compaction: bool,
 }
 
 impl ReplayFidelity {
     fn check(runner: &ReplayRunner) -> Self {
-        let mut settings = runner.settings_under(&[]);
-        settings.policies.enabled = settings.policies.enabled.with(Policy::Compact, true);
-        Self { compaction: runner.run(&settings).overflows > 0 }
+        Self { compaction: !runner.lacks_due_compactions() }
     }
 
     fn is_credible(&self, changes: &[SettingChange]) -> bool {
@@ -210,7 +211,7 @@ fn pick_value(trials: impl Iterator<Item = SettingTrial>) -> Option<SettingTrial
     let mut barely: Option<SettingTrial> = None;
     for trial in trials {
         if trial.helps() {
-            if trial.outcome != AdviceOutcome::LacksRoom {
+            if trial.has_room() {
                 return Some(trial);
             }
             barely = barely.or(Some(trial));
@@ -227,7 +228,8 @@ fn pick_value(trials: impl Iterator<Item = SettingTrial>) -> Option<SettingTrial
     barely.or(nearest)
 }
 
-/// Tries two keys at once: the strongest value of each, then milder values of the pairs that help.
+/// Tries two keys at once: the strongest value of each, then milder values of the pairs that help. Two changes that leave
+/// no room for the next turn are no cure.
 fn try_pairs(
     bench: &Bench<'_>,
     candidates: &[Candidate],
@@ -245,11 +247,11 @@ fn try_pairs(
         let last = |at: usize| candidates[at].values.len() - 1;
         let strongest = both((a, b), (last(a), last(b)))?;
         let strongest = bench.replay(&strongest);
-        if !strongest.helps() {
+        if !strongest.has_room() {
             return None;
         }
         let middle = both((a, b), (last(a) / 2, last(b) / 2)).map(|changes| bench.replay(&changes));
-        Some(middle.filter(SettingTrial::helps).unwrap_or(strongest))
+        Some(middle.filter(SettingTrial::has_room).unwrap_or(strongest))
     });
     (found.collect(), count)
 }

@@ -1,6 +1,6 @@
 //! Advice in words.
 
-use crate::format::{format_number, format_short_estimate, quantity};
+use crate::format::{format_estimate, format_number, format_short_estimate, quantity};
 use crate::gateway::setting_value::display_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -29,8 +29,16 @@ impl Explanation {
 
 impl Explanation {
     /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, that nothing would have helped,
-    /// or the way out of an error that is repeated; `None` if the newest call was answered and none overflowed.
+    /// or the way out of an error that is repeated; `None` if the newest call was answered and none overflowed. After a
+    /// commit that helped, says so first.
     pub fn next_step(&self) -> Option<String> {
+        let Some(tokens) = self.fits_since_commit else { return self.way_out() };
+        let fits =
+            format!("The active branch fits since the commit, with {} tokens.", format_estimate(tokens));
+        Some(self.way_out().map_or_else(|| fits.clone(), |later| format!("{fits} For later: {later}")))
+    }
+
+    fn way_out(&self) -> Option<String> {
         if let Some(Facts::Unanswered(calls)) = self.verdict().map(|verdict| &verdict.facts) {
             return Some(calls.way_out());
         }

@@ -1,0 +1,113 @@
+//! The ways out of a session that no longer answers: a branch without a message, another branch, a commit that fits.
+
+use serde_json::{Value, json};
+
+use super::overflowed;
+use crate::support::store::{Store, message};
+
+const IMAGE_ERROR: &str =
+    "messages.14.content.0.image.source.base64: image exceeds 5 MB maximum: 7280000 bytes > 5242880 bytes";
+
+fn failed(time: u64, text: &str) -> Value {
+    json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic", "timestamp": time,
+        "model": "claude-opus-4-6", "errorMessage": text })
+}
+
+/// The long session, then a request with an image and as many refusals of it.
+fn refused_for_an_image(times: usize) -> Store {
+    let store = Store::new();
+    let image = json!([{ "type": "text", "text": "what is this?" },
+        { "type": "image", "mimeType": "image/png", "data": "A".repeat(7_280_000) }]);
+    store.append(&message("image-0", Some("touch-0"), &json!({ "role": "user", "content": image })));
+    let mut parent = "image-0".to_owned();
+    for at in 0..times {
+        let id = format!("refused-{at}");
+        store.append(&message(&id, Some(&parent), &failed(100 + at as u64, IMAGE_ERROR)));
+        let again = format!("again-{at}");
+        store.append(&message(&again, Some(&id), &json!({ "role": "user", "content": "and now?" })));
+        parent = again;
+    }
+    store.append(&message("refused-9", Some(&parent), &failed(200, IMAGE_ERROR)));
+    store
+}
+
+fn bytes(store: &Store) -> Vec<u8> {
+    std::fs::read(store.transcript()).expect("the transcript")
+}
+
+#[test]
+fn a_branch_without_the_image_has_no_refusals_left_and_can_be_undone() {
+    for times in [0, 1, 4] {
+        let store = refused_for_an_image(times);
+        let stuck = store.json(&["explain", "main"]);
+        assert_eq!((&stuck["state"], &stuck["overflow"]), (&json!("refused"), &json!(false)));
+        assert_eq!(stuck["lastCalls"]["culprits"][0]["entry"], "image-0", "{}", stuck["lastCalls"]);
+        let before = bytes(&store);
+        let (code, out, error) = store.run(&["commit", "main", "--drop", "image-0", "--apply"]);
+        assert_eq!(code, 0, "{out}{error}");
+        let failures = if times == 0 { "1 answer".to_owned() } else { format!("{} answers", times + 1) };
+        assert!(out.contains(&format!("{failures} that failed later")), "{out}");
+        assert!(bytes(&store).starts_with(&before), "nothing is rewritten");
+        let mended = store.json(&["explain", "main"]);
+        assert_eq!(mended["state"], "healthy", "{}", mended["verdict"]);
+        let sent = store.json(&["context", "main", "--messages"]);
+        let messages = sent["messages"].as_array().expect("messages");
+        assert!(messages.iter().all(|it| !it["message"].to_string().contains("\"image\"")));
+        assert!(
+            messages.iter().any(|it| it["message"].to_string().contains("what is this?")),
+            "the words stay"
+        );
+        assert_eq!(store.run(&["undo", "main", "--apply"]).0, 0);
+        assert_eq!(store.json(&["explain", "main"])["state"], "refused");
+    }
+}
+
+#[test]
+fn another_branch_becomes_active_and_the_old_one_stays() {
+    let store = refused_for_an_image(2);
+    let before = bytes(&store);
+    let (code, out, error) = store.run(&["commit", "main", "--branch", "answer-2", "--apply"]);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(bytes(&store).starts_with(&before), "nothing is rewritten");
+    let mended = store.json(&["explain", "main"]);
+    assert_eq!(mended["state"], "healthy", "{}", mended["verdict"]);
+    assert_eq!(store.run(&["undo", "main", "--apply"]).0, 0);
+    assert_eq!(store.json(&["explain", "main"])["state"], "refused");
+    let (code, _, error) = store.run(&["commit", "main", "--branch", "nobody"]);
+    assert!(code == 2 && error.contains("nobody"), "{error}");
+}
+
+#[test]
+fn after_a_commit_that_fits_the_explanation_says_so_first() {
+    let store = Store::new();
+    store.write("openclaw.json", "{}");
+    let text = "prompt is too long: 203412 tokens > 200000 maximum";
+    store.append(&message(
+        "user-1",
+        Some("touch-0"),
+        &json!({ "role": "user", "content": "x".repeat(400_000) }),
+    ));
+    store.append(&message("refused-0", Some("user-1"), &failed(1_772_700_100_000, text)));
+    assert!(store.json(&["explain", "main"])["fitsSinceCommit"].is_null());
+    let words = ["commit", "main", "--set", "contextPruning.softTrimRatio=0.01", "--apply"];
+    let (code, out, error) = store.run(&words);
+    assert_eq!(code, 0, "{out}{error}");
+    let answer = store.json(&["explain", "main"]);
+    let tokens = answer["fitsSinceCommit"].as_u64().expect("it fits");
+    assert!(tokens < 200_000, "{tokens}");
+    assert_eq!(store.json(&["sessions"])["sessions"][0]["tokens"]["value"], tokens, "one number");
+    let (_, out, _) = store.run(&["explain", "main"]);
+    assert!(
+        out.lines().nth(1).expect("a step").starts_with("The active branch fits since the commit"),
+        "{out}"
+    );
+    // The next answer decides anew.
+    let later = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
+        "model": "claude-opus-4-6", "timestamp": 1_772_700_900_000_u64, "errorMessage": text });
+    let leaf = answer["session"]["id"].clone();
+    assert_eq!(leaf, "long-1");
+    let leaf = store.json(&["context", "main"])["leaf"].as_str().expect("a leaf").to_owned();
+    store.append(&message("refused-1", Some(&leaf), &later));
+    assert!(store.json(&["explain", "main"])["fitsSinceCommit"].is_null());
+    assert!(overflowed().json(&["explain", "main"])["fitsSinceCommit"].is_null(), "no commit made it fit");
+}
