@@ -87,6 +87,7 @@ impl WindowInfo {
     }
 
     /// Lowers the window of a run to `contextTokens`, if that is less than the model's.
+    #[must_use]
     pub fn capped(self, cap: Option<Tokens>) -> Self {
         match cap.filter(|cap| *cap < self.model_tokens) {
             Some(tokens) => Self { tokens, source: WindowSource::AgentContextTokens, ..self },
