@@ -72,14 +72,19 @@ fn bare_id(model: &str) -> String {
     }
 }
 
+/// Words after an id that name a smaller or larger model, with another price and often another window.
+const SIBLINGS: [&str; 11] =
+    ["mini", "nano", "micro", "lite", "small", "large", "air", "flash", "turbo", "pro", "max"];
+
 /// Whether an id is the pattern, or the same version of it with a date or variant. A number of one or two digits goes on
-/// the version, so it names another model.
+/// the version, so it names another model, and so does the name of a sibling.
 fn matches_id(pattern: &str, id: &str) -> bool {
     let Some(rest) = id.strip_prefix(pattern) else { return false };
     let word = rest.split(['-', '@', ':']).nth(1).unwrap_or_default();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let is_version = digits > 0 && digits < MIN_DATE_DIGITS && digits == word.len();
-    rest.is_empty() || rest.starts_with([':', '@']) || rest.starts_with('-') && !is_version
+    let is_sibling = rest.split(['-', '@', ':']).any(|word| SIBLINGS.contains(&word));
+    rest.is_empty() || rest.starts_with([':', '@']) || rest.starts_with('-') && !is_version && !is_sibling
 }
 
 #[cfg(test)]
@@ -117,9 +122,17 @@ mod tests {
 
     #[test]
     fn an_unknown_model_is_not_guessed() {
-        for model in
-            ["", "llama-4", "gpt-50", "claude-", "kimi-k2x", "claude-opus-4-8", "claude-opus-4-7-20260401"]
-        {
+        for model in [
+            "",
+            "llama-4",
+            "gpt-50",
+            "gpt-5.2-nano",
+            "gpt-5.2-codex-max",
+            "claude-",
+            "kimi-k2x",
+            "claude-opus-4-8",
+            "claude-opus-4-7-20260401",
+        ] {
             assert_eq!(find("openai", model), None, "{model}");
         }
     }

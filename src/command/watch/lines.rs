@@ -16,6 +16,7 @@ use crate::ids::EntryIx;
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_excerpt;
+use crate::session::overflow::CallState;
 use crate::store::entry::EntryKind;
 use crate::store::session::Session;
 use crate::units::Moment;
@@ -43,7 +44,7 @@ pub(in crate::command) struct ChangeJson {
 
 impl JsonOutput for ChangeJson {}
 
-/// A new entry, with running totals in estimated tokens.
+/// A new entry, with running totals.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::command) struct EntryJson {
@@ -64,7 +65,7 @@ pub(in crate::command) struct EntryJson {
     chars: Option<u64>,
     /// ms since 1970.
     time: Option<Moment>,
-    /// The next prompt after this entry.
+    /// The next prompt after this entry, in the provider's counts as far as they are known.
     context_tokens: u64,
     /// All messages of the file up to this one.
     session_tokens: u64,
@@ -72,6 +73,8 @@ pub(in crate::command) struct EntryJson {
     window: u64,
     /// The share of the window that the next prompt takes, in percent.
     percent: Option<u64>,
+    /// How the newest calls ended: `overflow`, `refused`, `silent-cut`, `failing` or `healthy`.
+    state: &'static str,
 }
 
 impl JsonOutput for EntryJson {}
@@ -116,18 +119,20 @@ pub(super) fn report_entries(
         return Ok(());
     }
     let totals = RunningTotals::new(loaded);
+    let state = loaded.last_calls().state;
     for entry in new {
         let (context, session) = totals.at(*entry);
         if json {
-            output.json(&entry_json(loaded, *entry, context, session))?;
+            output.json(&entry_json(loaded, *entry, (context, session), state))?;
         } else {
-            print_entry(loaded, *entry, context, secrets, output)?;
+            let stuck = (new.last() == Some(entry) && state != CallState::Healthy).then_some(state);
+            print_entry(loaded, *entry, (context, stuck), secrets, output)?;
         }
     }
     Ok(())
 }
 
-/// Running totals by entry, in estimated tokens.
+/// Running totals by entry: prompts in the provider's counts as far as they are known, messages by estimate.
 pub(super) struct RunningTotals {
     /// The next prompt after each entry of the file.
     context: Vec<u64>,
@@ -139,8 +144,8 @@ impl RunningTotals {
     pub(super) fn new(loaded: &LoadedSession) -> Self {
         let index = &loaded.index;
         let messages = &loaded.context.messages;
-        let fixed = loaded.fixed_tokens();
-        let running = running_totals(fixed, messages.iter().map(|message| message_tokens(&message.size)));
+        let fixed = loaded.next_prompt.fixed_tokens;
+        let running = running_totals(fixed, loaded.next_prompt.message_tokens.iter().copied());
         let mut context = vec![None; index.entries.len()];
         messages
             .iter()
@@ -164,7 +169,12 @@ impl RunningTotals {
     }
 }
 
-fn entry_json(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -> EntryJson {
+fn entry_json(
+    loaded: &LoadedSession,
+    ix: EntryIx,
+    (context, session): (u64, u64),
+    state: CallState,
+) -> EntryJson {
     let index = &loaded.index;
     let entry = index.entry(ix);
     let item = &loaded.item;
@@ -186,13 +196,14 @@ fn entry_json(loaded: &LoadedSession, ix: EntryIx, context: u64, session: u64) -
         session_tokens: session,
         window: item.window,
         percent: (item.window > 0).then(|| context * 100 / item.window),
+        state: state.as_str(),
     }
 }
 
 fn print_entry(
     session: &LoadedSession,
     ix: EntryIx,
-    context: u64,
+    (context, stuck): (u64, Option<CallState>),
     secrets: SecretDisplay,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -211,11 +222,15 @@ fn print_entry(
         format_number(item.window),
         format_percent(context, item.window)
     );
-    let line =
-        format!("{} {} {what} {tool} {tokens} → {total}  {text}", format_time(entry.time_ms), item.key);
+    let state = stuck.map(|state| format!("  {}", state.as_str())).unwrap_or_default();
+    let line = format!(
+        "{} {} {what} {tool} {tokens} → {total}{state}  {text}",
+        format_time(entry.time_ms),
+        item.key
+    );
     let line = match output.width() {
         Some(columns) => crate::text::truncate(&line, columns).0,
         None => line,
     };
-    Ok(output.line(Tone::Plain, &line)?)
+    Ok(output.line(if stuck.is_some() { Tone::Warning } else { Tone::Plain }, &line)?)
 }

@@ -191,12 +191,15 @@ pub enum Ground {
         /// Whether the release compares with the cap before a chat turn.
         moves_preflight: bool,
     },
+    /// A replay with today's settings has other overflows than the record, so that changes are compared with a world
+    /// that was not.
+    Unreproduced { recorded: usize, replayed: usize },
 }
 
 impl Ground {
     /// Whether a verdict on it may be wrong.
     pub(super) fn is_weak(&self) -> bool {
-        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. })
+        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. } | Self::Unreproduced { .. })
     }
 }
 

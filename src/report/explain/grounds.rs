@@ -24,6 +24,7 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
         .chain(window)
         .chain(disproved_window(case))
         .chain(capped_window(case))
+        .chain(unreproduced(case))
         .collect();
     if config.is_some() {
         for finding in findings.iter_mut() {
@@ -62,6 +63,14 @@ fn called_model(case: &OverflowCase<'_>, failure: Option<&Failure>) -> (String, 
     let called = failure.and_then(|failure| failure.model);
     let named = called.and_then(|(provider, id)| Some((words.text(provider)?, words.text(id)?)));
     named.unwrap_or_else(|| (case.session.provider.clone(), case.session.model.clone()))
+}
+
+/// Compares a replay under today's settings with the record, as the advice does.
+fn unreproduced(case: &OverflowCase<'_>) -> Option<Ground> {
+    case.failure.as_ref()?;
+    let runner = case.replays.as_ref()?;
+    let (recorded, replayed) = (runner.run_recorded().overflows, runner.run_under(&[]).overflows);
+    (recorded != replayed).then_some(Ground::Unreproduced { recorded, replayed })
 }
 
 fn capped_window(case: &OverflowCase<'_>) -> Option<Ground> {

@@ -2,11 +2,13 @@
 
 mod agreement;
 mod classes;
+mod counts;
 mod fixtures;
 mod healthy;
 mod in_tuning;
 mod made;
 mod on_store;
+mod own_refusals;
 mod record;
 mod reply_reserve;
 mod reports;

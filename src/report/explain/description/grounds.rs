@@ -1,6 +1,6 @@
 //! The grounds of a verdict in words.
 
-use crate::format::format_number;
+use crate::format::{format_number, quantity};
 use crate::gateway::catalog::catalog;
 use crate::report::explain::description::evidence::Evidence;
 use crate::report::explain::finding::Ground;
@@ -11,6 +11,12 @@ impl Ground {
             Self::UnreadableConfig { error } => Evidence::new(format!(
                 "the configuration cannot be read, so the defaults are assumed and every number here may be \
                  off: {error}"
+            )),
+            Self::Unreproduced { recorded, replayed } => Evidence::new(format!(
+                "a replay with today's settings has {} where {} {} recorded: the changes below are compared with it",
+                quantity(*replayed, "overflow"),
+                recorded,
+                if *recorded == 1 { "was" } else { "were" }
             )),
             Self::AssumedWindow { model, window, is_listed: true } => Evidence::new(format!(
                 "nothing in the store names the window of {model}; {} is from clawscope's model list of {}",

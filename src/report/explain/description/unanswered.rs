@@ -8,7 +8,10 @@ use crate::report::explain::unanswered::{Culprit, Fault, UnansweredCalls};
 use crate::session::overflow::CallState;
 use crate::session::prompt_faults::PromptFaultKind;
 use crate::text::shell;
+use crate::units::Bytes;
 
+/// Images below this size are within every known limit.
+const LARGE_IMAGE: Bytes = Bytes(1 << 20);
 /// Longer ids are cut in a headline.
 const SHORT_ID_CHARS: usize = 8;
 /// The longest quote in a headline, in chars.
@@ -215,6 +218,10 @@ impl Culprit {
     fn headline(&self) -> String {
         let name = short(&self.name);
         match &self.fault {
+            // A copy of a store may lack the data: then its size explains nothing.
+            Fault::Prompt(PromptFaultKind::LargeImage { bytes }) if *bytes < LARGE_IMAGE => {
+                format!("the image in {name} is rejected")
+            }
             Fault::Prompt(PromptFaultKind::LargeImage { bytes }) => {
                 format!("the image in {name} ({}) is rejected", format_size(*bytes))
             }
