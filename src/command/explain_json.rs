@@ -34,6 +34,8 @@ pub(super) struct ExplanationJson {
     overflow: bool,
     /// Tokens of the next prompt, if a commit made the active branch fit after an overflow.
     fits_since_commit: Option<u64>,
+    /// What to do now; null if there is nothing to do.
+    next_step: Option<String>,
     /// The overflows, oldest first.
     events: Vec<OverflowJson>,
     verdict: Option<VerdictJson>,
@@ -353,6 +355,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         last_calls: explanation.verdict().and_then(|verdict| last_calls_json(session, verdict)),
         overflow: explanation.has_overflowed(),
         fits_since_commit: explanation.fits_since_commit,
+        next_step: explanation.next_step(),
         events: explanation.overflows.iter().map(|overflow| json.overflow(overflow)).collect(),
         verdict: verdict_json(explanation),
         gateway: gateway_record_json(session),

@@ -137,7 +137,9 @@ fn watch_shows_each_new_entry_with_running_totals() {
         (&line["entry"], &line["key"], &line["tokens"]),
         (&json!("user-1"), &json!("agent:main:main"), &json!(2))
     );
-    assert_eq!(line["contextTokens"], before["messageTokens"].as_u64().unwrap() + 2);
+    // One number: the list's, the header's and that of `context`.
+    assert_eq!(line["contextTokens"], store.json(&["context", "main"])["nextCall"]["tokens"]["value"]);
+    assert_eq!(line["state"], "healthy");
     assert_eq!(line["sessionTokens"], before["sessionTokens"].as_u64().unwrap() + 2);
     store.write("agents/main/sessions/new.jsonl", &lines(&long_session()[..2]));
     let line = next();

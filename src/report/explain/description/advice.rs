@@ -1,14 +1,13 @@
 //! Advice in words.
 
-use crate::format::{format_estimate, format_number, format_short_estimate, quantity};
+use crate::format::{format_estimate, quantity};
 use crate::gateway::setting_value::display_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::report::explain::advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 use crate::report::explain::explanation::Explanation;
-use crate::report::explain::facts::{Facts, Finding};
+use crate::report::explain::facts::Finding;
 use crate::report::explain::finding::FindingClass;
-use crate::report::explain::mismeasured::{LimitProof, Mismeasured};
 
 /// Shown for a value that has no text.
 const NO_VALUE: &str = "none";
@@ -29,8 +28,7 @@ impl Explanation {
 
 impl Explanation {
     /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, that nothing would have helped,
-    /// or the way out of an error that is repeated; `None` if the newest call was answered and none overflowed. After a
-    /// commit that helped, says so first.
+    /// or the way out of what the verdict found; `None` if there is nothing to do. After a commit that helped, says so first.
     pub fn next_step(&self) -> Option<String> {
         let Some(tokens) = self.fits_since_commit else { return self.way_out() };
         let fits =
@@ -39,10 +37,7 @@ impl Explanation {
     }
 
     fn way_out(&self) -> Option<String> {
-        if let Some(Facts::Unanswered(calls)) = self.verdict().map(|verdict| &verdict.facts) {
-            return Some(calls.way_out());
-        }
-        if let Some(step) = self.findings.first().and_then(Finding::step_outside_settings) {
+        if let Some(step) = self.verdict().and_then(Finding::step) {
             return Some(step);
         }
         if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
@@ -68,28 +63,6 @@ impl Explanation {
             }
             Some(FindingClass::ModelSwitch) => "Switch back, and compact before you switch.",
             _ => "Compact it with `commit --policy compact`, or use a model with a larger window.",
-        }
-    }
-}
-
-impl Finding {
-    /// Returns what to do where the cause is outside the gateway.
-    fn step_outside_settings(&self) -> Option<String> {
-        match &self.facts {
-            Facts::Mismeasured(Mismeasured::Window {
-                served,
-                proof: LimitProof::Truncated { largest, .. },
-                ..
-            }) => {
-                let reach = format_short_estimate(*largest);
-                let reach = if largest > served { format!(": prompts reach {reach}") } else { String::new() };
-                Some(format!("Raise the server's context (num_ctx) above {}{reach}.", format_number(*served)))
-            }
-            Facts::Mismeasured(Mismeasured::Implausible(usage)) if usage.is_trusted => Some(
-                "No setting cures a wrong count: start a new session, or update the provider or proxy."
-                    .to_owned(),
-            ),
-            _ => None,
         }
     }
 }

@@ -93,6 +93,11 @@ impl Described for Aftermath {
             }
         }
     }
+
+    fn step(&self) -> Option<String> {
+        let Self::Premature(facts) = self else { return None };
+        facts.step()
+    }
 }
 
 #[cfg(test)]

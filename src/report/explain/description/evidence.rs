@@ -39,4 +39,9 @@ pub(in crate::report::explain) trait Described {
 
     /// Describes the observations behind it.
     fn evidence(&self) -> Vec<Evidence>;
+
+    /// Says what to do, as a sentence, where the values tell it and no setting was tried.
+    fn step(&self) -> Option<String> {
+        None
+    }
 }

@@ -56,18 +56,15 @@ impl Described for LineageFacts {
                 inherited_lines(found, *tokens, *parent_tokens)
             }
             Self::IdMismatch { found, span } => id_lines(&found.record, &found.file, *span),
-            Self::HiddenBranch { found, leaf, command } => {
+            Self::HiddenBranch { found, leaf, .. } => {
                 let when =
                     format_displayed_timestamp(found.last_ms).map(|at| format!(", {at}")).unwrap_or_default();
-                vec![
-                    format!(
-                        "the longer branch ends with {leaf}{when}; the file ends with an entry that is no message"
-                    ),
-                    format!("`{command}` makes it active again; undo takes that back"),
-                ]
+                vec![format!(
+                    "the longer branch ends with {leaf}{when}; the file ends with an entry that is no message"
+                )]
             }
-            Self::CutOff { found, root, command } => {
-                cut_lines(found.entries, found.messages, found.breaks, root, command.as_deref())
+            Self::CutOff { found, root, .. } => {
+                vec![cut_line(found.entries, found.messages, found.breaks, root)]
             }
             Self::Continued { found, compactions } => continued_lines(found, *compactions),
             Self::Predecessor { name, reset_ms, named_by_record, .. } => {
@@ -81,6 +78,26 @@ impl Described for LineageFacts {
             *first = first.clone().with_entries(self.entries());
         }
         evidence
+    }
+
+    fn step(&self) -> Option<String> {
+        match self {
+            Self::IdMismatch { .. } => Some(
+                "/new starts a new file; or remove sessionFile from the record while the gateway is stopped."
+                    .to_owned(),
+            ),
+            Self::HiddenBranch { command, .. } => {
+                Some(format!("`{command}` makes it active again; undo takes that back."))
+            }
+            Self::CutOff { root, command: Some(command), .. } => {
+                Some(format!("`{command}` makes the part before {root} active; undo takes that back."))
+            }
+            Self::Continued { .. } => Some(
+                "Context and compactions go on in the old file: turn compaction.truncateAfterCompaction off, or start over with /new."
+                    .to_owned(),
+            ),
+            Self::CutOff { .. } | Self::Inherited { .. } | Self::Predecessor { .. } => None,
+        }
     }
 }
 
@@ -126,35 +143,21 @@ fn id_lines(record: &str, file: &str, span: (crate::units::Moment, crate::units:
             time(span.0),
             time(span.1)
         ),
-        "/new starts a new file; or remove sessionFile from the record while the gateway is stopped"
-            .to_owned(),
     ]
 }
 
-fn cut_lines(
-    entries: usize,
-    messages: usize,
-    breaks: usize,
-    root: &str,
-    command: Option<&str>,
-) -> Vec<String> {
+fn cut_line(entries: usize, messages: usize, breaks: usize, root: &str) -> String {
     if messages == 0 {
-        let line = format!(
+        return format!(
             "the part before {root} is in no line of this file; its tokens are unknown, not a fixed part"
         );
-        return vec![line];
     }
     let breaks = format_count(breaks as u64, "entry names a parent", "entries name a parent");
     let entries = format_count(entries as u64, "entry", "entries");
-    let mut lines = vec![format!(
+    format!(
         "{entries} ({}) are in this same file, but not sent: {breaks} that is not in the file",
         messages_text(messages)
-    )];
-    lines.extend(
-        command
-            .map(|command| format!("`{command}` makes the part before {root} active; undo takes that back")),
-    );
-    lines
+    )
 }
 
 fn continued_lines(
@@ -174,9 +177,5 @@ fn continued_lines(
             format_number(written as u64)
         ));
     }
-    lines.push(
-        "context and compactions go on in the old file: turn compaction.truncateAfterCompaction off, or start over with /new"
-            .to_owned(),
-    );
     lines
 }

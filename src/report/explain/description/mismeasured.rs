@@ -70,6 +70,21 @@ impl Described for Mismeasured {
             }
         }
     }
+
+    fn step(&self) -> Option<String> {
+        match self {
+            Self::Window { served, proof: LimitProof::Truncated { largest, .. }, .. } => {
+                let reach = format_short_estimate(*largest);
+                let reach = if largest > served { format!(": prompts reach {reach}") } else { String::new() };
+                Some(format!("Raise the server's context (num_ctx) above {}{reach}.", format_number(*served)))
+            }
+            Self::Implausible(usage) if usage.is_trusted => Some(
+                "No setting cures a wrong count: start a new session, or update the provider or proxy."
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl LimitProof {

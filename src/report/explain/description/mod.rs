@@ -36,7 +36,14 @@ impl Finding {
     pub fn evidence(&self) -> Vec<Evidence> {
         let size = self.verdict.as_ref().and_then(VerdictFacts::evidence);
         let grounds = self.grounds.iter().map(Ground::evidence);
-        size.into_iter().chain(self.facts.described().evidence()).chain(grounds).collect()
+        // The step of the verdict is the answer's second line.
+        let step = self.step().filter(|_| self.verdict.is_none()).map(Evidence::new);
+        size.into_iter().chain(self.facts.described().evidence()).chain(grounds).chain(step).collect()
+    }
+
+    /// Says what to do about it, without a setting.
+    pub(super) fn step(&self) -> Option<String> {
+        self.facts.described().step()
     }
 }
 

@@ -88,7 +88,6 @@ impl Described for Outlook {
                     format_trigger(*trigger)
                 ))
                 .with_rule("compaction 2.7"),
-                Evidence::new("raise the window, or lower the reserve or the size of workspace files"),
             ],
             Self::Healthy { prompt, window, trigger } => {
                 let source = if prompt.is_measured { "counted by the provider" } else { "estimated" };
@@ -104,6 +103,22 @@ impl Described for Outlook {
                 vec![Evidence::new(size).with_entries(prompt.last_call), trigger]
             }
         }
+    }
+
+    fn step(&self) -> Option<String> {
+        let step = match self {
+            Self::Treadmill { .. } => {
+                "Lower compaction.keepRecentTokens, keep large results out, or use a model with a larger window."
+            }
+            Self::AtRisk { .. } => {
+                "Compact before the next message, with /compact or `commit --policy compact`."
+            }
+            Self::FixedOverhead { .. } => {
+                "Raise the window, or lower the reserve or the size of workspace files."
+            }
+            Self::ImpossibleBudget { .. } | Self::CompactionDue { .. } | Self::Healthy { .. } => return None,
+        };
+        Some(step.to_owned())
     }
 }
 

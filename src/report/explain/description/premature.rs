@@ -34,6 +34,20 @@ impl Described for PrematureCompactions {
         let flushed = Evidence::new(flushed).with_rule("compaction 9.1");
         std::iter::once(size).chain(self.cause.evidence()).chain([flushed]).collect()
     }
+
+    fn step(&self) -> Option<String> {
+        let step = match self.cause {
+            PrematureCause::Error { .. } => {
+                "Look for the cause at the provider: no setting for tokens helps."
+            }
+            PrematureCause::ByteGuard { .. } => {
+                "Raise or remove compaction.maxActiveTranscriptBytes, and check that the session record names the newest file."
+            }
+            PrematureCause::StoredCounter(_) => "/new starts with a counter of 0.",
+            PrematureCause::Unexplained { .. } => return None,
+        };
+        Some(step.to_owned())
+    }
 }
 
 impl PrematureCause {
@@ -42,7 +56,6 @@ impl PrematureCause {
             Self::Error { entry, text } => vec![
                 Evidence::new(format!("the provider answered “{text}”, which says nothing about size"))
                     .with_entries([*entry]),
-                Evidence::new("look for the cause at the provider; no setting for tokens helps"),
             ],
             Self::ByteGuard { limit, file } => vec![
                 Evidence::new(format!(
@@ -51,9 +64,6 @@ impl PrematureCause {
                     format_number(file.get())
                 ))
                 .with_rule("compaction 12"),
-                Evidence::new(
-                    "raise or remove the key, and check that the session record names the newest file",
-                ),
             ],
             Self::StoredCounter(stored) => vec![Evidence::new(format!(
                 "the session record counts {} tokens, more than any prompt had",

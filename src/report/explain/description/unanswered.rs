@@ -56,6 +56,10 @@ impl Described for UnansweredCalls {
         lines.push(Evidence::new(format!("not an overflow: {}", self.why_no_size())));
         lines
     }
+
+    fn step(&self) -> Option<String> {
+        Some(self.way_out())
+    }
 }
 
 impl UnansweredCalls {

@@ -48,7 +48,7 @@ impl VerdictRemark {
     fn description(self) -> String {
         match self {
             Self::ReplyReserved { tokens } => {
-                format!("{} more are reserved for the reply.", format_number(tokens))
+                format!("The reply reserves {} more.", format_number(tokens))
             }
             Self::SplitMessage => "Send it in parts or as a file.".to_owned(),
             Self::CompactionNotDue { missing_tokens, is_estimate } => {
