@@ -164,7 +164,7 @@ const ALLOWANCES: &[(ErrorClass, &str)] = &[
 const GENERAL: &[(ErrorClass, &str)] = &[
     (
         Auth,
-        r"unauthori[sz]ed|\bforbidden\b|api[ _-]?key|authenticat|authoriz|\boauth\b|permission[_ ]denied|access denied|invalid_grant|credentials?\b|not logged in|log ?in again|token (?:has |is )?(?:expired|invalid|revoked)|\b40[13] \w*|\b40[13]$|没有权限|鉴权|无效的令牌",
+        r"unauthori[sz]ed|\bforbidden\b|api[ _-]?key|authenticate|authenticating|authentication|authoriz|\boauth\b|permission[_ ]denied|access denied|invalid_grant|credentials?\b|not logged in|log ?in again|token (?:has |is )?(?:expired|invalid|revoked)|\b40[13] \w*|\b40[13]$|没有权限|鉴权|无效的令牌",
     ),
     (
         Model,
@@ -180,7 +180,7 @@ const GENERAL: &[(ErrorClass, &str)] = &[
     ),
     (
         Provider,
-        r"overload|timed? ?-?out|terminated|connection|econn|enotfound|eai_again|epipe|socket|fetch failed|network|internal (?:server |stream )?error|server[ _]error|bad gateway|service unavailable|unavailable|upstream|stream (?:ended|closed|error|read)|premature|unterminated string|unexpected end|<html|<!doctype|try again|temporar|at capacity|high demand|繁忙|稍后",
+        r"overload|timed? ?-?out|terminated|connection|econn|enotfound|eai_again|epipe|socket|fetch failed|network|internal (?:server |stream )?error|server[ _]error|bad gateway|service unavailable|unavailable|upstream|stream (?:ended|closed|error|read)|premature|unterminated string|unexpected end|<html|<!doctype|try again|temporary|temporarily|at capacity|high demand|繁忙|稍后",
     ),
     (
         Provider,

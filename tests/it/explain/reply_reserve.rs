@@ -58,7 +58,7 @@ fn a_reply_smaller_than_the_prompt_is_a_note_and_still_a_lever() {
 }
 
 #[test]
-fn a_prompt_above_the_window_is_not_the_replys_fault() {
+fn a_smaller_reply_cures_no_prompt_above_the_window() {
     for window in [65_536, 200_000] {
         let mut made = Made::new();
         made.grow_to(window + 2_000, window as usize / 16);
