@@ -94,7 +94,8 @@ pub fn default_axes(
         left.retain(|axis| axis.policy != Some(Policy::Compact) || steps.has(Policy::Compact));
     }
     let mut chosen = Vec::new();
-    if let Some(axis) = advised_axis(recording, &axis_context, window).filter(|_| base.is_empty()) {
+    let advised = base.is_empty().then(|| advised_axis(recording, &axis_context, window)).flatten();
+    if let Some(axis) = advised {
         left.retain(|other| other.id != axis.id);
         let gain = trial.gain(&axis)?;
         trial.take(&axis, gain);

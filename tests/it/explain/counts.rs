@@ -5,7 +5,7 @@ use clawscope::session::overflow::CallState;
 use serde_json::json;
 
 use super::made::{Made, words};
-use super::{finding, line, number};
+use super::{finding, line};
 
 fn ollama(window: u64) -> Made {
     let mut made = Made::new();
@@ -95,8 +95,7 @@ fn a_provider_that_counts_more_for_the_same_text_is_told_from_growth() {
         let counted = (made.prompt() as f64 * share) as u64;
         made.failed(&format!("prompt is too long: {counted} tokens > {window} maximum"));
         let explanation = made.read(window).said();
-        let shift = finding(&explanation, FindingClass::CountShift);
-        assert!(number(shift, "tokens") > 0.0 || !shift.numbers().is_empty());
+        finding(&explanation, FindingClass::CountShift);
         assert_ne!(explanation.findings[0].class, FindingClass::GradualGrowth, "{}", line(&explanation));
     }
 }
