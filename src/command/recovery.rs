@@ -16,7 +16,6 @@ use super::table::{Align, Cell, Table};
 use crate::cli::{SessionArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_time};
-use crate::gateway::ruleset::Ruleset;
 use crate::ids::EntryIx;
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
@@ -24,7 +23,7 @@ use crate::policy::recovery::{
 use crate::policy::truncate::max_result_chars_under;
 use crate::redact::masked;
 use crate::report::recovery::{
-    RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, borrowed_rules, load_recovery,
+    RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, load_recovery,
 };
 use crate::session::LoadedSession;
 use crate::units::{Chars, Moment, Tokens};
@@ -58,8 +57,6 @@ pub(super) struct RecoveryJson {
     window: WindowJson,
     compaction: CompactionSettingsJson,
     ruleset: RulesetJson,
-    /// Id of the ruleset whose recovery applies.
-    rules_of: &'static str,
     /// Whether an overflow is recorded; otherwise this is the recovery from the next one.
     happened: bool,
     overflow: RefusalJson,
@@ -199,7 +196,6 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
             runtime_window: finite(session.limits.runtime_window),
         },
         ruleset: ruleset_json(&session.ruleset),
-        rules_of: borrowed_rules(session.ruleset.id).map_or(session.ruleset.id, |_| Ruleset::Pi0_55).id(),
         happened: view.is_recorded(),
         overflow: refusal_json(session, &view.refusal),
         earlier_overflows: view.earlier_overflows,
@@ -332,9 +328,6 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
         format_number(max_result_chars(session).whole()),
     );
     output.line(Tone::Dim, &line)?;
-    if let Some(lent) = borrowed_rules(session.ruleset.id) {
-        output.line(Tone::Warning, lent)?;
-    }
     if view.is_recorded() {
         output.line(Tone::Plain, &view.comparison())?;
     }

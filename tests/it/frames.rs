@@ -177,7 +177,7 @@ screens! {
     a_loading_timeline_is_announced: "timeline reading",
     a_session_of_todays_pi_has_its_prompt_and_tools_in_the_bar: "pi today",
     a_plan_for_pi_is_confirmed_as_edits: "pi edits",
-    a_recovery_by_the_rules_of_another_agent_names_it: "pi recovery",
+    todays_pi_recovers_once: "pi recovery",
     a_session_in_a_database_is_shown_like_any_other: "database",
     long_ids_leave_room_for_the_numbers: "database branches",
 }

@@ -7,7 +7,7 @@ use super::rules::{
     FileLimits, Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch,
     LegacyImages, MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure,
     PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching,
-    Rewrite, Rules, Truncation, WindowGuardRule, WindowRule,
+    Rewrite, Rules, RuntimeRecovery, Truncation, WindowGuardRule, WindowRule,
 };
 use crate::units::Millis;
 
@@ -63,7 +63,12 @@ pub(super) static V2026_3_2: Rules = Rules {
     memory_flush: MemoryFlush::TotalsAndSize,
     workspace_files: FileLimits { file: Chars(20_000.0), total: Chars(150_000.0) },
     archives_at_reset: false,
-    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
+    recovery: Recovery {
+        attempts: 3,
+        truncation_restarts: false,
+        resets_session: true,
+        in_run: RuntimeRecovery { compactions: u32::MAX, counts_completed: false },
+    },
     branching: BranchRule::LastEntry,
 };
 
@@ -95,7 +100,7 @@ pub(super) static V2026_2_19: Rules = Rules {
     pruner: Pruner::FailsToLoad,
     reserve: Reserve::Floor,
     safeguard: false,
-    recovery: Recovery { attempts: 3, truncation_restarts: true, resets_session: true },
+    recovery: Recovery { truncation_restarts: true, ..V2026_2_21.recovery },
     ..V2026_2_21
 };
 
@@ -114,7 +119,7 @@ pub(super) static V2026_2_1: Rules = Rules {
     truncation: Truncation::None,
     pairing: PairingRule { failed_calls: FailedCalls::Paired, ..V2026_2_12.pairing },
     rewrite: Rewrite::None,
-    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: true },
+    recovery: Recovery { truncation_restarts: false, ..V2026_2_12.recovery },
     ..V2026_2_12
 };
 
@@ -122,7 +127,7 @@ pub(super) static V2026_1_29: Rules = Rules {
     pruner: Pruner::EachFiring,
     safeguard: true,
     window_source: WindowRule::First,
-    recovery: Recovery { attempts: 1, truncation_restarts: false, resets_session: true },
+    recovery: Recovery { attempts: 1, ..V2026_2_1.recovery },
     ..V2026_2_1
 };
 
@@ -133,6 +138,10 @@ pub(super) static V2026_1_24: Rules = Rules { marker: "clawdbot.cache-ttl", ..V2
 pub(super) static V2026_3_7: Rules = Rules {
     prune_size: PruneSize { accepts_malformed_answers: true, ..V2026_3_2.prune_size },
     truncation: Truncation::Ends(PARTIAL),
+    recovery: Recovery {
+        in_run: RuntimeRecovery { compactions: u32::MAX, counts_completed: true },
+        ..V2026_3_2.recovery
+    },
     ..V2026_3_2
 };
 
@@ -141,6 +150,10 @@ const PARTIAL: HeadTailCut =
 
 pub(super) static V2026_3_11: Rules = Rules {
     pi: PiRelease([0, 57, 1]),
+    recovery: Recovery {
+        in_run: RuntimeRecovery { compactions: 1, counts_completed: true },
+        ..V2026_3_7.recovery
+    },
     archives_at_reset: true,
     image_results: ImageResults::Replaced { odd_texts: false, whole_pairs: false },
     legacy_images: LegacyImages::BeforeLastAnswer { results: true },
@@ -362,7 +375,12 @@ pub(super) static V2026_9_2: Rules = Rules {
     memory_flush: MemoryFlush::Plugin,
     workspace_files: FileLimits { file: Chars(20_000.0), total: Chars(60_000.0) },
     archives_at_reset: false,
-    recovery: Recovery { attempts: 3, truncation_restarts: false, resets_session: false },
+    recovery: Recovery {
+        attempts: 3,
+        truncation_restarts: false,
+        resets_session: false,
+        in_run: RuntimeRecovery { compactions: 0, counts_completed: true },
+    },
     branching: BranchRule::LeafRows,
 };
 
@@ -379,7 +397,7 @@ pub(super) static PI_0_55: Rules = Rules {
     compaction_seconds: None,
     window_source: WindowRule::OfModel { lower: false },
     memory_flush: MemoryFlush::None,
-    recovery: Recovery { attempts: u32::MAX, truncation_restarts: false, resets_session: false },
+    recovery: Recovery { attempts: u32::MAX, resets_session: false, ..V2026_3_2.recovery },
     ..V2026_3_2
 };
 

@@ -6,7 +6,7 @@
 use super::gateways::PI_0_55;
 use super::known::Ruleset;
 use super::pi_release::{PiChange, PiRelease};
-use super::rules::{Compaction, ReadMode, Rules};
+use super::rules::{Compaction, ReadMode, Recovery, Rules, RuntimeRecovery};
 
 impl PiRelease {
     pub const fn reading(self) -> ReadMode {
@@ -21,12 +21,19 @@ impl PiRelease {
         }
     }
 
+    const fn recovery(self) -> Recovery {
+        let compactions = if self.has(PiChange::RecoversOnce) { 1 } else { u32::MAX };
+        let in_run = RuntimeRecovery { compactions, counts_completed: true };
+        Recovery { in_run, ..PI_0_55.recovery }
+    }
+
     const fn rules(self) -> Rules {
         Rules {
             read_mode: self.reading(),
             pi: self,
             usage_above_zero: self.has(PiChange::NeedsUsage),
             compaction: self.compaction(),
+            recovery: self.recovery(),
             ..PI_0_55
         }
     }

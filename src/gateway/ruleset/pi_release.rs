@@ -8,6 +8,9 @@ pub struct PiRelease(pub [u32; 3]);
 pub enum PiChange {
     /// The summarizer sees the first 2000 UTF-16 units of a tool result.
     CutsResults,
+    /// A refusal is compacted only once in a run. Seen in 0.57.0, not in 0.55.4; the releases between are no longer
+    /// published.
+    RecoversOnce,
     /// An empty session name clears the earlier name.
     ClearsNames,
     /// A compaction considers again the entries that the previous one kept.
@@ -46,7 +49,7 @@ pub enum PiChange {
 impl PiChange {
     pub const fn since(self) -> PiRelease {
         PiRelease(match self {
-            Self::CutsResults => [0, 56, 3],
+            Self::CutsResults | Self::RecoversOnce => [0, 56, 3],
             Self::ClearsNames => [0, 59, 0],
             Self::StartsAtKept => [0, 63, 1],
             Self::WeighsUserImages => [0, 76, 0],

@@ -626,6 +626,16 @@ pub struct Recovery {
     pub truncation_restarts: bool,
     /// Whether a failure replaces the session with a new one.
     pub resets_session: bool,
+    pub in_run: RuntimeRecovery,
+}
+
+/// The compactions that the runtime itself makes after refusals of one run (releases R68).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuntimeRecovery {
+    /// The maximum; 0 if the runtime leaves them to the gateway.
+    pub compactions: u32,
+    /// Whether the gateway counts those that succeeded; before 3.7 it counts those that did not.
+    pub counts_completed: bool,
 }
 
 /// The way to find the active branch.

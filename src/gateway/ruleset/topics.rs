@@ -24,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 37] = [
+const ROWS: [TopicRow; 38] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -105,6 +105,11 @@ const ROWS: [TopicRow; 37] = [
     ("Window", "window source", |rules| window(rules.window_source)),
     ("Window", "too small", |rules| small_window(rules)),
     ("Overflow", "recovery", |rules| recovery(rules)),
+    ("Overflow", "inside the run", |rules| match rules.recovery.in_run.compactions {
+        0 => "left to the gateway".to_owned(),
+        1 => "compacts once".to_owned(),
+        _ => "compacts every time".to_owned(),
+    }),
     ("Overflow", "if compaction fails", |rules| {
         if rules.recovery.resets_session { "a chat starts a new session" } else { "the session continues" }
             .to_owned()

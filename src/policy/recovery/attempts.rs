@@ -2,14 +2,16 @@
 //!
 //! Nothing is sent: every prompt and every compaction is simulated on a [`Branch`] of sizes.
 
+use crate::gateway::ruleset::Rewrite;
+use crate::policy::recovery::cut_results::cut_results;
 use crate::policy::recovery::{
     Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
     RecoveryInput, RecoveryStep, is_transient, loop_limit,
 };
 use crate::units::Tokens;
 
-/// Compactions that are simulated in one run. The runtime itself has no limit (compaction 2.15).
-const MAX_IN_RUN_COMPACTIONS: usize = 4;
+/// Compactions that are simulated in one run. The runtime of older releases has no limit (compaction 2.15).
+const MAX_IN_RUN_COMPACTIONS: u32 = 4;
 
 /// Predicts the recovery that follows a refused prompt.
 pub fn predict_recovery(facts: &RecoveryInput<'_>) -> Recovery {
@@ -81,7 +83,8 @@ impl<'a> RecoveryLoop<'a> {
     /// Simulates one run with the runtime's own compactions. Returns `None` when the prompt is answered, otherwise
     /// whether a compaction of this run counts (compaction 8.11).
     fn run_once(&mut self) -> Option<bool> {
-        for _ in 0..=MAX_IN_RUN_COMPACTIONS {
+        let counts_completed = self.input.rules.recovery.in_run.counts_completed;
+        for compacted in 0..=MAX_IN_RUN_COMPACTIONS {
             let tokens = self.prompt_tokens();
             if tokens <= self.input.runtime_window {
                 self.push_step(RecoveryStep::Answered { tokens });
@@ -95,27 +98,31 @@ impl<'a> RecoveryLoop<'a> {
             if !self.is_recognised_by_runtime() && is_transient(self.input.error) {
                 self.push_step(RecoveryStep::Retried);
             }
-            let outcome = self.compact_in_run();
+            let outcome = self.compact_in_run(compacted);
             self.push_step(RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome });
             if !outcome.is_done() {
-                return Some(outcome.has_started());
+                return Some(if counts_completed { compacted > 0 } else { outcome.has_started() });
             }
         }
-        Some(false)
+        Some(counts_completed)
     }
 
     fn is_recognised_by_runtime(&self) -> bool {
         self.input.source == ErrorSource::Silent || self.input.detection.in_run
     }
 
-    /// Simulates the runtime's compaction after a refusal (compaction 2.11).
-    fn compact_in_run(&mut self) -> CompactionOutcome {
+    /// Simulates the runtime's compaction after a refusal, with the number of its compactions so far in the run
+    /// (compaction 2.11, releases R68).
+    fn compact_in_run(&mut self, compacted: u32) -> CompactionOutcome {
         let first = self.attempts.len() == 1;
+        let most = self.input.rules.recovery.in_run.compactions;
         match self.input {
             facts if !facts.settings.enabled => CompactionOutcome::Off,
             facts if !facts.same_model => CompactionOutcome::OtherModel,
             facts if facts.predates_compaction && first => CompactionOutcome::TooOld,
             _ if !self.is_recognised_by_runtime() => CompactionOutcome::NotRecognised,
+            _ if most == 0 => CompactionOutcome::LeftToGateway,
+            _ if compacted >= most => CompactionOutcome::Repeated,
             _ => self.compact(),
         }
     }
@@ -145,21 +152,25 @@ impl<'a> RecoveryLoop<'a> {
 
     /// Takes the fallback and returns whether it cut tool results (compaction 8.14).
     fn truncate_results(&mut self) -> bool {
-        let limit = self.input.result_limit;
-        let largest = self.branch.largest_result();
-        if self.has_truncated {
+        let RecoveryInput { rules, runtime_window, result_limit: limit, .. } = *self.input;
+        if self.has_truncated || rules.rewrite == Rewrite::None {
             return false;
         }
-        if largest <= limit {
+        let mut sent = self.branch.sent_results();
+        if cut_results(&mut sent, rules, runtime_window, limit).is_empty() {
+            let largest = self.branch.largest_result();
             self.push_step(RecoveryStep::NothingOversized { limit, largest });
             return false;
         }
         self.has_truncated = true;
-        if self.input.rules.recovery.truncation_restarts {
+        if rules.recovery.truncation_restarts {
             self.attempts_used = 0;
         }
-        let (cut, loses_kept) = self.branch.truncate(limit);
-        self.push_step(RecoveryStep::Truncation { limit, cut, loses_kept });
+        let cut = cut_results(&mut self.branch.entries, rules, runtime_window, limit);
+        let entries = cut.iter().map(|at| self.branch.entries[*at].entry).collect();
+        let first = cut.first().filter(|_| rules.rewrite == Rewrite::Lossy);
+        let loses_kept = first.is_some_and(|first| self.branch.rewrite_from(*first));
+        self.push_step(RecoveryStep::Truncation { limit, cut: entries, loses_kept });
         true
     }
 }

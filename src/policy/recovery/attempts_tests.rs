@@ -239,3 +239,38 @@ fn an_older_gateway_restarts_its_count_after_truncation() {
 fn the_loop_has_a_limit_by_the_number_of_profiles() {
     assert_eq!([0, 1, 2, 5, 100].map(loop_limit), [32, 32, 40, 64, 160]);
 }
+
+#[test]
+fn newer_runtimes_compact_once_in_a_run_and_the_newest_leave_it_to_the_gateway() {
+    // The kept part alone exceeds the window, so each compaction leaves too much.
+    let mut lines = turns();
+    lines.extend((0..4).flat_map(|_| [message("user", 40), message("toolResult", 1150)]));
+    let steps = |release: Ruleset| {
+        let settings = CompactionSettings { keep_recent_tokens: Tokens(1100.0), ..SETTINGS };
+        let facts = RecoveryInput { rules: release.rules(), settings, ..facts(sized(&lines), ANTHROPIC) };
+        words(&predict_recovery(&facts)).swap_remove(0)
+    };
+    assert_eq!(
+        steps(Ruleset::V2026_3_11),
+        ["refused", "run: done", "refused", "run: repeated", "again"],
+        "a completed compaction counts"
+    );
+    assert_eq!(steps(Ruleset::V2026_3_2)[3], "run: cancelled", "it tries again");
+    assert_eq!(steps(Ruleset::V2026_9_2)[..3], ["refused", "run: leftToGateway", "gateway: done"]);
+}
+
+#[test]
+fn since_4_8_all_results_together_are_cut_too_and_the_rewrite_loses_nothing() {
+    let mut lines = vec![message("user", 40), message("assistant", 40)];
+    lines.extend((0..6).map(|_| message("toolResult", 900)));
+    let last = |release: Ruleset| {
+        let rules = release.rules();
+        let result_limit = crate::policy::truncate::max_result_chars_under(rules, Tokens(1000.0));
+        let settings = CompactionSettings { enabled: false, ..SETTINGS };
+        let facts = RecoveryInput { rules, result_limit, settings, ..facts(sized(&lines), STRICT_ONLY) };
+        words(&predict_recovery(&facts)).swap_remove(0).pop().unwrap()
+    };
+    assert_eq!(last(Ruleset::V2026_3_2), "nothing oversized", "no result has 1,200 chars");
+    assert_eq!(last(Ruleset::V2026_4_8), "cut 5", "the newest are cut until 1,200 chars are left");
+    assert_eq!(last(Ruleset::V2026_2_1), "gateway: cancelled", "no release before 2.12 cuts");
+}

@@ -9,15 +9,12 @@ use crate::ids::EntryIx;
 use crate::js::JsException;
 use crate::policy::compact::{BranchEntry, Preparation, PreviousCompaction, prepare_under};
 use crate::policy::recovery::CompactionOutcome;
-use crate::policy::truncate::sized_result_chars;
-use crate::store::compact_chars::CompactChars;
+use crate::policy::recovery::cut_results::result_chars;
 use crate::store::entry::{CharCount, EntryKind, MessageSize, Role, StopReason};
 use crate::units::{Chars, Tokens};
 
 /// Chars per token of an assumed summary.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Chars that every text block keeps when a result is cut (compaction 8.18).
-const MIN_BLOCK_CHARS: Chars = Chars(2217.0);
 
 /// The entries of a branch, root first, and the start of the part that its last compaction kept.
 #[derive(Debug, Clone, Default)]
@@ -190,19 +187,14 @@ impl Branch {
         self.context().filter_map(result_chars).fold(Chars::ZERO, Chars::max)
     }
 
-    /// Cuts every tool result of the branch that is over `limit` chars, including those that are already summarised.
-    /// Returns the cut results and whether the part that the last compaction kept is lost (compaction 8.17, 8.18).
-    pub(super) fn truncate(&mut self, limit: Chars) -> (Vec<EntryIx>, bool) {
-        let over = |entry: &BranchEntry| result_chars(entry).is_some_and(|chars| chars > limit);
-        let Some(first) = self.entries.iter().position(over) else { return (Vec::new(), false) };
-        let mut cut = Vec::new();
-        for entry in self.entries.iter_mut().filter(|entry| over(entry)) {
-            cut.push(entry.entry);
-            if let Some(size) = &mut entry.message {
-                truncate_size(size, limit);
-            }
-        }
-        // The rewritten branch has no labels and no branch summaries.
+    /// Returns the entries that reach the model, for a look at what could be cut.
+    pub(super) fn sent_results(&self) -> Vec<BranchEntry> {
+        self.context().copied().collect()
+    }
+
+    /// Copies the branch from a position on, as a rewrite does that keeps old ids: without labels and branch
+    /// summaries. Returns whether the part that the last compaction kept is lost (compaction 8.17).
+    pub(super) fn rewrite_from(&mut self, first: usize) -> bool {
         let copied = |(at, entry): &(usize, &BranchEntry)| {
             *at < first || !matches!(entry.kind, EntryKind::BranchSummary | EntryKind::Label)
         };
@@ -213,29 +205,13 @@ impl Branch {
             self.first_kept = None;
         }
         self.entries = self.entries.iter().enumerate().filter(copied).map(|(_, entry)| *entry).collect();
-        (cut, loses)
+        loses
     }
 }
 
 /// Estimates tokens; 0 when that fails.
 fn tokens(size: &MessageSize) -> Tokens {
     estimate_message(size).ok().filter(|tokens| tokens.is_finite()).unwrap_or(Tokens::ZERO)
-}
-
-/// Counts the chars of a tool result's text. A malformed result falls back to `text_chars`.
-fn result_chars(entry: &BranchEntry) -> Option<Chars> {
-    let size = entry.message.filter(|_| entry.role() == Some(Role::ToolResult))?;
-    Some(sized_result_chars(&size).unwrap_or_else(|| size.text_chars.get()))
-}
-
-/// Reduces the sizes of a tool result as if its text were cut to `limit` chars.
-fn truncate_size(size: &mut MessageSize, limit: Chars) {
-    let chars = sized_result_chars(size).unwrap_or_else(|| size.text_chars.get());
-    let after = chars.min(limit.max(MIN_BLOCK_CHARS * f64::from(size.text_blocks.max(1))));
-    let gone = chars - after;
-    size.joined_chars -= gone;
-    size.text_chars -= CompactChars::from(gone).min(size.text_chars);
-    size.pi_chars = CharCount::new(size.pi_chars.value().map(|chars| chars - gone));
 }
 
 fn empty_entry(entry: EntryIx) -> BranchEntry {

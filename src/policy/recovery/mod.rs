@@ -6,6 +6,7 @@
 
 mod attempts;
 mod branch;
+mod cut_results;
 mod ending;
 mod transient;
 
@@ -101,6 +102,10 @@ pub enum CompactionOutcome {
     OtherModel,
     /// The answer is older than the latest compaction (compaction 2.11).
     TooOld,
+    /// The runtime leaves overflows to the gateway (releases R68).
+    LeftToGateway,
+    /// The runtime has compacted in this run already, and does so once (releases R68).
+    Repeated,
     /// The branch ends in a compaction (compaction 3.1).
     AlreadyCompacted,
     /// No entry can begin the kept part (compaction 3.1).
@@ -148,7 +153,15 @@ impl CompactionOutcome {
     /// Whether the compaction began. One that began and failed still counts as a compaction of the run (compaction
     /// 2.21).
     pub fn has_started(self) -> bool {
-        !matches!(self, Self::Off | Self::NotRecognised | Self::OtherModel | Self::TooOld)
+        !matches!(
+            self,
+            Self::Off
+                | Self::NotRecognised
+                | Self::OtherModel
+                | Self::TooOld
+                | Self::LeftToGateway
+                | Self::Repeated
+        )
     }
 
     /// The rule behind the outcome.
@@ -156,6 +169,7 @@ impl CompactionOutcome {
         match self {
             Self::Off | Self::OtherModel | Self::TooOld => "compaction 2.11",
             Self::NotRecognised => "compaction 8.1",
+            Self::LeftToGateway | Self::Repeated => "releases R68",
             Self::AlreadyCompacted | Self::NothingToCompact => "compaction 3.1",
             Self::Cancelled { .. } => "compaction 5.1",
             Self::Throws => "compaction 3.23",
@@ -171,6 +185,8 @@ impl CompactionOutcome {
             Self::NotRecognised => "notSeen",
             Self::OtherModel => "otherModel",
             Self::TooOld => "tooOld",
+            Self::LeftToGateway => "leftToGateway",
+            Self::Repeated => "repeated",
             Self::AlreadyCompacted => "alreadyCompacted",
             Self::NothingToCompact => "nothingToCompact",
             Self::Cancelled { .. } => "cancelled",

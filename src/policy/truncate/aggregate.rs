@@ -82,6 +82,16 @@ fn short_notice(lost: Chars) -> JsString {
 }
 
 impl Reduction {
+    /// Returns the units that a result has at most after the change.
+    pub fn longest(&self, rule: Aggregate) -> Chars {
+        match *self {
+            Self::OverLimit { limit, min_keep } => limit.max(min_keep),
+            Self::OverBudget { limit, .. } => limit,
+            Self::Elided { .. } if matches!(rule, Aggregate::Emptied { .. }) => Chars::ZERO,
+            Self::Elided { limit } => limit.min(Chars::from_len(ELIDED.len())),
+        }
+    }
+
     /// Returns the changed message; `None` if it stays unchanged.
     pub fn apply(&self, ends: HeadTailCut, rule: Aggregate, message: &Value) -> Option<Value> {
         let usual = Suffix::Standard(ends.notice);

@@ -27,7 +27,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
         RecoveryStep::RunAgain => (
             "the gateway runs the prompt again".into(),
             format!(
-                "The run already tried to compact, even if that was cancelled or failed, so the gateway only runs the prompt again, at most {MAX_ATTEMPTS} times."
+                "The run has already compacted, or tried to, so the gateway only runs the prompt again, at most {MAX_ATTEMPTS} times."
             ),
         ),
         RecoveryStep::Truncation { limit, cut, loses_kept } => {
@@ -36,7 +36,7 @@ pub(super) fn describe_step(session: &LoadedSession, policy: &RecoveryStep) -> (
         RecoveryStep::NothingOversized { limit, largest } => (
             "no tool result is oversized".into(),
             format!(
-                "The limit for a result is {}, 30% of the window; the largest has {}.",
+                "The limit for a result is {}; the largest has {}.",
                 quantity(*limit, "char"),
                 format_number(*largest)
             ),
@@ -70,6 +70,14 @@ fn describe_compaction(
         CompactionOutcome::TooOld => (
             format!("no compaction {who}: too old"),
             "The refused call is older than the latest compaction.".into(),
+        ),
+        CompactionOutcome::LeftToGateway => (
+            format!("no compaction {who}: left to the gateway"),
+            "The runtime of this release leaves overflows to the gateway, which compacts after the run.".into(),
+        ),
+        CompactionOutcome::Repeated => (
+            format!("no second compaction {who}"),
+            "The runtime compacts after a refusal once in a run; a second refusal ends the run.".into(),
         ),
         CompactionOutcome::AlreadyCompacted => (
             format!("compaction {who}: already compacted"),
@@ -160,7 +168,7 @@ fn describe_compacted(
 
 fn describe_truncation(limit: Chars, cut: usize, loses_kept: bool) -> (String, String) {
     let mut why = format!(
-        "Each result over {} is cut to about that size, and the branch is rewritten from before the first one. This happens only once.",
+        "Results over {} are cut, and the branch is rewritten from before the first one. This happens only once.",
         quantity(limit, "char")
     );
     if loses_kept {

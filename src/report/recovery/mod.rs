@@ -14,7 +14,6 @@ use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContextMessage, entries_since_reset};
-use crate::gateway::ruleset::{PiChange, Ruleset};
 use crate::ids::EntryIx;
 use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
@@ -40,20 +39,6 @@ pub struct RecoveryView {
     pub earlier_overflows: usize,
     /// Expected steps and recorded events side by side.
     pub rows: Vec<RecoveryRow>,
-}
-
-/// Returns a sentence about rules that replace those of a pi release; `None` if clawscope follows its own.
-pub fn borrowed_rules(ruleset: Ruleset) -> Option<&'static str> {
-    match ruleset {
-        Ruleset::Pi0_55 => None,
-        gateway if !gateway.is_pi() => None,
-        pi if pi.rules().pi.has(PiChange::Projects) => Some(
-            "clawscope predicts the attempts under the rules of pi-0.55; since 0.87 pi removes the refused answer with a context_edit, retries once and refuses a second recovery",
-        ),
-        _ => Some(
-            "clawscope predicts the attempts under the rules of pi-0.55; since 0.56.3 pi retries once and refuses a second recovery",
-        ),
-    }
 }
 
 /// Loads the recovery of a session. Reads the bodies of failed calls and of the few entries after them.

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::app::screens::recovery::{FOOTER_ROWS, HEADER_ROWS, RecoveryScreen};
 use crate::format::{display_zone_note, format_short, format_short_tokens, quantity, time_of_day};
 use crate::policy::recovery::ErrorSource;
-use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark, borrowed_rules};
+use crate::report::recovery::{RecoveryRow, RecoveryView, RowKind, RowMark};
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{
@@ -131,10 +131,6 @@ fn head(app: &App, theme: &Theme, view: &RecoveryView, area: Rect, buf: &mut Buf
     facts.push(named("compaction", session.limits.compaction_mode.as_str().to_owned()));
     facts.push(named("reserve", round(session.configured_settings.compaction.reserve_tokens)));
     facts.push(named("keeps", round(session.configured_settings.compaction.keep_recent_tokens)));
-    if borrowed_rules(session.ruleset.id).is_some() {
-        let words = "under the rules of pi-0.55".to_owned();
-        facts.insert(0, vec![Span::styled(words, theme.style(Role::Warn))]);
-    }
     put_facts(buf, (x, area.y + 2), end, &facts);
 }
 

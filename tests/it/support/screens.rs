@@ -537,7 +537,7 @@ pub(crate) fn editing(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Shows the recovery from the next overflow under the rules of another release.
+/// Shows the recovery from the next overflow of a pi that compacts once in a run.
 pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
     driver.press("v");
