@@ -268,8 +268,13 @@ impl GatewayConfig {
         (provider, model): (&str, &str),
         known: Option<KnownWindow>,
     ) -> WindowInfo {
-        let tokens = known.map(|known| known.tokens);
-        let window = window_under(rules, &self.js_root, provider, model, tokens);
+        let under = |known: Option<KnownWindow>| {
+            window_under(rules, &self.js_root, provider, model, known.map(|known| known.tokens))
+        };
+        // Before 2.1 a model's own window precedes the configured one; a window that rows or a list name does not.
+        let configured = under(known.filter(|known| known.source == WindowSource::Model));
+        let is_configured = configured.model_source == WindowSource::ModelsConfig;
+        let window = if is_configured { configured } else { under(known) };
         let named = |source| match known.filter(|_| source == WindowSource::Model) {
             Some(known) => known.source,
             None => source,

@@ -16,6 +16,7 @@ use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding
 use crate::report::explain::outlook;
 use crate::report::explain::unanswered::find_unanswered;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
+use crate::session::overflow::OverflowKind;
 
 /// Returns every finding of an overflow, the verdict first.
 pub(super) fn overflow_findings(
@@ -30,10 +31,11 @@ pub(super) fn overflow_findings(
     let inert = find_pruning_inert(guards).map(|found| found.map(Facts::PruningInert));
     let impossible = outlook::detect_impossible_budget(case).map(|found| found.map(Facts::Outlook));
     let engine = find_engine_owned(case).map(|found| found.map(Facts::EngineOwned));
-    let (causes, notes): (Vec<_>, Vec<_>) =
-        mismeasured.into_iter().partition(|it| it.prevents_overflow == Some(true));
     let bytes = mechanism.class == FindingClass::BytesLimit;
     let fixed = mechanism.class == FindingClass::FixedOverhead;
+    let (causes, notes): (Vec<_>, Vec<_>) = mismeasured
+        .into_iter()
+        .partition(|it| it.prevents_overflow == Some(true) || says_more(it, failure, mechanism));
     let (timeouts, aftermath): (Vec<_>, Vec<_>) = aftermath.into_iter().partition(|it| {
         it.class == FindingClass::CompactionTimeout && prevented(case, failure, it, &own, guards)
     });
@@ -58,6 +60,18 @@ pub(super) fn overflow_findings(
         first.verdict = Some(VerdictFacts::Overflow(overflow_facts(case, failure, first, guards)));
     }
     found
+}
+
+/// Whether a wrong measurement explains more than the mechanism, although its correction alone does not make all calls
+/// fit: fixed parts are not too large if only the reply's reservation leaves no room for them, nor for a limit that
+/// nobody stated; and that the session grew explains nothing.
+fn says_more(finding: &Finding, failure: &Failure, mechanism: &Mechanism) -> bool {
+    match (finding.class, mechanism.class) {
+        (FindingClass::ReplyReserve, FindingClass::FixedOverhead) => true,
+        (FindingClass::WrongWindow, FindingClass::GradualGrowth) => true,
+        (FindingClass::WrongWindow, FindingClass::FixedOverhead) => failure.overflow.limit.is_none(),
+        _ => false,
+    }
 }
 
 /// Whether the compaction that timed out would have made the call fit: it was due before the call, none succeeded since,
@@ -142,9 +156,10 @@ fn overflow_facts(
     verdict: &Finding,
     guards: &[GuardReport],
 ) -> OverflowFacts {
+    let by_gateway = case.overflows().iter().filter(|it| it.kind == OverflowKind::Precheck);
     OverflowFacts {
         count: case.overflows().len(),
-        kind: failure.overflow.kind,
+        by_gateway: if failure.is_by_gateway() { by_gateway.count() } else { 0 },
         prompt: FailedPrompt {
             entry: failure.overflow.entry,
             tokens: failure.prompt_tokens,

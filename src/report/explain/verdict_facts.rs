@@ -2,7 +2,6 @@
 
 use crate::ids::EntryIx;
 use crate::report::explain::failure::LimitOrigin;
-use crate::session::overflow::OverflowKind;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum VerdictFacts {
@@ -16,7 +15,8 @@ pub enum VerdictFacts {
 pub struct OverflowFacts {
     /// Overflows of the session.
     pub count: usize,
-    pub kind: OverflowKind,
+    /// Those that the gateway's own check refused, if the failing call is one of them.
+    pub by_gateway: usize,
     pub prompt: FailedPrompt,
     pub remark: Option<VerdictRemark>,
 }

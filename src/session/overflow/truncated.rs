@@ -24,6 +24,10 @@ const MIN_ADDED: (f64, Tokens) = (0.25, Tokens(300.0));
 /// Added tokens that suffice if the messages alone exceed the count by [`OUTGROWN_RATIO`].
 const MIN_ADDED_WHEN_OUTGROWN: Tokens = Tokens(100.0);
 const OUTGROWN_RATIO: f64 = 1.3;
+/// Servers set their windows in steps of so many tokens; some of them then keep half of it and two tokens.
+const WINDOW_STEP: Tokens = Tokens(1_024.0);
+/// Added tokens that suffice if the equal counts are such a window.
+const MIN_ADDED_AT_STEP: Tokens = Tokens(50.0);
 /// Estimated tokens that must be added between two calls at the known window.
 const MIN_ADDED_AT_WINDOW: Tokens = Tokens(200.0);
 /// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call suffices.
@@ -119,6 +123,15 @@ impl Counted {
         self.model == other.model && self.is_at(other.prompt)
     }
 
+    /// Whether the count is a size that people give to a server's window.
+    fn is_at_step(&self) -> bool {
+        let is_step = |tokens: Tokens| {
+            let steps = (tokens / WINDOW_STEP).round();
+            (tokens - WINDOW_STEP * steps).abs() <= Tokens(1.0)
+        };
+        self.prompt >= SMALLEST_SERVER_WINDOW && (is_step(self.prompt) || is_step(self.prompt - Tokens(2.0)))
+    }
+
     /// Whether the count lies just below a server's window.
     fn is_near(&self, window: Tokens) -> bool {
         self.prompt >= window * SATURATED.0 && self.prompt <= window + Tokens(1.0)
@@ -186,7 +199,8 @@ impl CallChains {
         let Some(first) = run.last().copied().filter(|_| run.len() >= MIN_EQUAL) else { return };
         let added = self.estimates[at] - self.estimates[first];
         let outgrown = self.estimates[at] >= call.prompt * OUTGROWN_RATIO && added >= MIN_ADDED_WHEN_OUTGROWN;
-        if outgrown || added >= (call.prompt * MIN_ADDED.0).max(MIN_ADDED.1) {
+        let at_step = call.is_at_step() && added >= MIN_ADDED_AT_STEP;
+        if at_step || outgrown || added >= (call.prompt * MIN_ADDED.0).max(MIN_ADDED.1) {
             served.extend(run.into_iter().map(|at| (at, call.prompt)));
         }
     }

@@ -284,6 +284,8 @@ fn rank(advice: &Advice, verdict: Option<FindingClass>) -> (bool, bool, bool, us
     let is_own = match verdict {
         Some(FindingClass::ReplyReserve) => key == "maxTokens",
         Some(FindingClass::WrongWindow) => key == "contextWindow",
+        // The provider was not asked: the gateway's check is the cause, not the window.
+        Some(FindingClass::EstimatorError) => key.starts_with("compaction.midTurnPrecheck"),
         Some(FindingClass::PruningInert) => key.starts_with("contextPruning."),
         Some(FindingClass::FixedOverhead | FindingClass::ImpossibleBudget) => {
             key.starts_with("bootstrap") || key.contains("reserve")

@@ -4,7 +4,6 @@ use crate::format::{format_number, format_short_tokens, format_tokens};
 use crate::report::explain::description::evidence::Evidence;
 use crate::report::explain::failure::LimitOrigin;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
-use crate::session::overflow::OverflowKind;
 
 /// The longest headline, in chars.
 const MAX_HEADLINE_CHARS: usize = 100;
@@ -30,10 +29,12 @@ impl VerdictFacts {
 impl OverflowFacts {
     /// Builds `Overflowed 2x: …. Compaction was …`, with the second sentence if it fits.
     fn headline(&self, line: &str) -> String {
-        let head = match (self.kind, self.count) {
-            (OverflowKind::Precheck, 1) => "Refused by the gateway".to_owned(),
+        let head = match (self.by_gateway, self.count) {
+            (1, 1) => "Refused by the gateway".to_owned(),
             (_, 1) => "Overflowed".to_owned(),
-            (_, count) => format!("Overflowed {count}x"),
+            (0, count) => format!("Overflowed {count}x"),
+            (own, count) if own == count => format!("Refused {count}x by the gateway"),
+            (_, count) => format!("Overflowed {count}x, at last refused by the gateway"),
         };
         let first = format!("{head}: {line}.");
         let remark = self.remark.map(|remark| format!(" {}", remark.description())).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
     VerdictFacts::Overflow(OverflowFacts {
         count,
-        kind: OverflowKind::Refused,
+        by_gateway: 0,
         prompt: FailedPrompt {
             entry: EntryIx(4),
             tokens: 1_100,
@@ -53,13 +53,14 @@ fn a_headline_has_at_most_a_hundred_chars() {
 }
 
 #[test]
-fn a_verdict_of_the_gateways_own_check_names_the_gateway_unless_there_are_several() {
-    let said = |count: usize| {
+fn a_verdict_of_the_gateways_own_check_names_the_gateway() {
+    let said = |by_gateway: usize, count: usize| {
         let VerdictFacts::Overflow(facts) = overflow(count, None) else { panic!("an overflow") };
-        VerdictFacts::Overflow(OverflowFacts { kind: OverflowKind::Precheck, ..facts }).headline("it grew")
+        VerdictFacts::Overflow(OverflowFacts { by_gateway, ..facts }).headline("it grew")
     };
-    assert_eq!(said(1), "Refused by the gateway: it grew.");
-    assert_eq!(said(2), "Overflowed 2x: it grew.");
+    assert_eq!(said(1, 1), "Refused by the gateway: it grew.");
+    assert_eq!(said(2, 2), "Refused 2x by the gateway: it grew.");
+    assert_eq!(said(1, 2), "Overflowed 2x, at last refused by the gateway: it grew.");
 }
 
 #[test]
