@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 
 use crate::policy::overflow::RefusalNumbers;
 
@@ -135,6 +135,16 @@ const PARTICULAR: &[(ErrorClass, &str)] = &[
         r"roles? must alternate|alternate between user and|(?:content|text)(?: blocks?| field)? (?:must be|must not be|cannot be|is) (?:non-?)?empty|must have non-?empty content|(?:assistant )?message prefill|conversation must end with|first message must|at least one (?:user )?message|unexpected role",
     ),
     (Compaction, r"(?:compaction|summari[sz]ation) failed"),
+    // Whatever the status: providers refuse an unpaid account with 400, 401, 403 and 429.
+    (
+        Billing,
+        r"(?:\bno|\bany|enough|insufficient|more|out of|prepaid|prepayment|remaining)[ _-](?:account )?(?:credits?|balance|funds)\b|credits? (?:balance )?(?:(?:are|is|have been|has been|was|were) )?(?:depleted|exhausted|used up|insufficient|too low)|balance (?:is |was )?(?:insufficient|too low|not enough|exhausted|negative)|credit balance|arrear|overdue|good standing|payment[ _](?:required|instrument|method)|extra usage is required|余额不足|欠费|账户余额",
+    ),
+    // A model without eyes refuses the image as well as one that finds it too large.
+    (
+        Media,
+        r"(?:not|cannot|nt|n't) (?:support|accept|handle|process|take)[^.]{0,30}(?:image|vision|multimodal)|images? (?:inputs? )?(?:is|are) not (?:supported|allowed|accepted)|image_url[^.]{0,60}expected|without vision",
+    ),
     (
         Gateway,
         r"guard_blocked|blocked by (?:the )?(?:gateway|guard|hook|plugin)|tool[ -]loop (?:detected|guard)|loop detect|failed before reply|no api provider registered|unknown provider\b|hook [^.]{0,40}(?:failed|rejected|blocked)|run (?:was )?(?:blocked|rejected) by",
@@ -166,6 +176,7 @@ const GENERAL: &[(ErrorClass, &str)] = &[
         Auth,
         r"unauthori[sz]ed|\bforbidden\b|api[ _-]?key|authenticate|authenticating|authentication|authoriz|\boauth\b|permission[_ ]denied|access denied|invalid_grant|credentials?\b|not logged in|log ?in again|token (?:has |is )?(?:expired|invalid|revoked)|\b40[13] \w*|\b40[13]$|没有权限|鉴权|无效的令牌",
     ),
+    (Model, r"out of memory|more system memory|failed to load model"),
     (
         Model,
         r"model\b[^.]{0,80}(?:not found|not exist|not supported|does not support|decommission|deprecated|no longer|retired|not available|unavailable for|unknown)|(?:unknown|unsupported|invalid|no such) model|no endpoints found|model_not_found|模型不存在",
@@ -186,10 +197,7 @@ const GENERAL: &[(ErrorClass, &str)] = &[
         Provider,
         r"^(?:error:? |http |status |\w+error:? )*(?:408|409|425|5[0-9][0-9])\b|\b(?:status|code|http)(?: code)?[:= ]+(?:408|5[0-9][0-9])\b",
     ),
-    (
-        Provider,
-        r"out of memory|more system memory|cuda|failed to load model|model (?:is )?loading|no models? loaded",
-    ),
+    (Provider, r"cuda|model (?:is )?loading|no models? loaded"),
 ];
 
 /// A table compiled to one set; a pattern that does not compile matches nothing.
@@ -215,6 +223,10 @@ static PARTICULAR_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new
 static ALLOWANCE_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(ALLOWANCES));
 static GENERAL_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(GENERAL));
 
+/// A field of a message, not of the tools.
+static HISTORY_FIELD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b(?:messages?|input|contents)[\[.][0-9]").expect("a fixed pattern compiles"));
+
 /// Returns the class of an error that is no overflow. `rule` is the look-alike that ruled the overflow out.
 pub(super) fn class_of(plain: &str, rule: &str, numbers: RefusalNumbers) -> ErrorClass {
     if let Some(class) = PARTICULAR_TABLE.first(plain) {
@@ -224,6 +236,7 @@ pub(super) fn class_of(plain: &str, rule: &str, numbers: RefusalNumbers) -> Erro
         "L1" => allowance(plain, numbers),
         "L2" => ReplyReserve,
         "L3" => Media,
+        "L4" if HISTORY_FIELD.is_match(plain) => MessageForm,
         "L4" => Field,
         _ if is_allowance(plain) => allowance(plain, numbers),
         _ => GENERAL_TABLE.first(plain).unwrap_or(Other),

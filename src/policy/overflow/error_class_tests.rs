@@ -106,6 +106,24 @@ const TEXTS: &[(ErrorClass, &str)] = &[
         ErrorClass::Billing,
         "429 You exceeded your current quota, please check your plan and billing details. (insufficient_quota)",
     ),
+    (
+        ErrorClass::Billing,
+        "403 Your team doesn't have any credits or licenses yet. You can purchase those on the console.",
+    ),
+    (
+        ErrorClass::Billing,
+        "400 Arrearage: Access denied, please make sure your account is in good standing.",
+    ),
+    (ErrorClass::Billing, "403 Sorry, your account balance is insufficient"),
+    (ErrorClass::Billing, "429 Your prepayment credits are depleted. Status: RESOURCE_EXHAUSTED"),
+    (ErrorClass::Billing, "429 Extra usage is required for long context requests."),
+    (ErrorClass::Media, "400 this model does not support image input"),
+    (ErrorClass::Media, "400 messages[6]: unknown variant `image_url`, expected `text`"),
+    (
+        ErrorClass::MessageForm,
+        "400 Invalid 'messages[3].content': string too long. Expected a string with maximum length 1048576, but got a string with length 2000000 instead.",
+    ),
+    (ErrorClass::Model, "500 model requires more system memory (8.4 GiB) than is available (5.1 GiB)"),
     (ErrorClass::Quota, "You have hit your ChatGPT usage limit (plus plan). Try again in ~240 min."),
     (ErrorClass::Quota, "429 Too many tokens per day, please wait before trying again."),
     (
