@@ -12,14 +12,12 @@ use super::summary::{
 use super::writing::{self, CommittedPlanJson, CommittedTokensJson, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
 use crate::commit::{InterruptedCommit, ReadPrefix};
-use crate::format::format_estimate;
 use crate::ids::EntryIx;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 use crate::store::sqlite::database_of;
 use crate::summarize::SummarizerKind;
-use crate::write::drop::DropPlan;
 use crate::write::request::WriteAction;
 use crate::write::summary::job::SummaryResult;
 
@@ -74,9 +72,10 @@ fn commit_by_hand(
     let leaf = args.branch.as_deref().map(|text| find_entry(session, "--branch", text)).transpose()?;
     let dropped = args.drop.iter().map(|text| find_entry(session, "--drop", text));
     let dropped: Vec<EntryIx> = dropped.collect::<Result<_, _>>()?;
+    let change = leaf.map_or(ManualChange::Drop(dropped), ManualChange::Branch);
     let job = WriteJob {
         session,
-        ask: leaf.map_or(WriteAction::Drop(&dropped), WriteAction::Branch),
+        ask: WriteAction::ByHand(&change),
         write: args.write,
         read,
         is_demo: workspace.listed.is_demo,
@@ -87,14 +86,6 @@ fn commit_by_hand(
     let ready = writing::prepare(&job)?;
     if !args.target.json {
         super::session_output::print_session_header(output, session, session.window)?;
-        if leaf.is_none() {
-            let plan =
-                DropPlan::new(session, &dropped).map_err(|error| Failure::unreadable(error.to_string()))?;
-            let (before, after) = plan.tokens(session);
-            let tokens =
-                format!("{} → {} tokens of messages", format_estimate(before), format_estimate(after));
-            output.line(Tone::Plain, &format!("{}: {tokens}", plan.description()))?;
-        }
     }
     writing::run(&job, ready, args.target.json, None, output)
 }

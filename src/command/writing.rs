@@ -16,13 +16,14 @@ use crate::commit::{
     lock_state,
 };
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_number, format_size};
-use crate::session::LoadedSession;
+use crate::format::{format_count, format_counted, format_estimate, format_number, format_size};
+use crate::session::{CountSource, LoadedSession};
 use crate::text::shell;
 use crate::units::Moment;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
 use crate::write::request::{
-    CheckStatus, WriteAction, WriteError, WritePreview, WriteRequest, describe_following, preview_after,
+    CheckStatus, ManualEffect, WriteAction, WriteError, WritePreview, WriteRequest, describe_following,
+    preview_after,
 };
 
 pub(super) struct WriteJob<'a> {
@@ -153,6 +154,12 @@ fn is_typed_path(job: &WriteJob) -> bool {
     Path::new(job.session_arg).is_file()
 }
 
+fn describe_effect(session: &LoadedSession, effect: &ManualEffect) -> String {
+    let (before, after) = effect.prompt_tokens;
+    let before = format_counted(before, session.next_prompt.total.source == CountSource::Measured);
+    format!("{}; next prompt {before} → {} tokens", effect.description, format_estimate(after))
+}
+
 fn print_prepared(
     prepared: &PreparedCommit,
     shown: &WritePreview,
@@ -161,6 +168,9 @@ fn print_prepared(
 ) -> Result<(), Failure> {
     let verb = if job.write.apply { "appends" } else { "would append" };
     let added = format_size(shown.appended_bytes);
+    if let Some(effect) = &shown.by_hand {
+        output.line(Tone::Plain, &describe_effect(job.session, effect))?;
+    }
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {} ({added})", shown.describe_appended(prepared.kind)))?;
     output.line(Tone::Plain, &format!("  keeps {}", shown.describe_kept(prepared.kind)))?;

@@ -24,19 +24,24 @@ impl CacheCost {
     /// Returns `None` for a plan that changes no message.
     pub fn new(plan: &Plan, price: &Price, idle_ms: Option<Millis>) -> Option<Self> {
         let first = plan.fates().iter().position(|message| message.fate.is_change())?;
-        let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>() as f64 / 1e6;
+        let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>();
         // Added messages come after the first change: at a cut, or after a call.
-        let made = plan.tokens_added as f64 / 1e6;
-        let (before, after) = (tokens(&plan.tokens_before), tokens(&plan.tokens_after) + made);
+        let after = tokens(&plan.tokens_after) + plan.tokens_added;
+        Some(Self::of_tail((tokens(&plan.tokens_before), after), price, idle_ms))
+    }
+
+    /// Estimates the cost of a change from the tokens of the first changed message and all behind it, before and after.
+    pub fn of_tail((before, after): (u64, u64), price: &Price, idle_ms: Option<Millis>) -> Self {
+        let (before, after) = (before as f64 / 1e6, after as f64 / 1e6);
         let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
         // Providers without a cache-write price charge the input price.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
         let without = before * if warm { price.cache_read } else { write };
-        Some(Self {
+        Self {
             next_call: after * write - without,
             later_calls: (before - after) * price.cache_read,
             is_warm: warm,
-        })
+        }
     }
 
     /// Returns the number of later calls that pay back a dearer next call; `None` when it is not dearer or never pays

@@ -6,6 +6,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_number, format_size};
 use crate::session::LoadedSession;
 use crate::session::diagnostic_lines::diagnostic_at;
+use crate::session::manual_change::ManualChange;
 use crate::session::prompt_faults::{PromptFault, PromptFaultKind};
 use crate::store::prompt_report::{InjectedFile, ReportSource};
 
@@ -20,7 +21,7 @@ fn describe_fault(session: &LoadedSession, fault: &PromptFault) -> Diagnostic {
     let what = fault.kind.description();
     let next = format!(
         "Providers refuse every prompt with it. `{}` continues on a branch without it; /new starts without the history.",
-        session.drop_command(fault.entry)
+        ManualChange::Drop(vec![fault.entry]).command(session)
     );
     diagnostic_at(&session.index, fault.entry, Severity::Warning, what, &next)
 }

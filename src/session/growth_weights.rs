@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::session::prompt_counts::PromptCounts;
-use crate::store::entry::{Entry, EntryKind, Role, Usage};
+use crate::session::prompt_estimates::estimate_with_images;
+use crate::store::entry::{Entry, EntryKind, Usage};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
 use crate::units::Tokens;
@@ -18,8 +18,6 @@ use crate::units::Tokens;
 pub(super) const FACTOR_RANGE: (f64, f64) = (0.2, 8.0);
 /// Upper limit for stretches with images, whose tokens depend on their pixels.
 const MAX_IMAGE_FACTOR: f64 = 40.0;
-/// Initial estimate of the tokens of an image.
-const IMAGE_TOKENS: f64 = 1_200.0;
 /// Growth, in estimated tokens, below which a message's envelope outweighs its text.
 const MIN_GROWTH: Tokens = Tokens(200.0);
 /// Stretches needed before their ratio applies to messages without a count.
@@ -73,11 +71,7 @@ fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
     let weigh = |ix: &EntryIx| {
         let entry = counts.index.entry(*ix);
         let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
-        entry.message.filter(|_| sent).map_or(Tokens::ZERO, |size| {
-            // The runtime's estimate ignores images in user messages; providers count them.
-            let unseen = if size.role == Role::User { f64::from(size.images) * IMAGE_TOKENS } else { 0.0 };
-            Tokens(estimate_or_zero(&size) as f64 + unseen)
-        })
+        entry.message.filter(|_| sent).map_or(Tokens::ZERO, |size| Tokens(estimate_with_images(&size) as f64))
     };
     counts.context.path.iter().map(weigh).collect()
 }

@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 use crate::session::LoadedSession;
 use crate::session::diagnostic_lines::{and_more, diagnostic_at, first_match};
 use crate::session::lineage::{CutOff, HiddenBranch, IdMismatch, missing_parent};
-use crate::text::shell;
+use crate::session::manual_change::ManualChange;
 
 pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     let lineage = &session.lineage;
@@ -39,7 +39,8 @@ fn describe_hidden_branch(session: &LoadedSession, found: &HiddenBranch) -> Diag
         format_count(found.messages as u64, "message", "messages"),
         format_number(found.active_messages as u64),
     );
-    let next = format!("`{}` makes the longer branch active again.", session.branch_command(found.leaf));
+    let command = ManualChange::Branch(found.leaf).command(session);
+    let next = format!("`{command}` makes the longer branch active again.");
     diagnostic_at(index, found.dead_end, Severity::Warning, what, &next)
 }
 
@@ -85,7 +86,8 @@ fn describe_cut_off(session: &LoadedSession, found: &CutOff) -> Diagnostic {
     what.push_str(") are unreachable: they are in this same file, but are not sent");
     let active = found
         .last_before
-        .map(|last| format!("; `{}` makes the part before active", session.branch_command(last)));
+        .map(|last| ManualChange::Branch(last).command(session))
+        .map(|command| format!("; `{command}` makes the part before active"));
     let next = format!("`clawscope tree` shows them{}.", active.unwrap_or_default());
     diagnostic_at(index, found.root, Severity::Warning, what, &next)
 }
@@ -107,24 +109,4 @@ fn describe_continuations(session: &LoadedSession) -> Option<Diagnostic> {
         Diagnostic::new(&*session.index.path, Severity::Warning, what, next)
             .about(session.item.key.0.clone()),
     )
-}
-
-impl LoadedSession {
-    /// Returns the command that makes the branch of an entry active.
-    pub fn branch_command(&self, leaf: EntryIx) -> String {
-        self.commit_command("--branch", leaf)
-    }
-
-    /// Returns the command that continues the session on a branch without an entry.
-    pub fn drop_command(&self, entry: EntryIx) -> String {
-        self.commit_command("--drop", entry)
-    }
-
-    fn commit_command(&self, option: &str, entry: EntryIx) -> String {
-        format!(
-            "clawscope commit {} {option} {}",
-            shell::word(&self.item.key.0),
-            self.index.display_id(entry)
-        )
-    }
 }

@@ -41,7 +41,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Moment, Tokens};
+use crate::units::{Millis, Moment, Tokens};
 
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
@@ -244,8 +244,16 @@ impl LoadedSession {
 
     /// Returns the plan's cost and savings at the provider's cache, or `None` without a price.
     pub fn cache_cost(&self, plan: &Plan, now_ms: Moment) -> Option<CacheCost> {
-        let idle_ms = self.last_call_ms.map(|at| now_ms - at);
-        CacheCost::new(plan, self.price.as_ref()?, idle_ms)
+        CacheCost::new(plan, self.price.as_ref()?, self.idle_ms(now_ms))
+    }
+
+    /// Returns the cost of a change with these tokens behind its start, before and after, or `None` without a price.
+    pub fn cache_cost_of_tail(&self, tokens: (u64, u64), now_ms: Moment) -> Option<CacheCost> {
+        Some(CacheCost::of_tail(tokens, self.price.as_ref()?, self.idle_ms(now_ms)))
+    }
+
+    fn idle_ms(&self, now_ms: Moment) -> Option<Millis> {
+        self.last_call_ms.map(|at| now_ms - at)
     }
 
     /// Finds unreliable counts on the path and recounts the next prompt. Call it again after a change of leaf.

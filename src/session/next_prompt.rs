@@ -5,10 +5,11 @@
 
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
-use crate::context::tokens::chars4::estimate_or_zero;
+use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::plan::Plan;
 use crate::session::growth_weights::{FACTOR_RANGE, weights_from_growth};
 use crate::session::prompt_counts::{LastCount, PromptCounts};
+use crate::session::prompt_estimates::estimate_with_images;
 use crate::session::{CountSource, TokenCount};
 use crate::units::Tokens;
 
@@ -93,6 +94,12 @@ impl NextPrompt {
     /// Returns the tokens of a message under a plan.
     pub fn tokens_after(&self, context: &Context, plan: &Plan, at: usize) -> u64 {
         Self::scaled(self.tokens_of(at), estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
+    }
+
+    /// Returns the tokens of a message without its images: the share that its text has of its estimate.
+    pub fn tokens_of_text(&self, context: &Context, at: usize) -> u64 {
+        let size = &context.messages[at].size;
+        Self::scaled(self.tokens_of(at), estimate_with_images(size), estimate_chars(size.text_chars.get()))
     }
 
     fn scaled(own: u64, estimate: u64, after: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
-use crate::store::entry::{Entry, EntryKind, Role};
+use crate::store::entry::{Entry, EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::transcript::Tree;
 use crate::units::Tokens;
@@ -57,8 +57,11 @@ impl PromptEstimates {
 
 fn own_tokens(entry: &Entry) -> u64 {
     let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
-    entry.message.filter(|_| sent).map_or(0, |size| {
-        let images = if size.role == Role::User { u64::from(size.images) * IMAGE_TOKENS } else { 0 };
-        estimate_or_zero(&size) + images
-    })
+    entry.message.filter(|_| sent).map_or(0, |size| estimate_with_images(&size))
+}
+
+/// Estimates a message by chars/4. The runtime's estimate ignores images in user messages; providers count them.
+pub(super) fn estimate_with_images(size: &MessageSize) -> u64 {
+    let images = if size.role == Role::User { u64::from(size.images) * IMAGE_TOKENS } else { 0 };
+    estimate_or_zero(size) + images
 }

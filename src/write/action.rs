@@ -1,9 +1,8 @@
 //! The write that a person requests; the input of the checks and of the commit.
 
 use crate::commit::UndoTarget;
-use crate::ids::EntryIx;
 use crate::plan::{CompactionSummary, Plan};
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 use crate::units::Moment;
 
 #[derive(Debug, Clone)]
@@ -17,10 +16,8 @@ pub enum WriteAction<'a> {
         /// failed changes no file.
         summary: Option<&'a CompactionSummary>,
     },
-    /// Makes the branch that ends with this entry the active one.
-    Branch(EntryIx),
-    /// Writes a branch without these messages.
-    Drop(&'a [EntryIx]),
+    /// Writes a change that a person chose, and no policy.
+    ByHand(&'a ManualChange),
     /// Makes an earlier branch the active one.
     Undo(UndoTarget),
 }

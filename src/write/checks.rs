@@ -7,7 +7,7 @@ use crate::format::format_time;
 use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 use crate::store::key::SessionKind;
 use crate::units::Moment;
 use crate::write::action::{WriteAction, WriteRequest};
@@ -34,7 +34,8 @@ pub(super) fn run_checks(
     let session = request.session;
     let unchanged = growth.describe().unwrap_or_else(|| describe_unchanged(session));
     let mut checks = vec![(CheckStatus::Passed, unchanged)];
-    let is_rewritten = matches!(request.action, WriteAction::Commit { .. } | WriteAction::Drop(_));
+    let is_rewritten =
+        matches!(request.action, WriteAction::Commit { .. } | WriteAction::ByHand(ManualChange::Drop(_)));
     if is_rewritten {
         checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
     }

@@ -2,15 +2,13 @@
 //! configuration keys, and its tokens.
 
 use crate::commit::{CommitProvenance, PolicyRecord};
-use crate::context::tokens::chars4::estimate_or_zero;
-use crate::ids::EntryIx;
 use crate::js::{Object, Value};
 use crate::plan::{CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::policy::trimming::Windows;
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 use crate::units::Tokens;
-use crate::write::drop::DropPlan;
+use crate::write::manual_effect::ManualEffect;
 
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));
@@ -54,46 +52,18 @@ pub(super) fn provenance(
     }
 }
 
-/// Returns the provenance of a switch to the branch of an entry.
-pub(super) fn branch_provenance(session: &LoadedSession, leaf: EntryIx) -> CommitProvenance {
-    let total = |session: &LoadedSession| {
-        session.context.messages.iter().map(|message| estimate_or_zero(&message.size)).sum()
+/// Returns the provenance of a change that a person chose, and no policy.
+pub(super) fn manual_provenance(session: &LoadedSession, change: &ManualChange) -> CommitProvenance {
+    let mut names = change.names(session).into_iter().map(Value::from);
+    let (name, key, value) = match change {
+        ManualChange::Branch(_) => ("branch", "entry", names.next().unwrap_or(Value::Null)),
+        ManualChange::Drop(_) => ("drop", "entries", Value::Array(names.collect())),
     };
-    let then = session.at_entry(leaf);
-    let after = then.as_ref().map_or(0, total);
-    let prompts = then.as_ref().map_or(0, |then| then.next_prompt.total.tokens);
-    let entry = session.index.display_id(leaf);
-    let prompts = (session.next_prompt.total.tokens, prompts);
-    hand_made("branch", &[("entry", entry.as_str().into())], (total(session), after), prompts)
-}
-
-/// Returns the provenance of a branch without some messages.
-pub(super) fn drop_provenance(
-    session: &LoadedSession,
-    plan: &DropPlan,
-    entries: &[EntryIx],
-) -> CommitProvenance {
-    let ids = entries.iter().map(|ix| Value::from(session.index.display_id(*ix).as_str())).collect();
-    let (before, after) = plan.tokens(session);
-    let prompt = session.next_prompt.total.tokens;
-    let prompts = (prompt, prompt.saturating_sub(before.saturating_sub(after)));
-    hand_made("drop", &[("entries", Value::Array(ids))], (before, after), prompts)
-}
-
-/// Builds the record of a change that a person chose, and no policy.
-fn hand_made(
-    name: &str,
-    settings: &[(&str, Value)],
-    (before, after): (u64, u64),
-    prompt_tokens: (u64, u64),
-) -> CommitProvenance {
-    let mut object = Object::default();
-    for (key, value) in settings {
-        object.set(key, value.clone());
-    }
+    let ManualEffect { message_tokens: (before, after), prompt_tokens, .. } =
+        ManualEffect::new(session, change);
     let policy = PolicyRecord {
         name: name.to_owned(),
-        settings: Value::Object(object),
+        settings: Value::Object(Object::from([(key, value)])),
         tokens_before: Tokens(before as f64),
         tokens_after: Tokens(after as f64),
     };

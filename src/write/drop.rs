@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::context::ContextMessage;
 use crate::context::bodies::read_message;
+use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::format::format_count;
 use crate::ids::EntryIx;
 use crate::js::{Object, Value};
@@ -16,61 +17,57 @@ use crate::store::entry::{Role, StopReason};
 use crate::store::intern::IdIx;
 use crate::units::Chars;
 
-/// Tokens that stay of a message which loses its images, per character of its text.
-const TOKENS_PER_CHAR: f64 = 0.25;
-
 /// The messages that leave the context, and those that lose their images.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DropPlan {
     pub omitted: Vec<EntryIx>,
-    pub changes: Vec<EntryChange>,
+    /// The messages that stay without their images.
+    pub imageless: Vec<EntryIx>,
     /// How many of the omitted messages are answers that failed.
     pub failed: usize,
 }
 
 impl DropPlan {
-    /// Plans to drop these entries. Entries that are not in the context are left to the preparation, which refuses them.
+    /// Plans to drop these entries, from sizes alone. Entries that are not in the context are left to the preparation,
+    /// which refuses them.
+    pub fn new(session: &LoadedSession, entries: &[EntryIx]) -> Self {
+        let has_both =
+            |message: &ContextMessage| message.size.images > 0 && message.size.text_chars.get() > Chars::ZERO;
+        let keeps_text = |entry: &EntryIx| {
+            session.context.messages.iter().any(|message| message.entry == *entry && has_both(message))
+        };
+        let (mut imageless, whole): (Vec<EntryIx>, Vec<EntryIx>) =
+            entries.iter().partition(|ix| keeps_text(ix));
+        let mut omitted: BTreeSet<EntryIx> = whole.iter().flat_map(|ix| pair_of(session, *ix)).collect();
+        imageless.retain(|entry| !omitted.contains(entry));
+        let failed = failed_after(session, &omitted, &imageless);
+        let failed_count = failed.len();
+        omitted.extend(failed);
+        Self { omitted: omitted.into_iter().collect(), imageless, failed: failed_count }
+    }
+
+    /// Reads the messages that stay without their images.
     ///
     /// # Errors
     /// When a message cannot be read again.
-    pub fn new(session: &LoadedSession, entries: &[EntryIx]) -> Result<Self, BodyError> {
-        let mut plan = Self::default();
-        let mut omitted: BTreeSet<EntryIx> = BTreeSet::new();
-        for entry in entries {
-            let message = session.context.messages.iter().find(|message| message.entry == *entry);
-            match message
-                .filter(|message| message.size.images > 0 && message.size.text_chars.get() > Chars::ZERO)
-            {
-                Some(message) => {
-                    let body = read_message(&session.source, &session.index, message)?;
-                    plan.changes.push(EntryChange { entry: *entry, message: without_images(body) });
-                }
-                None => omitted.extend(pair_of(session, *entry)),
-            }
-        }
-        plan.changes.retain(|change| !omitted.contains(&change.entry));
-        let failed = failed_after(session, &omitted, &plan.changes);
-        plan.failed = failed.len();
-        omitted.extend(failed);
-        plan.omitted = omitted.into_iter().collect();
-        Ok(plan)
+    pub fn entry_changes(&self, session: &LoadedSession) -> Result<Vec<EntryChange>, BodyError> {
+        let changed = session.context.messages.iter().filter(|it| self.imageless.contains(&it.entry));
+        let change = |message: &ContextMessage| {
+            let body = read_message(&session.source, &session.index, message)?;
+            Ok(EntryChange { entry: message.entry, message: without_images(body) })
+        };
+        changed.map(change).collect()
     }
 
-    /// Estimates the tokens of the context before and after.
-    pub fn tokens(&self, session: &LoadedSession) -> (u64, u64) {
-        let tokens =
-            |message: &ContextMessage| crate::context::tokens::chars4::estimate_or_zero(&message.size);
-        let before: u64 = session.context.messages.iter().map(tokens).sum();
-        let kept = |message: &ContextMessage| {
-            if self.omitted.contains(&message.entry) {
-                0
-            } else if self.changes.iter().any(|change| change.entry == message.entry) {
-                (message.size.text_chars.get().get() * TOKENS_PER_CHAR).ceil() as u64
-            } else {
-                tokens(message)
-            }
-        };
-        (before, session.context.messages.iter().map(kept).sum())
+    /// Estimates the tokens that stay of a message.
+    pub fn tokens_after(&self, message: &ContextMessage) -> u64 {
+        if self.omitted.contains(&message.entry) {
+            0
+        } else if self.imageless.contains(&message.entry) {
+            estimate_chars(message.size.text_chars.get())
+        } else {
+            estimate_or_zero(&message.size)
+        }
     }
 
     /// Describes what is dropped.
@@ -78,8 +75,8 @@ impl DropPlan {
         let messages = |count: usize| format_count(count as u64, "message", "messages");
         let asked = self.omitted.len() - self.failed;
         let omitted = (asked > 0).then(|| format!("leaves out {}", messages(asked)));
-        let images = (!self.changes.is_empty())
-            .then(|| format!("removes the images of {}", messages(self.changes.len())));
+        let images = (!self.imageless.is_empty())
+            .then(|| format!("removes the images of {}", messages(self.imageless.len())));
         let answers = format_count(self.failed as u64, "answer", "answers");
         let failed = (self.failed > 0).then(|| format!("leaves out {answers} that failed later"));
         omitted.into_iter().chain(images).chain(failed).collect::<Vec<_>>().join(", ")
@@ -87,12 +84,8 @@ impl DropPlan {
 }
 
 /// Returns the answers that failed after the first message that is dropped or changed.
-fn failed_after(
-    session: &LoadedSession,
-    omitted: &BTreeSet<EntryIx>,
-    changes: &[EntryChange],
-) -> Vec<EntryIx> {
-    let first = omitted.first().copied().into_iter().chain(changes.iter().map(|change| change.entry)).min();
+fn failed_after(session: &LoadedSession, omitted: &BTreeSet<EntryIx>, imageless: &[EntryIx]) -> Vec<EntryIx> {
+    let first = omitted.iter().chain(imageless).copied().min();
     let failed = session.context.messages.iter().filter(|message| {
         message.size.stop_reason == StopReason::Error
             && first.is_some_and(|first| message.entry > first)

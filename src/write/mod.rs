@@ -10,6 +10,7 @@ pub mod commit_record;
 pub mod drop;
 mod error;
 pub mod growth;
+pub mod manual_effect;
 pub mod patch;
 mod prepare;
 pub mod request;

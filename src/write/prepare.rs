@@ -11,7 +11,7 @@ use crate::plan::{
     CompactionSummary, EntryChange, Plan, UnwritableChanges, entry_changes, omitted_positions,
 };
 use crate::policy::compact::stored_summary;
-use crate::session::{LoadedSession, Mark};
+use crate::session::{LoadedSession, ManualChange, Mark};
 use crate::store::index::Index;
 use crate::store::measure::prune_chars;
 use crate::store::source::Source;
@@ -20,7 +20,7 @@ use crate::text::shell;
 use crate::transcript::Tree;
 use crate::units::Chars;
 use crate::write::action::{WriteAction, WriteRequest};
-use crate::write::commit_record::{TOOL_VERSION, branch_provenance, drop_provenance, provenance};
+use crate::write::commit_record::{TOOL_VERSION, manual_provenance, provenance};
 use crate::write::drop::DropPlan;
 use crate::write::error::WriteError;
 
@@ -52,18 +52,18 @@ pub(super) fn prepare_on(
             };
             Ok(crate::commit::prepare_undo(&undo, new_ids)?)
         }
-        WriteAction::Branch(leaf) => {
-            let provenance = branch_provenance(session, *leaf);
+        WriteAction::ByHand(change @ ManualChange::Branch(leaf)) => {
+            let provenance = manual_provenance(session, change);
             let branch = BranchRequest { transcript, leaf: *leaf, provenance, now_ms: request.now_ms };
             Ok(crate::commit::prepare_branch(&branch, new_ids)?)
         }
-        WriteAction::Drop(entries) => {
-            let plan = DropPlan::new(session, entries)?;
+        WriteAction::ByHand(change @ ManualChange::Drop(entries)) => {
+            let plan = DropPlan::new(session, entries);
             let commit = CommitRequest {
                 transcript,
                 leaf: &session.leaf,
-                provenance: drop_provenance(session, &plan, entries),
-                changes: plan.changes,
+                provenance: manual_provenance(session, change),
+                changes: plan.entry_changes(session)?,
                 omitted: plan.omitted,
                 method: write_method(session.ruleset.id),
                 compaction: None,
@@ -123,11 +123,11 @@ fn refuse_database(request: &WriteRequest<'_>) -> Option<Refusal> {
                 compacts.unwrap_or_default()
             )
         }
-        WriteAction::Drop(_) => {
+        WriteAction::ByHand(ManualChange::Drop(_)) => {
             let rewind = call("sessions.compact", &[("key", key)]);
             format!("A running gateway compacts the session with {rewind}; or start a new session with /new.")
         }
-        WriteAction::Undo(_) | WriteAction::Branch(_) => format!(
+        WriteAction::Undo(_) | WriteAction::ByHand(ManualChange::Branch(_)) => format!(
             "A running gateway switches branches with {}; `clawscope tree --json` lists them.",
             call("sessions.branches.switch", &[("sessionKey", key), ("leafEntryId", "…")])
         ),

@@ -15,6 +15,7 @@ pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
 pub use crate::write::error::WriteError;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
+pub use crate::write::manual_effect::ManualEffect;
 pub use crate::write::prepare::prepare;
 
 /// The entries that a commit or an undo would write, and the checks.
@@ -38,6 +39,8 @@ pub struct WritePreview {
     pub appended_bytes: Bytes,
     /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
+    /// The effect of a change that a person chose.
+    pub by_hand: Option<Box<ManualEffect>>,
     /// The bytes of the file that it was made from, for the write that a person confirms later.
     pub read: Option<ReadPrefix>,
 }
@@ -56,7 +59,7 @@ impl WritePreview {
     }
 
     /// Whether the write makes another branch active and changes no message.
-    fn is_switch(&self) -> bool {
+    pub fn is_switch(&self) -> bool {
         !self.is_branch && self.parent.as_deref() != Some(&self.old_leaf)
     }
 
@@ -118,6 +121,10 @@ pub fn preview_after(
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.byte_len(),
         checks: run_checks(request, prepared, growth, now_ms),
+        by_hand: match &request.action {
+            WriteAction::ByHand(change) => Some(Box::new(ManualEffect::new(request.session, change))),
+            WriteAction::Commit { .. } | WriteAction::Undo(_) => None,
+        },
         read: None,
     }
 }

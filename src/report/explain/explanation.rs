@@ -9,6 +9,7 @@ use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::guards::{self, GuardReport};
 use crate::report::explain::mechanism::{self, Mechanism, PromptPart};
+use crate::report::explain::way_out::WayOut;
 use crate::report::explain::{
     aftermath, cache_misses, estimator, grounds, lineage, mismeasured, stored_counter, verdict,
 };
@@ -64,6 +65,17 @@ impl Explanation {
     /// Returns the first finding, which is the verdict.
     pub fn verdict(&self) -> Option<&Finding> {
         self.findings.first()
+    }
+
+    /// Returns the changes of the branch that end what was found, those of the verdict first.
+    pub fn ways_out(&self) -> Vec<&WayOut> {
+        let mut ways: Vec<&WayOut> = Vec::new();
+        for way in self.findings.iter().flat_map(Finding::ways_out) {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
     }
 
     /// Whether a call overflowed and the exhausted search found no setting that helps.

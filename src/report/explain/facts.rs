@@ -12,6 +12,7 @@ use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook::Outlook;
 use crate::report::explain::stored_counter::StoredCounter;
 use crate::report::explain::unanswered::UnansweredCalls;
+use crate::report::explain::way_out::WayOut;
 
 /// A finding of any topic.
 pub type Finding = Found<Facts>;
@@ -32,6 +33,23 @@ pub enum Facts {
 }
 
 impl Finding {
+    /// Returns the changes of the branch that end what was found, the smallest first.
+    pub fn ways_out(&self) -> &[WayOut] {
+        match &self.facts {
+            Facts::Unanswered(facts) => &facts.ways_out,
+            Facts::Lineage(facts) => facts.way_out().map_or(&[], std::slice::from_ref),
+            Facts::LargePrompt(_)
+            | Facts::PruningInert(_)
+            | Facts::EngineOwned(_)
+            | Facts::Mismeasured(_)
+            | Facts::EstimatorError(_)
+            | Facts::StoredCounter(_)
+            | Facts::Aftermath(_)
+            | Facts::Outlook(_)
+            | Facts::CacheMisses(_) => &[],
+        }
+    }
+
     /// Returns the numbers for programs.
     pub fn numbers(&self) -> Numbers {
         match &self.facts {

@@ -4,6 +4,8 @@ use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
+use crate::report::explain::way_out::WayOut;
+use crate::session::ManualChange;
 use crate::session::lineage::{Continuation, CutOff, HiddenBranch, IdMismatch, Inherited};
 use crate::store::entry::EntryKind;
 use crate::units::{Moment, Tokens};
@@ -29,12 +31,12 @@ pub enum LineageFacts {
     HiddenBranch {
         found: HiddenBranch,
         leaf: String,
-        command: String,
+        way_out: WayOut,
     },
     CutOff {
         found: CutOff,
         root: String,
-        command: Option<String>,
+        way_out: Option<WayOut>,
     },
     Continued {
         found: Vec<Continuation>,
@@ -108,8 +110,9 @@ fn find_continued(case: &OverflowCase<'_>) -> Option<Found<LineageFacts>> {
 fn find_hidden_branch(case: &OverflowCase<'_>) -> Option<Found<LineageFacts>> {
     let session = case.session;
     let found = session.lineage.hidden_branch.clone()?;
-    let (leaf, command) = (session.index.display_id(found.leaf), session.branch_command(found.leaf));
-    let facts = LineageFacts::HiddenBranch { found, leaf, command };
+    let leaf = session.index.display_id(found.leaf);
+    let way_out = WayOut::new(session, ManualChange::Branch(found.leaf));
+    let facts = LineageFacts::HiddenBranch { found, leaf, way_out };
     Some(Found::new(FindingClass::DeadEndLeaf, Confidence::Sure, facts).with_rule("store K1"))
 }
 
@@ -117,8 +120,8 @@ fn find_cut_off(case: &OverflowCase<'_>) -> Option<Found<LineageFacts>> {
     let session = case.session;
     let found = session.lineage.cut_off.clone()?;
     let (root, is_lost) = (session.index.display_id(found.root), found.messages > 0);
-    let command = found.last_before.map(|last| session.branch_command(last));
-    let facts = LineageFacts::CutOff { found, root, command };
+    let way_out = found.last_before.map(|last| WayOut::new(session, ManualChange::Branch(last)));
+    let facts = LineageFacts::CutOff { found, root, way_out };
     // A file without its beginning was cut by someone; it sends all that it has.
     let confidence = if is_lost { Confidence::Sure } else { Confidence::Likely };
     Some(Found::new(FindingClass::UnreachableEntries, confidence, facts).with_rule("store J10"))
@@ -182,6 +185,18 @@ fn find_predecessor(case: &OverflowCase<'_>) -> Option<Found<LineageFacts>> {
 }
 
 impl LineageFacts {
+    /// Returns the change that makes the part active which is not sent.
+    pub(super) fn way_out(&self) -> Option<&WayOut> {
+        match self {
+            Self::HiddenBranch { way_out, .. } => Some(way_out),
+            Self::CutOff { way_out, .. } => way_out.as_ref(),
+            Self::Inherited { .. }
+            | Self::IdMismatch { .. }
+            | Self::Continued { .. }
+            | Self::Predecessor { .. } => None,
+        }
+    }
+
     /// Returns the entries that show it.
     pub(super) fn entries(&self) -> Vec<EntryIx> {
         match self {

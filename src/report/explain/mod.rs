@@ -34,6 +34,7 @@ mod testing;
 mod unanswered;
 mod verdict;
 mod verdict_facts;
+mod way_out;
 #[cfg(test)]
 mod whole_tests;
 
@@ -60,5 +61,6 @@ pub use premature::{PrematureCause, PrematureCompactions};
 pub use stored_counter::StoredCounter;
 pub use unanswered::{Culprit, Fault, UnansweredCalls};
 pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
+pub use way_out::WayOut;
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

@@ -6,9 +6,10 @@ use crate::policy::overflow::{ErrorClass, RefusalNumbers};
 use crate::redact::masked;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
-use crate::session::LoadedSession;
+use crate::report::explain::way_out::WayOut;
 use crate::session::overflow::{CallError, CallState};
 use crate::session::prompt_faults::PromptFaultKind;
+use crate::session::{LoadedSession, ManualChange};
 use crate::store::entry::{Role, StopReason};
 use crate::units::{Chars, Moment};
 
@@ -36,12 +37,12 @@ pub struct UnansweredCalls {
     /// Provider and model of the newest call; empty if unknown.
     pub provider: String,
     pub model: String,
-    /// The key of the session, for commands.
-    pub session_key: String,
     /// The messages that the error is about.
     pub culprits: Vec<Culprit>,
     /// The answer from which a branch without these messages can go on.
     pub branch_from: Option<(EntryIx, String)>,
+    /// The changes that end a rejection of the history, the smallest first.
+    pub ways_out: Vec<WayOut>,
 }
 
 /// A message that the provider rejects.
@@ -103,12 +104,36 @@ pub(super) fn find_unanswered(case: &OverflowCase<'_>) -> Option<Found<Unanswere
         numbers: error.numbers,
         provider,
         model,
-        session_key: session.item.key.0.clone(),
+        ways_out: branch_from.map_or_else(Vec::new, |from| ways_out(session, &error, &culprits, from)),
         culprits,
         branch_from: branch_from.map(|ix| (ix, name(ix))),
     };
     let sure = if error.class == ErrorClass::Other { Confidence::Likely } else { Confidence::Sure };
     Some(Found::new(class, sure, facts).with_rule("overflow-texts 5"))
+}
+
+/// Returns the branches without the rejected messages, if the error is about messages at all.
+fn ways_out(
+    session: &LoadedSession,
+    error: &CallError,
+    culprits: &[Culprit],
+    branch_from: EntryIx,
+) -> Vec<WayOut> {
+    let is_about_messages = matches!(
+        error.class,
+        ErrorClass::Media
+            | ErrorClass::ToolPairing
+            | ErrorClass::Thinking
+            | ErrorClass::MessageForm
+            | ErrorClass::Content
+    );
+    if !is_about_messages {
+        return Vec::new();
+    }
+    let dropped: Vec<EntryIx> = culprits.iter().map(|culprit| culprit.entry).collect();
+    let drop = (!dropped.is_empty()).then_some(ManualChange::Drop(dropped));
+    let changes = drop.into_iter().chain([ManualChange::Branch(branch_from)]);
+    changes.map(|change| WayOut::new(session, change)).collect()
 }
 
 fn quote(text: &str) -> String {

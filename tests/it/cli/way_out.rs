@@ -1,35 +1,9 @@
 //! The ways out of a session that no longer answers: a branch without a message, another branch, a commit that fits.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::overflowed;
-use crate::support::store::{Store, message};
-
-const IMAGE_ERROR: &str =
-    "messages.14.content.0.image.source.base64: image exceeds 5 MB maximum: 7280000 bytes > 5242880 bytes";
-
-fn failed(time: u64, text: &str) -> Value {
-    json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic", "timestamp": time,
-        "model": "claude-opus-4-6", "errorMessage": text })
-}
-
-/// The long session, then a request with an image and as many refusals of it.
-fn refused_for_an_image(times: usize) -> Store {
-    let store = Store::new();
-    let image = json!([{ "type": "text", "text": "what is this?" },
-        { "type": "image", "mimeType": "image/png", "data": "A".repeat(7_280_000) }]);
-    store.append(&message("image-0", Some("touch-0"), &json!({ "role": "user", "content": image })));
-    let mut parent = "image-0".to_owned();
-    for at in 0..times {
-        let id = format!("refused-{at}");
-        store.append(&message(&id, Some(&parent), &failed(100 + at as u64, IMAGE_ERROR)));
-        let again = format!("again-{at}");
-        store.append(&message(&again, Some(&id), &json!({ "role": "user", "content": "and now?" })));
-        parent = again;
-    }
-    store.append(&message("refused-9", Some(&parent), &failed(200, IMAGE_ERROR)));
-    store
-}
+use crate::support::store::{Store, failed, message, refused_for_an_image};
 
 fn bytes(store: &Store) -> Vec<u8> {
     std::fs::read(store.transcript()).expect("the transcript")

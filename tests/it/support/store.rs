@@ -20,6 +20,9 @@ pub(crate) const TOUCHED_MS: u64 = 1_772_700_000_000;
 /// More than an hour later: the ttl of five minutes has passed.
 pub(crate) const COLD: &str = "2026-03-05T12:00:00Z";
 
+const IMAGE_ERROR: &str =
+    "messages.14.content.0.image.source.base64: image exceeds 5 MB maximum: 7280000 bytes > 5242880 bytes";
+
 /// A store in a temporary folder.
 pub(crate) struct Store {
     dir: tempfile::TempDir,
@@ -36,6 +39,11 @@ impl Store {
         store.write_rows(&json!({ "agent:main:main": { "sessionId": "long-1", "updatedAt": TOUCHED_MS } }));
         store.write("agents/main/sessions/long-1.jsonl", &lines(&long_session()));
         store
+    }
+
+    /// Gives the folder away.
+    pub(crate) fn into_dir(self) -> tempfile::TempDir {
+        self.dir
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -161,4 +169,38 @@ fn assistant(time: usize, prompt: usize, content: &Value) -> Value {
         "stopReason": "stop", "timestamp": time,
         "usage": { "input": prompt, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": prompt + 10 }
     })
+}
+
+/// An answer of which only the error came.
+pub(crate) fn failed(time: u64, text: &str) -> Value {
+    json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic", "timestamp": time,
+        "model": "claude-opus-4-6", "errorMessage": text })
+}
+
+/// The long session, then a request with a large image and as many refusals of it.
+pub(crate) fn refused_for_an_image(times: usize) -> Store {
+    refused_for_images(times, &[7_280_000], IMAGE_ERROR)
+}
+
+/// The same with two small images, which is quick to read.
+pub(crate) fn refused_for_two_images(times: usize) -> Store {
+    refused_for_images(times, &[900, 900], "400 Too many images in request. Max is 1.")
+}
+
+fn refused_for_images(times: usize, sizes: &[usize], error: &str) -> Store {
+    let store = Store::new();
+    let image = |size: &usize| json!({ "type": "image", "mimeType": "image/png", "data": "A".repeat(*size) });
+    let mut content = vec![json!({ "type": "text", "text": "what is this?" })];
+    content.extend(sizes.iter().map(image));
+    store.append(&message("image-0", Some("touch-0"), &json!({ "role": "user", "content": content })));
+    let mut parent = "image-0".to_owned();
+    for at in 0..times {
+        let id = format!("refused-{at}");
+        store.append(&message(&id, Some(&parent), &failed(100 + at as u64, error)));
+        let again = format!("again-{at}");
+        store.append(&message(&again, Some(&id), &json!({ "role": "user", "content": "and now?" })));
+        parent = again;
+    }
+    store.append(&message("refused-9", Some(&parent), &failed(200, error)));
+    store
 }

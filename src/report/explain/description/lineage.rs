@@ -86,11 +86,11 @@ impl Described for LineageFacts {
                 "/new starts a new file; or remove sessionFile from the record while the gateway is stopped."
                     .to_owned(),
             ),
-            Self::HiddenBranch { command, .. } => {
-                Some(format!("`{command}` makes it active again; undo takes that back."))
+            Self::HiddenBranch { way_out, .. } => {
+                Some(format!("`{}` makes it active again; undo takes that back.", way_out.command))
             }
-            Self::CutOff { root, command: Some(command), .. } => {
-                Some(format!("`{command}` makes the part before {root} active; undo takes that back."))
+            Self::CutOff { root, way_out: Some(way), .. } => {
+                Some(format!("`{}` makes the part before {root} active; undo takes that back.", way.command))
             }
             Self::Continued { .. } => Some(
                 "Context and compactions go on in the old file: turn compaction.truncateAfterCompaction off, or start over with /new."

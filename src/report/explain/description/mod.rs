@@ -14,6 +14,7 @@ mod outlook;
 mod premature;
 mod unanswered;
 mod verdict;
+mod way_out;
 
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::finding::Ground;

@@ -7,7 +7,6 @@ use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::unanswered::{Culprit, Fault, UnansweredCalls};
 use crate::session::overflow::CallState;
 use crate::session::prompt_faults::PromptFaultKind;
-use crate::text::shell;
 use crate::units::Bytes;
 
 /// Images below this size are within every known limit.
@@ -181,18 +180,18 @@ impl UnansweredCalls {
 
     /// Names the commands that continue without the rejected messages.
     fn branch_command(&self) -> String {
-        let key = shell::word(&self.session_key);
-        let drops = self.culprits.iter().map(|culprit| culprit.name.as_str()).collect::<Vec<_>>().join(" ");
-        match &self.branch_from {
-            Some((_, name)) if drops.is_empty() => {
-                format!(
-                    "`clawscope commit {key} --branch {name}` continues from the last answer; /new starts without the history."
-                )
-            }
-            Some((_, name)) => format!(
-                "`clawscope commit {key} --drop {drops}` continues without it, `--branch {name}` before it; /new starts without the history."
+        match self.ways_out.as_slice() {
+            [drop, branch, ..] => format!(
+                "`{}` continues without it, `{} {}` before it; /new starts without the history.",
+                drop.command,
+                branch.change.option(),
+                branch.names.join(" ")
             ),
-            None => "No answer comes before it: start a new session (/new).".to_owned(),
+            [branch] => format!(
+                "`{}` continues from the last answer; /new starts without the history.",
+                branch.command
+            ),
+            [] => "No answer comes before it: start a new session (/new).".to_owned(),
         }
     }
 

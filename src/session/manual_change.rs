@@ -1,0 +1,41 @@
+//! A change of the active branch that a person chooses, and no policy: another branch, or one without some messages.
+
+use crate::ids::EntryIx;
+use crate::session::LoadedSession;
+use crate::text::shell;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ManualChange {
+    /// Makes the branch that ends with this entry the active one.
+    Branch(EntryIx),
+    /// Continues on a branch without these messages.
+    Drop(Vec<EntryIx>),
+}
+
+impl ManualChange {
+    pub fn entries(&self) -> &[EntryIx] {
+        match self {
+            Self::Branch(leaf) => std::slice::from_ref(leaf),
+            Self::Drop(entries) => entries,
+        }
+    }
+
+    /// Returns the ids of the entries.
+    pub fn names(&self, session: &LoadedSession) -> Vec<String> {
+        self.entries().iter().map(|ix| session.index.display_id(*ix)).collect()
+    }
+
+    /// Returns the option of `clawscope commit` that takes the entries.
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self::Branch(_) => "--branch",
+            Self::Drop(_) => "--drop",
+        }
+    }
+
+    /// Returns the command that shows the change, and writes it with `--apply`.
+    pub fn command(&self, session: &LoadedSession) -> String {
+        let key = shell::word(&session.item.key.0);
+        format!("clawscope commit {key} {} {}", self.option(), self.names(session).join(" "))
+    }
+}
