@@ -56,7 +56,7 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
     let why = match (cost.is_warm, cost.next_call > 0.0) {
         (true, true) => "once: the cache is rewritten",
         (true, false) => "on the next call, including the cache rewrite",
-        (false, _) => "on the next call: the provider's cache has expired, and less is written",
+        (false, _) => "on the next call: cache expired, less is written",
     };
     let later = format!("{} per call after that", format_estimated_usd_difference(-cost.later_calls));
     let later = match cost.calls_to_break_even() {
