@@ -67,6 +67,7 @@
 //! | fact, audit | a path, id, number, date, error, limit or decision in a text; the share of them that a summary keeps |
 //! | sweep | many replays over a grid of settings |
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
+//! | manual change, way out | another branch, or one without some messages, as a person chooses; one that explain advises |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |
 //! | loaded session, context details | a session with everything that reports need; the features of its context |
 //! | link, person, serving side | the command to another machine; who reads the answer; the clawscope at the store |

@@ -133,6 +133,10 @@ pub enum Action {
     CopyPatch,
     Pager,
     Commit,
+    /// Makes the branch that ends with the selected message active.
+    BranchHere,
+    /// Continues on a branch without the selected message.
+    DropMessage,
     /// Makes the branch from before the last commit active again.
     Undo,
     /// Settles an interrupted commit.
@@ -290,6 +294,8 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CycleFilter, "cycle-filter", ActionGroup::Transcript, "next filter"),
     (Action::CycleFilterBack, "cycle-filter-back", ActionGroup::Transcript, "previous filter"),
     (Action::ToggleHistory, "toggle-history", ActionGroup::Transcript, "toggle full history"),
+    (Action::BranchHere, "branch-here", ActionGroup::Transcript, "continue from the message…"),
+    (Action::DropMessage, "drop-message", ActionGroup::Transcript, "continue without it…"),
     (Action::Mark, "mark", ActionGroup::Transcript, "mark the row"),
     (Action::GoToMark, "go-to-mark", ActionGroup::Transcript, "go to a mark"),
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),

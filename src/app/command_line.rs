@@ -165,6 +165,11 @@ impl App {
             Effect::Write { pending: PendingWrite::Commit { session, .. }, .. } => {
                 self.with_plan(of("commit", session), session).flag("--apply")
             }
+            Effect::Write { pending: PendingWrite::ByHand { session, change }, .. } => {
+                let words = of("commit", session);
+                let names = change.names(session).into_iter();
+                names.fold(words, |words, name| words.option(change.option(), name)).flag("--apply")
+            }
             Effect::Write { pending: PendingWrite::Undo { session, target }, .. } => {
                 let words = of("undo", session);
                 let words = match target {

@@ -9,11 +9,12 @@ use crate::app::screens::write::SummaryStage;
 use crate::app::state::{App, Overlay, WriteDialog, WriteStage};
 use crate::app::target::Target;
 use crate::export::Format;
+use crate::ids::EntryIx;
 use crate::js::{self, Object, Value};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::session::message::MessageText;
-use crate::session::{LoadedSession, SessionItem};
+use crate::session::{LoadedSession, ManualChange, SessionItem};
 use crate::store::sqlite::database_of;
 use crate::text::shell;
 
@@ -54,11 +55,7 @@ impl App {
             self.show_toast(words.into(), true);
             return Vec::new();
         }
-        let Some(session) = self.active_session().cloned() else { return Vec::new() };
-        if session.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
-            self.notify_unfinished();
-            return Vec::new();
-        }
+        let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {
             self.show_note(format!("{}; press p to preview a plan first", nothing_to_write(&session)));
             return Vec::new();
@@ -78,6 +75,31 @@ impl App {
         }
         let made = self.summary_for(&session, &plan);
         self.open_write_dialog(PendingWrite::Commit { session, plan, summary: made })
+    }
+
+    /// Opens the dialog for a change that no policy makes. It is about the open file, whichever call is shown.
+    pub(super) fn open_manual_dialog(&mut self, change: ManualChange) -> Vec<Effect> {
+        let Some(session) = self.writable_session() else { return Vec::new() };
+        self.open_write_dialog(PendingWrite::ByHand { session, change })
+    }
+
+    /// Opens the dialog for a change of the message under the cursor, while the transcript is visible.
+    pub(super) fn change_by_hand(&mut self, change: impl Fn(EntryIx) -> ManualChange) -> Vec<Effect> {
+        let Some(entry) = self.selected_entry().filter(|_| self.overlay().is_none()) else {
+            self.show_note("select a message in the transcript first".into());
+            return Vec::new();
+        };
+        self.open_manual_dialog(change(entry))
+    }
+
+    /// Returns the open session for a commit; `None` with a toast while an interrupted one must be repaired first.
+    fn writable_session(&mut self) -> Option<Arc<LoadedSession>> {
+        let session = self.active_session().cloned()?;
+        if session.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
+            self.notify_unfinished();
+            return None;
+        }
+        Some(session)
     }
 
     /// Opens the write dialog. It waits while the session is being read again, because a write is checked against the
@@ -114,19 +136,18 @@ impl App {
             Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),
             _ => None,
         });
-        let Some(write) = waiting else { return Vec::new() };
-        let (PendingWrite::Commit { session: written, .. } | PendingWrite::Undo { session: written, .. }) =
-            write;
-        let same = self.active_session().is_some_and(|open| open.item.key == written.item.key);
-        let undo = match write {
-            PendingWrite::Undo { target, .. } => Some(target.clone()),
-            PendingWrite::Commit { .. } => None,
-        };
+        let Some(write) = waiting.cloned() else { return Vec::new() };
         self.close_write_dialog();
-        match (same, undo) {
-            (false, _) => Vec::new(),
-            (true, Some(target)) => self.open_undo_dialog(target),
-            (true, None) => self.open_commit_dialog(),
+        let written = write.session();
+        let Some(open) = self.active_session().filter(|open| open.item.key == written.item.key) else {
+            return Vec::new();
+        };
+        match write {
+            PendingWrite::Commit { .. } => self.open_commit_dialog(),
+            // In a file that was replaced, the entries are others.
+            PendingWrite::ByHand { .. } if open.extends_epoch.is_none() => Vec::new(),
+            PendingWrite::ByHand { change, .. } => self.open_manual_dialog(change),
+            PendingWrite::Undo { target, .. } => self.open_undo_dialog(target),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::EntryIx;
 use crate::policy::Policy;
 use crate::redact::SecretDisplay;
+use crate::session::ManualChange;
 
 impl App {
     /// Runs an action: the top screen decides first, then the main screen.
@@ -101,6 +102,8 @@ impl App {
             Action::GoToMark => self.ask_letter(KeyMenuKind::GoToMark),
             Action::Pager => return self.show_in_pager(),
             Action::Commit => return self.open_commit_dialog(),
+            Action::BranchHere => return self.change_by_hand(ManualChange::Branch),
+            Action::DropMessage => return self.change_by_hand(|entry| ManualChange::Drop(vec![entry])),
             Action::Undo => return self.undo(),
             Action::Repair => return self.repair(),
             Action::Yes => return self.confirm(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::screens::compare::SweepQuery;
 use crate::app::screens::presets::PresetPair;
-use crate::commit::{ReadPrefix, UndoTarget};
+use crate::commit::{ReadPrefix, ReceiptKind, UndoTarget};
 use crate::config::presets::Preset;
 use crate::export::Format;
 use crate::gateway::ruleset::RulesetChoice;
@@ -16,14 +16,15 @@ use crate::policy::PolicySet;
 use crate::replay::Settings;
 use crate::report::regret::RegretTexts;
 use crate::report::timeline::RecordedSession;
-use crate::session::LoadedSession;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
+use crate::session::{LoadedSession, ManualChange};
 use crate::units::Moment;
 use crate::write::summary::calls::SummaryCallsRequest;
 use crate::write::summary::job::SummaryResult;
 
-/// A write to a session file: a plan as a new branch, or the previous branch as the active one.
+/// A write to a session file: a plan as a new branch, a change that a person chose, or the previous branch as the
+/// active one.
 #[derive(Debug, Clone)]
 pub enum PendingWrite {
     Commit {
@@ -32,10 +33,31 @@ pub enum PendingWrite {
         /// The finished summary of the plan's compaction.
         summary: Option<Arc<SummaryResult>>,
     },
+    ByHand {
+        session: Arc<LoadedSession>,
+        change: ManualChange,
+    },
     Undo {
         session: Arc<LoadedSession>,
         target: UndoTarget,
     },
+}
+
+impl PendingWrite {
+    pub fn session(&self) -> &Arc<LoadedSession> {
+        match self {
+            Self::Commit { session, .. } | Self::ByHand { session, .. } | Self::Undo { session, .. } => {
+                session
+            }
+        }
+    }
+
+    pub fn kind(&self) -> ReceiptKind {
+        match self {
+            Self::Commit { .. } | Self::ByHand { .. } => ReceiptKind::Commit,
+            Self::Undo { .. } => ReceiptKind::Undo,
+        }
+    }
 }
 
 /// A request to the shell.

@@ -158,6 +158,7 @@ impl App {
             Outcome::GoTo(entry) => self.go_to_entry(entry),
             Outcome::Say(text) => self.show_note(text.to_owned()),
             Outcome::Copy { text, label } => return vec![Effect::Copy { text, label }],
+            Outcome::ByHand(change) => return self.open_manual_dialog(change),
             Outcome::Apply(settings) => {
                 let settings: Vec<(SettingId, &_)> =
                     settings.iter().map(|(id, value)| (*id, value)).collect();

@@ -392,9 +392,9 @@ impl App {
         let Some(dialog) = self.write_dialog_mut() else { return Vec::new() };
         match written {
             Ok(written) => {
-                let undone = matches!(dialog.write, PendingWrite::Undo { .. });
+                let is_plan = matches!(dialog.write, PendingWrite::Commit { .. });
                 self.close_write_dialog();
-                if !undone {
+                if is_plan {
                     self.tuning.preview = false;
                 }
                 self.show_toast(format!("{} {}", written.message, written.next_step), false);

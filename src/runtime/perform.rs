@@ -423,6 +423,7 @@ fn write_request(pending: &PendingWrite, now_ms: Moment) -> WriteRequest<'_> {
             let summary = summary.as_ref().map(|made| &made.summary);
             (session, WriteAction::Commit { plan, summary })
         }
+        PendingWrite::ByHand { session, change } => (session, WriteAction::ByHand(change)),
         PendingWrite::Undo { session, target } => (session, WriteAction::Undo(target.clone())),
     };
     WriteRequest { session, action, allow_orphan: false, now_ms }

@@ -9,7 +9,7 @@ use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::policy::settings::SettingId;
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 
 /// The state of the program that screens read.
 #[derive(Debug)]
@@ -60,6 +60,8 @@ pub enum Outcome {
         /// A noun for the text.
         label: &'static str,
     },
+    /// Opens the dialog for a change of the branch.
+    ByHand(ManualChange),
     /// Closes every screen and sets values of the tuning pane.
     Apply(Vec<(SettingId, Value)>),
     /// The program decides, as the screen shows state of the main screen.

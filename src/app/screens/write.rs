@@ -57,7 +57,7 @@ impl WriteDialog {
         match self.stage {
             WriteStage::Confirming(_) => {
                 let mut hints: Vec<Hint> = vec![(&[Action::Yes], "write"), (&[Action::No], "cancel")];
-                // An undo has no plan to compare or to save.
+                // Only a plan can be compared and saved.
                 if matches!(self.write, PendingWrite::Commit { .. }) {
                     hints.extend([(&[Action::Diff][..], "diff"), (&[Action::SavePlan], "save plan")]);
                 }

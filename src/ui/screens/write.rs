@@ -22,7 +22,7 @@ use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
 use crate::report::cost::describe_cache_cost;
-use crate::session::{CountSource, LoadedSession};
+use crate::session::{CountSource, LoadedSession, ManualChange};
 use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
@@ -52,6 +52,7 @@ enum DialogLine<'a> {
 fn confirm_text(preview: &WritePreview) -> &'static str {
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
+        (false, 0) if preview.is_switch() => "switch branch",
         (false, 0) => "append",
         (false, _) => "write edits",
     }
@@ -95,6 +96,11 @@ fn title(dialog: &WriteDialog) -> &'static str {
         (WriteStage::Confirming(_), PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
         (_, PendingWrite::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
         (_, PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::ByHand { change: ManualChange::Branch(_), .. }) => "Make another branch active?",
+        (_, PendingWrite::ByHand { change: ManualChange::Drop(entries), .. }) if entries.len() > 1 => {
+            "Continue without these messages?"
+        }
+        (_, PendingWrite::ByHand { .. }) => "Continue without this message?",
         (_, PendingWrite::Undo { target: UndoTarget::Entry(_), .. }) => {
             "Make the branch before this commit active again?"
         }
@@ -189,9 +195,7 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
-        let session = match &dialog.write {
-            PendingWrite::Commit { session, .. } | PendingWrite::Undo { session, .. } => session,
-        };
+        let session = dialog.write.session();
         let mut lines = vec![self.field("session", session.item.key.0.clone())];
         match &dialog.stage {
             WriteStage::Waiting => {
@@ -215,12 +219,9 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
-                let (is_commit, in_database) = match &dialog.write {
-                    PendingWrite::Commit { session, .. } => (true, is_in_database(session)),
-                    PendingWrite::Undo { session, .. } => (false, is_in_database(session)),
-                };
+                let is_plan = matches!(dialog.write, PendingWrite::Commit { .. });
                 // Reload never opens a database for writing.
-                let instead = match (in_database, is_commit) {
+                let instead = match (is_in_database(session), is_plan) {
                     _ if session.unfinished_commit.is_some() => {
                         Some((Action::Repair, "repair the broken commit"))
                     }
@@ -244,12 +245,21 @@ impl<'a> Builder<'a> {
         let mut lines = vec![self.file(preview)];
         let mut summary_at = None;
         if let PendingWrite::Commit { plan, summary: made, .. } = &dialog.write {
-            lines.extend(self.plan(session, plan));
+            lines.extend(self.next_prompt(session, session.prompt_tokens_after(plan)));
+            lines.push(DialogLine::Field("changes", self.fates(plan)));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
+        }
+        if let Some(effect) = &preview.by_hand {
+            lines.extend(self.next_prompt(session, effect.prompt_tokens.1));
+            lines.extend(self.wrapped("changes", &effect.description, DialogLine::Field));
         }
         lines.extend(self.appends(dialog, preview));
         if let PendingWrite::Commit { plan, .. } = &dialog.write {
             lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms).as_ref()));
+        }
+        if let Some(effect) = &preview.by_hand {
+            let cost = session.cache_cost_of_tail(effect.tail_tokens, self.app.now_ms);
+            lines.extend(self.cost(cost.as_ref()));
         }
         lines.extend(self.checks(preview));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
@@ -272,6 +282,9 @@ impl<'a> Builder<'a> {
                 (Action::Diff, "diff"),
                 (Action::SavePlan, "save plan as JSON"),
             ],
+            PendingWrite::ByHand { .. } => {
+                vec![(Action::Yes, confirm_text(preview)), (Action::No, "cancel")]
+            }
             PendingWrite::Undo { .. } => vec![(Action::Yes, "write"), (Action::No, "cancel")],
         }
     }
@@ -296,9 +309,10 @@ impl<'a> Builder<'a> {
         DialogLine::Field("file", vec![Span::styled(path, self.theme.style(Role::Text)), size])
     }
 
-    fn plan(&self, session: &LoadedSession, plan: &Plan) -> Vec<DialogLine<'a>> {
-        let (prompt, context) = (&session.next_prompt, &session.context);
-        let (now, after) = (prompt.total.tokens, prompt.budget_after(context, plan).total());
+    /// Returns the size of the next prompt now and after the write, with a blank around it.
+    fn next_prompt(&self, session: &LoadedSession, after: u64) -> Vec<DialogLine<'a>> {
+        let prompt = &session.next_prompt;
+        let now = prompt.total.tokens;
         let window = session.window.model_tokens.whole();
         let arrow = || self.muted(format!(" {} ", glyphs::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
@@ -320,7 +334,6 @@ impl<'a> Builder<'a> {
             DialogLine::Field("next prompt", prompt),
             DialogLine::Bar(share(after), share(now)),
             DialogLine::Blank,
-            DialogLine::Field("changes", self.fates(plan)),
         ]
     }
 
@@ -351,32 +364,28 @@ impl<'a> Builder<'a> {
     }
 
     fn appends(&self, dialog: &WriteDialog, preview: &WritePreview) -> Vec<DialogLine<'a>> {
-        let kind = match dialog.write {
-            PendingWrite::Commit { .. } => ReceiptKind::Commit,
-            PendingWrite::Undo { .. } => ReceiptKind::Undo,
-        };
-        vec![
+        let kind = dialog.write.kind();
+        let mut lines = vec![
             self.field("appends", preview.describe_appended(kind)),
             self.field("keeps", preview.describe_kept(kind)),
-        ]
-        .into_iter()
-        .chain(
-            matches!(dialog.write, PendingWrite::Commit { .. })
-                .then(|| self.method_lines(preview))
-                .into_iter()
-                .flatten(),
-        )
-        .collect()
+        ];
+        if kind == ReceiptKind::Commit {
+            lines.extend(self.wrapped("method", &preview.method, DialogLine::Method));
+        }
+        lines
     }
 
-    /// Returns the method of the write and its reason, wrapped.
-    fn method_lines(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
-        let lines = text::wrap(&preview.method, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
-        let labels = std::iter::once("method").chain(std::iter::repeat(""));
-        let line = |(label, words): (&'static str, String)| {
-            DialogLine::Method(label, vec![Span::styled(words, self.theme.style(Role::Text))])
-        };
-        labels.zip(lines).map(line).collect()
+    /// Returns a label with a text that may take several lines.
+    fn wrapped(
+        &self,
+        label: &'static str,
+        words: &str,
+        line: fn(&'a str, Vec<Span<'a>>) -> DialogLine<'a>,
+    ) -> Vec<DialogLine<'a>> {
+        let lines = text::wrap(words, usize::from(self.width.saturating_sub(LABEL_WIDTH)));
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        let styled = |words: String| vec![Span::styled(words, self.theme.style(Role::Text))];
+        labels.zip(lines).map(|(label, words)| line(label, styled(words))).collect()
     }
 
     /// Returns the cost of the cache miss that the change causes, or why it is unknown.

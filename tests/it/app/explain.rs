@@ -86,6 +86,7 @@ fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_o
         ExplainRow::Mechanism => "mechanism",
         ExplainRow::Guard(_) => "guard",
         ExplainRow::Count(_) => "count",
+        ExplainRow::WayOut(_) => "way out",
         ExplainRow::Advice(_) => "change",
         ExplainRow::OtherCall(_) => "event",
         ExplainRow::Finding(_) | ExplainRow::Evidence(..) => "finding",

@@ -23,6 +23,7 @@ mod small_steps;
 mod transcript;
 mod tuning;
 mod walks;
+mod way_out;
 
 use crate::support::driver::Driver;
 

@@ -15,6 +15,7 @@ use clawscope::summarize::SummaryProgress;
 use clawscope::units::{Bytes, Millis, Moment, Tokens};
 
 use super::driver::Driver;
+use super::store::refused_for_two_images;
 
 /// Opens the build session that overflowed, in a store with the usual path.
 pub(crate) fn opened(width: u16, height: u16) -> Driver {
@@ -423,6 +424,28 @@ pub(crate) fn explaining_nothing(width: u16, height: u16) -> Driver {
     driver
 }
 
+/// Shows a session that images stopped, with the branches that go on without it.
+pub(crate) fn offering_ways_out(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::on(refused_for_two_images(2).into_dir(), width, height);
+    named(&mut driver);
+    driver.press("e");
+    driver
+}
+
+/// Asks whether to drop those images.
+pub(crate) fn dropping(width: u16, height: u16) -> Driver {
+    let mut driver = offering_ways_out(width, height);
+    driver.press("enter");
+    driver
+}
+
+/// Asks whether to go on from the answer before it.
+pub(crate) fn switching(width: u16, height: u16) -> Driver {
+    let mut driver = offering_ways_out(width, height);
+    driver.press("j enter");
+    driver
+}
+
 /// Shows an explanation that is still being read.
 pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
@@ -625,7 +648,7 @@ pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
 /// A state by its name.
 pub(crate) type Named = (&'static str, fn(u16, u16) -> Driver);
 
-pub(crate) const STATES: [Named; 61] = [
+pub(crate) const STATES: [Named; 64] = [
     ("rest", at_rest),
     ("gate shut", gate_shut),
     ("preview", preview),
@@ -671,6 +694,9 @@ pub(crate) const STATES: [Named; 61] = [
     ("explain none helps", explaining_in_vain),
     ("explain well", explaining_nothing),
     ("explain reading", explaining_yet),
+    ("ways out", offering_ways_out),
+    ("drop", dropping),
+    ("switch", switching),
     ("commits", committed),
     ("branches", comparing_branches),
     ("compare", comparing),

@@ -15,6 +15,8 @@ pub enum ExplainBlock {
     Guards,
     /// Token counts by source.
     Counts,
+    /// Changes of the branch that end what the verdict found.
+    WaysOut,
     /// Changes that would have prevented the overflow.
     Advice,
     /// The other calls that did not fit.
@@ -32,6 +34,7 @@ pub enum ExplainRow {
     Mechanism,
     Guard(usize),
     Count(usize),
+    WayOut(usize),
     Advice(usize),
     OtherCall(usize),
     /// A finding after the verdict.

@@ -141,6 +141,7 @@ impl PageDraft<'_> {
         layers.extend(self.side_by_side(second, PARTS_COLUMNS));
         let more = [
             (ExplainBlock::Counts, !explanation.counts.is_empty()),
+            (ExplainBlock::WaysOut, !explanation.ways_out().is_empty()),
             (ExplainBlock::Advice, !explanation.advice.is_empty()),
             (ExplainBlock::OtherCalls, explanation.overflows.len() > 1),
             (ExplainBlock::Findings, true),
@@ -209,7 +210,7 @@ impl PageDraft<'_> {
         let columns = match row {
             ExplainRow::Call => width,
             ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
-            ExplainRow::Finding(_) => room,
+            ExplainRow::Finding(_) | ExplainRow::WayOut(_) => room,
             ExplainRow::Mechanism | ExplainRow::Evidence(..) => room.saturating_sub(2),
             ExplainRow::OtherCall(_) => room.saturating_sub(OTHER_CALL_COLUMNS),
             ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),

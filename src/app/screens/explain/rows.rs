@@ -17,6 +17,7 @@ pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<
         ExplainBlock::Parts => explanation.mechanism.iter().map(|_| ExplainRow::Mechanism).collect(),
         ExplainBlock::Guards => (0..explanation.guards.len()).map(ExplainRow::Guard).collect(),
         ExplainBlock::Counts => (0..explanation.counts.len()).map(ExplainRow::Count).collect(),
+        ExplainBlock::WaysOut => (0..explanation.ways_out().len()).map(ExplainRow::WayOut).collect(),
         ExplainBlock::Advice => (0..explanation.advice.len()).map(ExplainRow::Advice).collect(),
         ExplainBlock::OtherCalls => {
             let others = explanation.overflows.iter().enumerate().filter(|(_, it)| Some(it.entry) != own);
@@ -44,6 +45,7 @@ pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
         ExplainBlock::Parts,
         ExplainBlock::Guards,
         ExplainBlock::Counts,
+        ExplainBlock::WaysOut,
         ExplainBlock::Advice,
         ExplainBlock::OtherCalls,
     ];

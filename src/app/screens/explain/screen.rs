@@ -10,7 +10,7 @@ use crate::app::screens::explain::wording;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::ids::EntryIx;
-use crate::report::explain::{Advice, AdvisedChange, Evidence, Explanation, Finding};
+use crate::report::explain::{Advice, AdvisedChange, Evidence, Explanation, Finding, WayOut};
 
 /// Lines of the page that stay visible around the cursor.
 const MARGIN: usize = 2;
@@ -67,6 +67,11 @@ impl ExplainScreen {
         self.explanation()?.advice.get(at)
     }
 
+    pub fn way_out(&self, row: ExplainRow) -> Option<&WayOut> {
+        let ExplainRow::WayOut(at) = row else { return None };
+        self.explanation()?.ways_out().get(at).copied()
+    }
+
     /// Returns the entry that a row leads to.
     pub fn entry(&self, row: ExplainRow) -> Option<EntryIx> {
         let explanation = self.explanation()?;
@@ -76,7 +81,7 @@ impl ExplainScreen {
             ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
             ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
             ExplainRow::OtherCall(at) => Some(explanation.overflows.get(at)?.entry),
-            ExplainRow::Advice(_) => None,
+            ExplainRow::WayOut(_) | ExplainRow::Advice(_) => None,
             ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
             ExplainRow::Finding(_) => {
                 self.finding(row)?.evidence().into_iter().flat_map(|evidence| evidence.entries).next()
@@ -94,13 +99,12 @@ impl ExplainScreen {
         own.or(self.finding(row).map(|finding| finding.rule)).unwrap_or_default()
     }
 
-    fn is_on_advice(&self) -> bool {
-        matches!(self.selected(), Some(ExplainRow::Advice(_)))
-    }
-
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
-        let (open, copy) =
-            if self.is_on_advice() { ("apply to tuning", "copy patch") } else { ("go to the entry", "copy") };
+        let (open, copy) = match self.selected() {
+            Some(ExplainRow::Advice(_)) => ("apply to tuning", "copy patch"),
+            Some(ExplainRow::WayOut(_)) => ("commit…", "copy command"),
+            _ => ("go to the entry", "copy"),
+        };
         vec![MOVE, (&[Action::Open], open), (&[Action::Copy], copy), CLOSE]
     }
 
@@ -115,8 +119,11 @@ impl ExplainScreen {
         }
     }
 
-    /// Moves to the entry of the selected row, or applies its change to the tuning pane.
+    /// Moves to the entry of the selected row, applies its change to the tuning pane, or asks whether to write it.
     fn open_row(&self) -> Outcome {
+        if let Some(way) = self.selected().and_then(|row| self.way_out(row)) {
+            return Outcome::ByHand(way.change.clone());
+        }
         if let Some(advice) = self.selected().and_then(|row| self.advice(row)) {
             let change = |change: &AdvisedChange| (change.id, change.setting_value.clone());
             return Outcome::Apply(advice.changes.iter().map(change).collect());
@@ -146,9 +153,10 @@ impl ExplainScreen {
         self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
     }
 
-    /// Selects the first change if it is visible, as it is the answer; otherwise the first row.
+    /// Selects the first way out or change if it is visible, as it is the answer; otherwise the first row.
     pub(super) fn select_first(&mut self, size: (u16, u16)) {
-        let advice = self.rows.iter().position(|row| matches!(row, ExplainRow::Advice(_)));
+        let is_answer = |row: &ExplainRow| matches!(row, ExplainRow::WayOut(_) | ExplainRow::Advice(_));
+        let advice = self.rows.iter().position(is_answer);
         self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
         self.keep_visible(size);
         if self.scroll.top > 0 {
@@ -161,6 +169,9 @@ impl ExplainScreen {
     fn copy_text(&self, patch: bool) -> Option<(String, &'static str)> {
         let explanation = self.explanation()?;
         let row = self.selected()?;
+        if let Some(way) = self.way_out(row).filter(|_| !patch) {
+            return Some((way.command.clone(), "command"));
+        }
         if let Some(advice) = self.advice(row) {
             return Some((advice.patch.clone(), "config patch"));
         }

@@ -65,6 +65,9 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
         ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
         ExplainRow::Guard(at) => explanation.guards.get(at).map(GuardReport::description).unwrap_or_default(),
         ExplainRow::Count(at) => explanation.counts.get(at).map(PromptCount::description).unwrap_or_default(),
+        ExplainRow::WayOut(at) => {
+            explanation.ways_out().get(at).map(|way| way.description()).unwrap_or_default()
+        }
         ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::description).unwrap_or_default(),
         ExplainRow::OtherCall(at) => {
             explanation.overflows.get(at).map(|it| error_message(&it.shown_text())).unwrap_or_default()

@@ -11,6 +11,7 @@ mod head;
 mod parts;
 mod patch;
 mod view;
+mod ways_out;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -79,6 +80,7 @@ impl View<'_> {
             ExplainBlock::Parts => parts::draw,
             ExplainBlock::Guards => guards::draw,
             ExplainBlock::Counts => counts::draw,
+            ExplainBlock::WaysOut => ways_out::draw,
             ExplainBlock::Advice => advice::draw,
             ExplainBlock::OtherCalls => findings::draw_events,
             ExplainBlock::Findings => findings::draw,
@@ -94,6 +96,7 @@ impl View<'_> {
             ExplainBlock::Parts => "What made it large",
             ExplainBlock::Guards => "Why nothing prevented it",
             ExplainBlock::Counts => "Who counted what",
+            ExplainBlock::WaysOut => "Ways out",
             ExplainBlock::Advice => return self.explanation.advice_headline().1,
             ExplainBlock::OtherCalls => "Other calls that overflowed",
             ExplainBlock::Findings if self.explanation.has_overflowed() => "Evidence and other findings",

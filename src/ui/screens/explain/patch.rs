@@ -24,6 +24,10 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
         (Some(row @ ExplainRow::Call), _) if view.screen.is_truncated(row, view.app.size) => {
             return words(view, "The provider's error", &view.screen.row_text(row), area, buf);
         }
+        (Some(row @ ExplainRow::WayOut(_)), _) => {
+            let command = view.screen.way_out(row).map_or("", |way| &way.command);
+            return words(view, "Command", command, area, buf);
+        }
         (_, Some((letter, _))) => format!("Patch for {letter}"),
         (Some(row), None) => return words(view, "Full text", &view.screen.row_text(row), area, buf),
         (None, None) => return,
