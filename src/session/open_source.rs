@@ -6,7 +6,7 @@ use crate::format::{format_count, format_number};
 use crate::ids::SessionKey;
 use crate::js::Value;
 use crate::store::load::LoadError;
-use crate::store::session::Session;
+use crate::store::session::{Flag, Session};
 use crate::store::source::Source;
 use crate::units::Tokens;
 
@@ -54,8 +54,12 @@ impl OpenError {
 /// Opens the transcript of a session; `known` is an earlier source to reuse.
 pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<Source, OpenError> {
     let path = session.path.as_deref().ok_or_else(|| OpenError::NoTranscript { key: session.key.clone() })?;
-    // Reading a pipe or a device would never end.
-    if session.location.database().is_none() && !path.is_file() {
+    // Reading a pipe or a device would never end. A database may list a session whose events are gone.
+    let is_gone = match session.location.database() {
+        None => !path.is_file(),
+        Some(_) => session.has_flag(Flag::Missing) && lost_counters(session).is_some(),
+    };
+    if is_gone {
         return Err(absent_transcript(session, path));
     }
     let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
@@ -76,7 +80,10 @@ pub fn lost_counters(session: &Session) -> Option<String> {
     let record = session.record.as_ref()?;
     let number = |value: Option<f64>| value.filter(|value| *value >= 1.0).map(|value| value as u64);
     let stale = record.member("totalTokens").as_ref().and_then(Value::as_f64);
-    let tokens = number(record.total_tokens.map(Tokens::get).or(stale));
+    let sent =
+        ["inputTokens", "outputTokens"].map(|name| record.member(name).as_ref().and_then(Value::as_f64));
+    let sent: f64 = sent.into_iter().flatten().sum();
+    let tokens = number(record.total_tokens.map(Tokens::get).or(stale)).or(number(Some(sent)));
     let tokens = tokens.map(|tokens| format!("{} tokens", format_number(tokens)));
     let compactions = number(record.compaction_count);
     let compactions = compactions.map(|count| format_count(count, "compaction", "compactions"));

@@ -224,8 +224,9 @@ static ALLOWANCE_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(
 static GENERAL_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(GENERAL));
 
 /// A field of a message, not of the tools.
-static HISTORY_FIELD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\b(?:messages?|input|contents)[\[.][0-9]").expect("a fixed pattern compiles"));
+static HISTORY_FIELD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\b(?:messages?|input|contents)[\[.][0-9]").expect("a fixed pattern compiles")
+});
 
 /// Returns the class of an error that is no overflow. `rule` is the look-alike that ruled the overflow out.
 pub(super) fn class_of(plain: &str, rule: &str, numbers: RefusalNumbers) -> ErrorClass {

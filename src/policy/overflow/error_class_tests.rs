@@ -110,10 +110,7 @@ const TEXTS: &[(ErrorClass, &str)] = &[
         ErrorClass::Billing,
         "403 Your team doesn't have any credits or licenses yet. You can purchase those on the console.",
     ),
-    (
-        ErrorClass::Billing,
-        "400 Arrearage: Access denied, please make sure your account is in good standing.",
-    ),
+    (ErrorClass::Billing, "400 Arrearage: Access denied, please make sure your account is in good standing."),
     (ErrorClass::Billing, "403 Sorry, your account balance is insufficient"),
     (ErrorClass::Billing, "429 Your prepayment credits are depleted. Status: RESOURCE_EXHAUSTED"),
     (ErrorClass::Billing, "429 Extra usage is required for long context requests."),
