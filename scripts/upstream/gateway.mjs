@@ -15,6 +15,7 @@ import vm from "node:vm";
 import { builtinModules, syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import { canon, pretty } from "./canonical.mjs";
+import { askChatPreflight, loadChatPreflight } from "./chat_preflight.mjs";
 
 const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
 const READER = "0.55.3"; // the runtime that opens the transcripts, whatever the release
@@ -67,7 +68,7 @@ const STUBS = {
   getGlobalHookRunner: "() => undefined",
 };
 function parses(code) {
-  try { new vm.Script(code); return true; } catch { return false; }
+  try { new vm.Script(code.replaceAll("import.meta", "({})")); return true; } catch { return false; }
 }
 function clean(code) {
   return code
@@ -324,7 +325,7 @@ const WANTED = {
   shouldCompact: ["agent-core/src/harness/compaction/compaction\\.ts", "shouldCompact"],
   ownOverflow: ["llm/utils/overflow\\.ts", "isContextOverflow"],
 };
-const UNIQUE = new Set(["isCacheTtlEligibleProvider", "readLastCacheTtlTimestamp", "pruneProcessedHistoryImages", "isRateLimitErrorMessage"]);
+const UNIQUE = new Set(["isCacheTtlEligibleProvider", "readLastCacheTtlTimestamp", "pruneProcessedHistoryImages", "isRateLimitErrorMessage", "buildMemoryFlushPlan"]);
 const PI_WANTED = {
   estimateTokens: ["core/compaction/compaction", "estimateTokens"],
   estimateContextTokens: ["core/compaction/compaction", "estimateContextTokens"],
@@ -374,7 +375,10 @@ async function loadRelease(v) {
     ...(await import(url("pi-coding-agent/dist/core/session-manager.js"))),
     DEFAULT_COMPACTION_SETTINGS: { enabled: true, reserveTokens: 16384, keepRecentTokens: 20000 },
   };
-  return { v, oc, own, pi };
+  let check;
+  const chatPreflight = () =>
+    (check ??= loadChatPreflight(Shaker, path.join(pkg, "dist"), { siblings: shaker.siblings, replace: shaker.replace, hasDatabase: atLeast(v, "2026.8.1") }));
+  return { v, oc, own, pi, chatPreflight };
 }
 
 // ---------------------------------------------------------------- determinism, canonical JSON
@@ -544,6 +548,11 @@ async function runCase(up, c, root) {
           route: r.route, estimatedPromptTokens: r.estimatedPromptTokens, promptBudgetBeforeReserve: r.promptBudgetBeforeReserve, overflowTokens: r.overflowTokens,
           toolResultReducibleChars: r.toolResultReducibleChars, effectiveReserveTokens: r.effectiveReserveTokens ?? null,
         };
+      }
+      case "chat_preflight": {
+        const check = await up.chatPreflight();
+        if (!check.run || !check.plan) throw new Unsupported(`${up.v} has no check before a chat turn`);
+        return await askChatPreflight(check, s, tmp ?? path.join(os.tmpdir(), "session-oracle-none"), sm ? sm.getBranch() : []);
       }
       case "reserve": {
         const apply = oc.applyPiCompactionSettingsFromConfig ?? oc.applyAgentCompactionSettingsFromConfig;
