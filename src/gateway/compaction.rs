@@ -52,9 +52,19 @@ pub struct CompactionSettings {
     pub reserve_tokens: Tokens,
     /// Tokens of the newest messages that are not summarised.
     pub keep_recent_tokens: Tokens,
-    /// Tokens of the gateway's window that stay free before a chat turn; `None` for a session without that check
-    /// (releases R67).
-    pub chat_room: Option<Tokens>,
+    /// `None` for a session without a check before its chat turns.
+    pub chat_room: Option<ChatRoom>,
+}
+
+/// The room that the check before a chat turn leaves (releases R67).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChatRoom {
+    /// Tokens of the window that stay free.
+    pub free: Tokens,
+    /// The window, where it is not that of a run.
+    pub window: Option<Tokens>,
+    /// Tokens below which the provider compacts by itself.
+    pub min_threshold: Tokens,
 }
 
 impl Default for CompactionSettings {
@@ -75,9 +85,15 @@ impl CompactionSettings {
         window - self.reserve_tokens
     }
 
+    /// Returns the window of the check before a chat turn, for the window of a run.
+    pub fn chat_window(&self, window: Tokens) -> Tokens {
+        self.chat_room.and_then(|room| room.window).unwrap_or(window).floor()
+    }
+
     /// Returns the tokens from which the gateway compacts before a chat turn; `None` where it does not.
     pub fn chat_threshold(&self, window: Tokens) -> Option<Tokens> {
-        let threshold = window.floor() - self.chat_room?;
+        let room = self.chat_room?;
+        let threshold = (self.chat_window(window) - room.free).max(room.min_threshold);
         Some(threshold).filter(|tokens| self.enabled && *tokens > Tokens::ZERO)
     }
 

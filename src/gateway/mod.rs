@@ -36,6 +36,7 @@ pub mod retention;
 mod retired;
 pub mod ruleset;
 pub mod secrets;
+pub mod server_compaction;
 pub mod setting_value;
 mod source_file;
 pub mod state_dir;

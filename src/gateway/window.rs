@@ -151,7 +151,7 @@ fn configured_tokens(config: &js::Value, provider: &str, model: &str, key: &str)
 }
 
 /// `agents.defaults.contextTokens`, if it is a positive number.
-pub(super) fn context_tokens_cap(config: &js::Value) -> Option<Tokens> {
+pub(crate) fn context_tokens_cap(config: &js::Value) -> Option<Tokens> {
     whole_positive(Tokens(config.get("agents")?.get("defaults")?.get("contextTokens")?.as_f64()?))
 }
 

@@ -1,15 +1,17 @@
 //! The tokens at which a session is compacted before its next turn: by the runtime after a run (compaction 2.7), or by
 //! the gateway before a chat turn (releases R67). Header, lists, explanations and checks show the same number.
 
-use crate::gateway::compaction::{CompactionSettings, max_reserve_under};
-use crate::gateway::ruleset::{ChatPreflight, Rules};
-use crate::ids::EntryIx;
+use crate::gateway::compaction::{ChatRoom, CompactionSettings, max_reserve_under};
+use crate::gateway::memory_flush::SOFT_THRESHOLD;
+use crate::gateway::ruleset::{ChatPreflight, ChatWindow, Rules};
+use crate::gateway::server_compaction::server_compaction_threshold;
+use crate::gateway::window::context_tokens_cap;
+use crate::js::Value;
 use crate::policy::chat_preflight::{ChatTotal, ChatTotalInput, chat_total};
 use crate::policy::memory_flush::FlushSkip;
 use crate::session::LoadedSession;
 use crate::session::context_limits::ContextLimits;
 use crate::session::overflow::ModelWindow;
-use crate::store::entry::EntryKind;
 use crate::units::Tokens;
 
 /// The first of the two checks that a growing session reaches.
@@ -74,29 +76,27 @@ impl LoadedSession {
         (tokens - reserve).max(Tokens(1.0))
     }
 
-    /// Returns the check before the next chat turn; `None` where the gateway makes none, or knows no total.
+    /// Returns the check before the next chat turn without its message; `None` where the gateway makes none, or knows
+    /// no total.
     pub fn chat_check(&self) -> Option<ChatCheck> {
-        let threshold = self.configured_settings.compaction.chat_threshold(self.window.tokens)?;
+        self.chat_check_with(Some(Tokens::ZERO))
+    }
+
+    /// Returns the check before a chat turn whose message the gateway estimates at these tokens; `None` for a blank one.
+    pub fn chat_check_with(&self, message: Option<Tokens>) -> Option<ChatCheck> {
+        let compaction = &self.configured_settings.compaction;
+        let threshold = compaction.chat_threshold(self.window.tokens)?;
         let stored = &self.limits.stored_totals;
         let total = chat_total(&ChatTotalInput {
             rule: self.ruleset.id.rules().chat_preflight,
             stored: stored.total_tokens,
             fresh: stored.fresh,
             is_versioned: stored.version == Some(1.0),
-            last_call: self.last_call_of_file().filter(|_| !self.is_just_compacted()),
-            estimate: Tokens(self.budget().total().saturating_sub(self.fixed_tokens()) as f64),
+            transcript: self.transcript_count(),
+            message,
             threshold,
         })?;
-        Some(ChatCheck { total, threshold, window: self.window.tokens })
-    }
-
-    /// Whether the release ignores usages before a compaction, and the path has none after its last one.
-    fn is_just_compacted(&self) -> bool {
-        let counts_all = self.ruleset.id.rules().chat_preflight != ChatPreflight::WithinReserve;
-        let (index, path) = (&self.index, &self.context.path);
-        let has_usage = |ix: &EntryIx| index.entry(*ix).message.is_some_and(|size| size.usage.is_some());
-        let bounds = |ix: &EntryIx| matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::Reset);
-        !counts_all && path.iter().rev().take_while(|ix| !has_usage(ix)).any(bounds)
+        Some(ChatCheck { total, threshold, window: compaction.chat_window(self.window.tokens) })
     }
 }
 
@@ -113,19 +113,34 @@ impl CompactionSettings {
     }
 }
 
-/// Returns the tokens that the check before a chat turn leaves free; `None` for a session without that check.
-pub(super) fn chat_room(rules: &Rules, limits: &ContextLimits, reserve: Tokens) -> Option<Tokens> {
+/// Returns the room that the check before a chat turn leaves; `None` for a session without that check.
+pub(super) fn chat_room(
+    rules: &Rules,
+    limits: &ContextLimits,
+    config: &Value,
+    (provider, model): (&str, &str),
+    reserve: Tokens,
+) -> Option<ChatRoom> {
     let (stored, flush) = (&limits.stored_totals, &limits.flush);
     if !limits.is_chat || !limits.has_record || limits.flush_skip == Some(FlushSkip::CliBackend) {
         return None;
     }
     let is_known = stored.total_tokens.is_some_and(|tokens| tokens > Tokens::ZERO);
-    match rules.chat_preflight {
-        ChatPreflight::None => None,
-        ChatPreflight::IfStale { .. } if is_known && stored.fresh != Some(false) => None,
-        ChatPreflight::WithinReserve => Some(reserve),
-        ChatPreflight::IfStale { .. } | ChatPreflight::StoredTotal | ChatPreflight::LargerTotal => {
-            Some(flush.floor_tokens.value + flush.soft_tokens.value)
+    // A flush that is off has no soft threshold, so the default applies.
+    let soft = if flush.enabled.value { flush.soft_tokens.value } else { Tokens(SOFT_THRESHOLD) };
+    let free = match rules.chat_preflight {
+        ChatPreflight::None => return None,
+        ChatPreflight::IfStale if is_known && stored.fresh != Some(false) => return None,
+        ChatPreflight::WithinReserve => reserve,
+        ChatPreflight::IfStale | ChatPreflight::StoredTotal | ChatPreflight::LargerTotal => {
+            flush.floor_tokens.value + soft
         }
-    }
+    };
+    let window = match rules.chat_window {
+        ChatWindow::OfFlush => Some(limits.flush_window),
+        ChatWindow::ContextTokens => context_tokens_cap(config),
+        ChatWindow::OfRun => None,
+    };
+    let server = server_compaction_threshold(config, provider, model).filter(|_| rules.server_threshold);
+    Some(ChatRoom { free, window, min_threshold: server.unwrap_or(Tokens::ZERO) })
 }

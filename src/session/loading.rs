@@ -183,7 +183,9 @@ fn assemble_session(
         rules.pi.has(PiChange::KeepsSystemMessages).then(|| format!("{}/{}", item.provider, item.model));
     let runtime = pi.as_ref().map(|pi| pi.compaction(own_model.as_deref())).unwrap_or_default();
     let mut settings = configured_policy_settings(store, chosen.id, &item.key.0, (runtime, window.tokens));
-    settings.compaction.chat_room = chat_room(rules, &limits, settings.compaction.reserve_tokens);
+    let model = (item.provider.as_str(), item.model.as_str());
+    let reserve = settings.compaction.reserve_tokens;
+    settings.compaction.chat_room = chat_room(rules, &limits, &config.js_root, model, reserve);
     let loaded = LoadedSession {
         successor: find_successor(store, session, &index),
         lineage: Arc::new(Lineage::new(store, session, &index, &tree)),

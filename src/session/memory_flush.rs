@@ -1,7 +1,7 @@
 //! The state of the gateway's memory flush for a session.
 
 use crate::gateway::ruleset::MemoryFlush;
-use crate::policy::memory_flush::{Flush, FlushInput, LastCall, flush_status};
+use crate::policy::memory_flush::{Flush, FlushInput, flush_status};
 use crate::session::LoadedSession;
 use crate::units::Tokens;
 
@@ -16,7 +16,7 @@ impl LoadedSession {
             reserve_tokens: self.configured_settings.compaction.reserve_tokens,
             stored_tokens: limits.stored_totals.total_tokens,
             fresh: limits.stored_totals.fresh,
-            last_call: self.last_call_of_file().filter(|_| reads_transcript),
+            last_call: self.last_usage_of_file().map(|(_, call)| call).filter(|_| reads_transcript),
             message_tokens: Tokens::ZERO,
             bytes: self.index.file_bytes(),
             compactions: limits.stored_totals.compaction_count.unwrap_or(0.0),
@@ -24,20 +24,5 @@ impl LoadedSession {
             skipped: limits.flush_skip,
         };
         limits.is_gateway_run.then(|| flush_status(&limits.flush, &facts))
-    }
-
-    /// Returns the last usage in the file with a positive number, on any branch (compaction 9.5).
-    pub(super) fn last_call_of_file(&self) -> Option<LastCall> {
-        let usages = self
-            .index
-            .entries
-            .iter()
-            .rev()
-            .filter_map(|entry| entry.message.and_then(|message| message.usage));
-        let calls = usages
-            .map(|usage| LastCall { prompt_tokens: usage.prompt_tokens(), output_tokens: usage.output });
-        let counted =
-            |call: &LastCall| call.prompt_tokens > Tokens::ZERO || call.output_tokens > Tokens::ZERO;
-        calls.into_iter().find(counted)
     }
 }

@@ -70,6 +70,7 @@ pub mod successor;
 pub(crate) mod testing;
 pub mod title;
 pub mod tool;
+mod transcript_count;
 mod unreliable_counts;
 pub mod usage_totals;
 mod window_diagnostics;

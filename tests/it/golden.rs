@@ -44,6 +44,7 @@ const PI_CASES: Minimums = &[
 ];
 /// Cases of all releases together.
 const RELEASE_CASES: Minimums = &[
+    ("chat_preflight", 325),
     ("guard", 120),
     ("history_images", 25),
     ("history_limit", 17),

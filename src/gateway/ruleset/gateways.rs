@@ -3,11 +3,12 @@
 
 use super::pi_release::PiRelease;
 use super::rules::{
-    Aggregate, BranchRule, ChatPreflight, Compaction, DurationRule, Eligibility, Estimate, FailedCalls,
-    FileLimits, Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch,
-    LegacyImages, MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight, Pressure,
-    PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit, ResultMatching,
-    Rewrite, Rules, RuntimeRecovery, Truncation, WindowGuardRule, WindowRule,
+    Aggregate, BranchRule, ChatPreflight, ChatWindow, Compaction, DurationRule, Eligibility, Estimate,
+    FailedCalls, FileLimits, Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns,
+    LastTouch, LegacyImages, MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight,
+    Pressure, PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit,
+    ResultMatching, Rewrite, Rules, RuntimeRecovery, TranscriptTotal, Truncation, WindowGuardRule,
+    WindowRule,
 };
 use crate::units::Millis;
 
@@ -42,6 +43,9 @@ pub(super) static V2026_3_2: Rules = Rules {
     mid_turn_check: false,
     preflight: Preflight::None,
     chat_preflight: ChatPreflight::None,
+    chat_window: ChatWindow::OfFlush,
+    transcript_total: TranscriptTotal::AllMessages,
+    server_threshold: false,
     server_clearing: false,
     legacy_images: LegacyImages::BeforeLastAnswer { results: false },
     estimate: Estimate::Units,
@@ -176,7 +180,7 @@ pub(super) static V2026_3_22: Rules = Rules {
 
 pub(super) static V2026_3_31: Rules = Rules {
     pi: PiRelease([0, 64, 0]),
-    chat_preflight: ChatPreflight::IfStale { counts_usage: false },
+    chat_preflight: ChatPreflight::IfStale,
     compaction: Compaction::EntriesFromKept,
     pairing: PairingRule {
         failed_calls: FailedCalls::WithoutResults { replaces: true },
@@ -213,8 +217,11 @@ pub(super) static V2026_4_8: Rules = Rules {
 
 const COUNTED: HeadTailCut = HeadTailCut { notice: Notice::Count, ..PARTIAL };
 
-pub(super) static V2026_4_14: Rules =
-    Rules { preflight: Preflight::Estimate { leaves_room: true }, ..V2026_4_8 };
+pub(super) static V2026_4_14: Rules = Rules {
+    preflight: Preflight::Estimate { leaves_room: true },
+    chat_window: ChatWindow::ContextTokens,
+    ..V2026_4_8
+};
 
 pub(super) static V2026_4_15: Rules = Rules {
     workspace_files: FileLimits { file: Chars(12_000.0), total: Chars(60_000.0) },
@@ -240,7 +247,7 @@ pub(super) static V2026_4_25: Rules = Rules {
 pub(super) static V2026_5_2: Rules = Rules {
     mid_turn_check: true,
     window_guard: SHARED_WINDOW_GUARD,
-    chat_preflight: ChatPreflight::IfStale { counts_usage: true },
+    transcript_total: TranscriptTotal::UsageOrFile,
     ..V2026_4_25
 };
 
@@ -254,6 +261,7 @@ const SHARED_WINDOW_GUARD: WindowGuardRule = WindowGuardRule {
 
 pub(super) static V2026_5_18: Rules = Rules {
     guard_counts_details: false,
+    transcript_total: TranscriptTotal::UsageAndTail { counts_line_end: true },
     pairing: PairingRule { matching: ResultMatching::BeforeCalls, ..V2026_4_25.pairing },
     ..V2026_5_2
 };
@@ -275,6 +283,8 @@ pub(super) static V2026_5_28: Rules = Rules {
     pairing: PairingRule { reads_loose_ids: true, ..V2026_5_18.pairing },
     aggregate: Aggregate::Oldest,
     estimate: Estimate::OwnRuntime { user_images: false, context_usage: false },
+    transcript_total: TranscriptTotal::UsageAndTail { counts_line_end: false },
+    server_threshold: true,
     window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: false },
     ..V2026_5_22
 };
@@ -295,6 +305,7 @@ pub(super) static V2026_6_11: Rules = Rules {
     estimate: Estimate::OwnRuntime { user_images: true, context_usage: false },
     compaction_seconds: Some(180),
     chat_preflight: ChatPreflight::LargerTotal,
+    chat_window: ChatWindow::OfRun,
     window_source: WindowRule::Lowest { names: NameMatching::AnyCase, model_tokens: true, prefixed: true },
     ..V2026_5_28
 };
@@ -357,6 +368,9 @@ pub(super) static V2026_9_2: Rules = Rules {
     mid_turn_check: true,
     preflight: Preflight::Pressure(Pressure { provider_count: true, ..AS_SENT }),
     chat_preflight: ChatPreflight::WithinReserve,
+    chat_window: ChatWindow::OfRun,
+    transcript_total: TranscriptTotal::UsageOfPath,
+    server_threshold: true,
     server_clearing: true,
     legacy_images: LegacyImages::BeforeLastTurns {
         turns: KeptTurns { open: false, ..ANSWERED },

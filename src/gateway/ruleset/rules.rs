@@ -64,8 +64,12 @@ pub struct Rules {
     pub mid_turn_check: bool,
     /// The check before a prompt is sent (releases R60–R62).
     pub preflight: Preflight,
-    /// The check before a chat turn (releases R67).
+    /// The check before a chat turn, its window, and what counts as the transcript's total (releases R67).
     pub chat_preflight: ChatPreflight,
+    pub chat_window: ChatWindow,
+    pub transcript_total: TranscriptTotal,
+    /// Whether the check before a chat turn leaves compaction to a provider that does it.
+    pub server_threshold: bool,
     /// Row "Server-side clearing": whether the gateway makes a provider that can do so clear tool uses.
     pub server_clearing: bool,
     /// Row "Legacy images".
@@ -408,10 +412,7 @@ pub enum Preflight {
 pub enum ChatPreflight {
     None,
     /// The transcript's, and only while the stored total is missing or marked stale.
-    IfStale {
-        /// Whether the last usage counts, and the stale total; otherwise only an estimate of the messages does.
-        counts_usage: bool,
-    },
+    IfStale,
     /// The stored total; the transcript's too while the stored one is missing or marked stale.
     StoredTotal,
     /// The larger of the stored total and the transcript's, each with the last answer.
@@ -419,6 +420,35 @@ pub enum ChatPreflight {
     /// Like [`Self::LargerTotal`], compared with the window minus the reserve. A stored total counts only if it is marked
     /// fresh and of version 1.
     WithinReserve,
+}
+
+/// The window of the check before a chat turn (releases R67).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatWindow {
+    /// That of the memory flush.
+    OfFlush,
+    /// The configured `contextTokens`, even if it is above the model's window.
+    ContextTokens,
+    /// That of a run.
+    OfRun,
+}
+
+/// The total of a transcript before a chat turn (releases R67).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptTotal {
+    /// An estimate of all messages in the file, on any branch.
+    AllMessages,
+    /// The last usage in the file, or an estimate of the newest messages; at least a token per four bytes of the file.
+    UsageOrFile,
+    /// The last usage in the file and a token per four bytes after it, or an estimate of the newest messages if that is
+    /// larger.
+    UsageAndTail {
+        /// Whether the estimate and the end of the usage's own line count even if nothing follows it.
+        counts_line_end: bool,
+    },
+    /// The last usage on the path since a compaction or reset and estimates of the messages after it, or an estimate of
+    /// all messages since a reset.
+    UsageOfPath,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -375,7 +375,7 @@ fn compaction(compaction: Compaction) -> &'static str {
 fn chat_preflight(check: ChatPreflight) -> &'static str {
     match check {
         ChatPreflight::None => "none",
-        ChatPreflight::IfStale { .. } => "the transcript's total, if the stored one is missing or stale",
+        ChatPreflight::IfStale => "the transcript's total, if the stored one is missing or stale",
         ChatPreflight::StoredTotal => "the stored total against window - floor - soft threshold",
         ChatPreflight::LargerTotal => {
             "the stored total or the transcript's against window - floor - soft threshold"

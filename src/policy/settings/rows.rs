@@ -318,8 +318,9 @@ pub fn settings_from_values(
                 .iter()
                 .find(|row| row.setting.id == setting.id)
                 .and_then(|row| row.setting.value.as_f64());
-            settings.compaction.chat_room =
-                settings.compaction.chat_room.map(|room| room + Tokens(floor - was.unwrap_or(floor)));
+            if let Some(room) = &mut settings.compaction.chat_room {
+                room.free += Tokens(floor - was.unwrap_or(floor));
+            }
         }
     }
     settings.compaction.reserve_tokens = settings.compaction.reserve_tokens.max(Tokens(floor));

@@ -1,5 +1,6 @@
 //! The ops of the sets of single gateway releases (`tests/golden-releases/README.md`).
 
+mod chat;
 mod check;
 mod list;
 mod overflow;
@@ -30,6 +31,7 @@ pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<R
         on_session(case, root).and_then(|session| answer(&Released::new(ruleset, session)))
     };
     Some(match op {
+        "chat_preflight" => Ok(chat::answer(ruleset, case, root)),
         "guard" => on(&check::guard),
         "preflight" => on(&check::preflight),
         "reserve" => Ok(check::reserve(ruleset.rules(), case)),
