@@ -1,13 +1,18 @@
-//! The check before a prompt in a trace: whether the prompt leaves room for the reserve, and the action if it does not
-//! (releases R60–R62).
+//! The gateway's checks in a trace: before a chat turn, whether the stored total reaches a threshold (releases R67); before
+//! a prompt, whether it leaves room for the reserve, and the action if it does not (releases R60–R62).
 
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::Preflight;
+use crate::ids::EntryIx;
 use crate::policy::Policy;
+use crate::policy::chat_preflight::{ChatTotalInput, TranscriptCount, chat_total};
+use crate::policy::memory_flush::LastCall;
 use crate::policy::preflight::{PreflightInput, PreflightResult, Route, check};
 use crate::policy::truncate::reducible_chars;
-use crate::replay::calls::{ModelCall, RefusalReason, RefusedCall};
+use crate::replay::calls::{CacheKey, ModelCall, RefusalReason, RefusedCall};
 use crate::replay::outcome::CallReplay;
-use crate::replay::trace::Trace;
+use crate::replay::trace::{LastModelCall, Trace};
+use crate::store::entry::Role;
 use crate::units::{Chars, Tokens};
 
 impl Trace<'_> {
@@ -17,16 +22,59 @@ impl Trace<'_> {
         self.preflight(call).map(|checked| checked.route)
     }
 
+    /// Whether the gateway compacts before the chat turn that the message `ix` starts. It stored the last prompt as the
+    /// session's total, so the total is fresh (compaction 9.11; releases R67). Sizes do not show a heartbeat, before which no
+    /// gateway checks.
+    pub(super) fn is_due_before_turn(&self, ix: EntryIx) -> bool {
+        let (Some(last), None) = (self.last_call, &self.compacted) else { return false };
+        let message = self.session.index.entry(ix).message.filter(|size| size.role == Role::User);
+        let compaction = &self.settings.policies.compaction;
+        let threshold = compaction.chat_threshold(self.checked_window(&last.cache_key));
+        message.zip(threshold).is_some_and(|(message, threshold)| {
+            let message = Tokens(estimate_or_zero(&message) as f64);
+            let total = chat_total(&self.total_before_turn(&last, message, threshold));
+            total.is_some_and(|total| total.tokens >= threshold)
+        })
+    }
+
+    /// Returns the numbers that a gateway has after the call `last`, whose answer ends the transcript.
+    fn total_before_turn(&self, last: &LastModelCall, message: Tokens, threshold: Tokens) -> ChatTotalInput {
+        let rules = self.settings.policies.ruleset.rules();
+        let last_call = LastCall {
+            prompt_tokens: last.prompt_tokens,
+            output_tokens: (last.tokens - last.prompt_tokens).max(Tokens::ZERO),
+        };
+        ChatTotalInput {
+            rule: rules.chat_preflight,
+            stored: Some(last.prompt_tokens),
+            fresh: Some(true),
+            is_versioned: true,
+            transcript: TranscriptCount {
+                rule: rules.transcript_total,
+                last_call: Some(last_call),
+                tail: Tokens::ZERO,
+                estimate: Tokens::ZERO,
+                file: Tokens::ZERO,
+            },
+            message: Some(message),
+            threshold,
+        }
+    }
+
+    /// Returns the window of the gateway's checks for a call's model.
+    fn checked_window(&self, cache_key: &CacheKey) -> Tokens {
+        let assumed = self.settings.assumptions.of_model(cache_key).and_then(|model| model.window);
+        let limits = self.session.model_limits(cache_key);
+        assumed.unwrap_or_else(|| limits.map_or(self.settings.window, |limits| limits.runtime))
+    }
+
     fn preflight(&self, call: &ModelCall) -> Option<PreflightResult> {
         let settings = &self.settings.policies;
         if !settings.enabled.has(Policy::Check) || !(self.starts_run || settings.check.mid_turn) {
             return None;
         }
         let rules = settings.ruleset.rules();
-        let assumed = self.settings.assumptions.of_model(&call.cache_key).and_then(|model| model.window);
-        let window = assumed.unwrap_or_else(|| {
-            self.session.model_limits(&call.cache_key).map_or(self.settings.window, |limits| limits.runtime)
-        });
+        let window = self.checked_window(&call.cache_key);
         let (counted, sum) = self.preflight_tokens(rules.preflight);
         let reserve = settings.compaction.reserve_tokens;
         let request = PreflightInput {

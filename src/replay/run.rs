@@ -1,4 +1,4 @@
-//! The work between two runs: the check whether to compact, the cache touch, and the next run's load of its history
+//! The work between two runs: the checks whether to compact, the cache touch, and the next run's load of its history
 //! (pruning 1.1, 4.3, 4.4; compaction 2.9).
 
 use crate::gateway::ruleset::{HistoryLimitRule, LegacyImages};
@@ -34,7 +34,7 @@ impl Trace<'_> {
         );
         // One compaction between two calls is enough.
         let is_due = last.stop_reason != StopReason::Error && over && self.compacted.is_none();
-        if self.may_compact && is_due {
+        if self.may_compact && (is_due || self.is_due_before_turn(ix)) {
             self.compact_when_due(ix, false);
         }
         if self.settings.prune_on && self.is_eligible() && !self.compacted_in_run {

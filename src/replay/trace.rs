@@ -37,6 +37,8 @@ pub(super) struct LoadedHistory {
 pub(super) struct LastModelCall {
     /// Prompt and answer in tokens, as the runtime compares them with its threshold; NaN where nothing was counted.
     pub(super) tokens: Tokens,
+    /// The prompt alone, which a gateway stores as the session's total; NaN where nothing was counted.
+    pub(super) prompt_tokens: Tokens,
     pub(super) stop_reason: StopReason,
     pub(super) ended: Moment,
     pub(super) cache_key: CacheKey,
@@ -247,8 +249,13 @@ impl<'a> Trace<'a> {
         if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
             self.counted_answers = (self.counted_answers.0 + output.get(), self.counted_answers.1 + 1.0);
         }
+        let prompt = match call.usage {
+            Some(usage) if answer.is_measured => usage.prompt_tokens(),
+            _ => answer.expected,
+        };
         self.last_call = Some(LastModelCall {
             tokens: counted,
+            prompt_tokens: if counted.is_nan() { counted } else { prompt },
             stop_reason: call.stop_reason,
             ended: call.ended,
             cache_key: call.cache_key,

@@ -1,6 +1,7 @@
 //! The check before a prompt: its routes, and a record without the action that the check requested.
 
 use super::*;
+use crate::gateway::compaction::ChatRoom;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::preflight::Route;
 use crate::units::Tokens;
@@ -47,4 +48,41 @@ fn the_check_repeats_inside_a_tool_loop_if_configured() {
     let replay = full().replay(&mid_turn, Tokens(200_000.0), &[]);
     let checked: Vec<_> = replay.simulated.iter().map(|call| call.checked).collect();
     assert_eq!(checked[..2], [Some(Route::Fits), Some(Route::Compact)]);
+}
+
+/// Two runs; the last prompt has 8,500 tokens, its answer 10.
+fn near_threshold() -> Script {
+    let first = Script::default().user().answer(2, true).result(20_000).answer(8_500, false);
+    first.after(1).user().answer(8_600, false)
+}
+
+/// Compaction under a ruleset for a chat whose gateway leaves `free` tokens of a window of 10,000 before a turn.
+fn before_turns(ruleset: Ruleset, free: f64) -> Settings {
+    let mut all = checking(ruleset, &[Policy::Compact]);
+    let room = ChatRoom { free: Tokens(free), window: None, min_threshold: Tokens::ZERO };
+    all.policies.compaction.chat_room = Some(room);
+    all
+}
+
+fn compacted(settings: &Settings) -> Vec<bool> {
+    let replay = near_threshold().replay(settings, Tokens(200_000.0), &[]);
+    replay.simulated.iter().map(|call| call.compacted.is_some()).collect()
+}
+
+#[test]
+fn a_chat_turn_is_compacted_first_if_the_stored_total_reaches_the_threshold() {
+    // The stored prompt, its answer and the message "go on" make 8,512 tokens; the runtime compacts only above 9,000.
+    assert_eq!(compacted(&before_turns(Ruleset::V2026_7_1, 1_488.0)), [false, false, true]);
+    assert_eq!(compacted(&before_turns(Ruleset::V2026_7_1, 1_487.0)), [false; 3]);
+    let by_prompt = |free| compacted(&before_turns(Ruleset::V2026_5_22, free));
+    assert_eq!(by_prompt(1_500.0), [false, false, true], "2026.5.22 compares the stored prompt alone");
+    assert_eq!(by_prompt(1_499.0), [false; 3]);
+    let always_fresh = Ruleset::V2026_5_2;
+    assert_eq!(compacted(&before_turns(always_fresh, 1_500.0)), [false; 3]);
+}
+
+#[test]
+fn a_release_without_the_check_compacts_only_by_the_runtimes_own() {
+    assert_eq!(compacted(&checking(Ruleset::V2026_3_2, &[Policy::Compact])), [false; 3]);
+    assert_eq!(compacted(&before_turns(Ruleset::V2026_3_2, 1_500.0)), [false; 3]);
 }
