@@ -318,7 +318,16 @@ fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), 
         })
         .collect();
     output.line(Tone::Plain, &counts.join(" · "))?;
-    if checkup.diagnostics.is_empty() {
+    for finding in &checkup.diagnostics {
+        let tone = match finding.severity {
+            Severity::Note => Tone::Dim,
+            Severity::Warning => Tone::Warning,
+            Severity::Error => Tone::Bad,
+        };
+        output.line(tone, &finding.to_string())?;
+    }
+    // A note is no problem.
+    if checkup.diagnostics.iter().all(|finding| finding.severity == Severity::Note) {
         return match checkup.damage_counts() {
             (0, 0) => Ok(output.line(Tone::Good, "no problems found")?),
             (sessions, lines) => {
@@ -328,14 +337,6 @@ fn print_diagnostics(checkup: &DoctorReport, output: &mut Output) -> Result<(), 
                 Ok(output.line(Tone::Warning, &words)?)
             }
         };
-    }
-    for finding in &checkup.diagnostics {
-        let tone = match finding.severity {
-            Severity::Note => Tone::Dim,
-            Severity::Warning => Tone::Warning,
-            Severity::Error => Tone::Bad,
-        };
-        output.line(tone, &finding.to_string())?;
     }
     Ok(())
 }

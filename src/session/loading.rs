@@ -28,8 +28,8 @@ use crate::session::lineage::Lineage;
 use crate::session::list::list_item;
 use crate::session::measured_prompt::last_prompt;
 use crate::session::next_model::next_model;
-use crate::session::open_source::absent_transcript;
-pub use crate::session::open_source::{OpenError, lost_counters};
+pub use crate::session::open_source::OpenError;
+use crate::session::open_source::open_source;
 use crate::session::overflow::{ModelWindow, Overflow, OverflowKind, OverflowScope, find_failures};
 use crate::session::price::list_price;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
@@ -70,15 +70,8 @@ pub fn open_session(
     now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<LoadedSession, OpenError> {
-    let no_transcript = || OpenError::NoTranscript { key: session.key.clone() };
-    let path = session.path.as_deref().ok_or_else(no_transcript)?;
-    // Reading a pipe or a device would never end.
-    if session.location.database().is_none() && !path.is_file() {
-        return Err(absent_transcript(session, path));
-    }
-    let known = previous.filter(|known| known.source.path() == path);
-    let read_error = |source| LoadError::Read { path: path.display().to_string(), source };
-    let source = session.location.open(path, known.map(|known| &known.source)).map_err(read_error)?;
+    let known = previous.filter(|known| session.path.as_deref() == Some(known.source.path()));
+    let source = open_source(session, known.map(|known| &known.source))?;
     let loaded = open_from(store, session, source, known, now_ms, progress)?;
     let epoch = previous.map_or(Epoch(1), |known| known.epoch.next());
     Ok(LoadedSession { epoch, ..loaded })

@@ -68,7 +68,7 @@ pub(super) fn open_source(session: &Session, known: Option<&Source>) -> Result<S
 
 /// Distinguishes a transcript that is lost from one that was never written: the gateway counts tokens and compactions
 /// only after answers (store C7).
-pub(super) fn absent_transcript(session: &Session, path: &Path) -> OpenError {
+fn absent_transcript(session: &Session, path: &Path) -> OpenError {
     match lost_counters(session) {
         Some(counted) => OpenError::Lost { path: path.into(), counted },
         None => OpenError::NotWritten { path: path.into() },
@@ -76,7 +76,7 @@ pub(super) fn absent_transcript(session: &Session, path: &Path) -> OpenError {
 }
 
 /// Returns the counters of a session record whose transcript does not exist, in words; `None` if it counts nothing.
-pub fn lost_counters(session: &Session) -> Option<String> {
+fn lost_counters(session: &Session) -> Option<String> {
     let record = session.record.as_ref()?;
     let number = |value: Option<f64>| value.filter(|value| *value >= 1.0).map(|value| value as u64);
     let stale = record.member("totalTokens").as_ref().and_then(Value::as_f64);

@@ -39,6 +39,8 @@ pub struct Failure {
     pub limit: u64,
     /// Tokens before the messages, scaled to the provider's count.
     pub fixed_tokens: u64,
+    /// Tokens of earlier messages that were sent and are not in the file.
+    pub head_tokens: u64,
     /// Tokens of the prompt by the fit to the counted calls.
     pub fitted_tokens: u64,
     /// Tokens of each message of the context, scaled to the provider's count.
@@ -71,6 +73,7 @@ impl Failure {
         let model = overflow.model.or(then.context.model);
         let mut weights = runner.weights_of(&then.context.messages);
         let mut fixed = runner.fixed_tokens;
+        let mut head = Tokens::ZERO;
         let behind = |call: &&CountedCall| {
             call.entry < overflow.entry
                 && then.context.compaction.is_none_or(|compacted| compacted < call.entry)
@@ -83,7 +86,12 @@ impl Failure {
         if let Some((counted_fixed, counted)) = counted_as_next_prompt(loaded, &then, overflow) {
             (fixed, weights) = (counted_fixed, counted);
         } else if let Some(counted) = provider_count(overflow) {
-            if counted.whole() != estimated {
+            let cut_off = before.filter(|(_, accepted)| {
+                loaded.lineage.cut_off.is_some() && Tokens(*accepted as f64) < counted
+            });
+            if let Some((_, accepted)) = cut_off {
+                head = split_at_accepted(fixed, &mut weights, new_from, (Tokens(accepted as f64), counted));
+            } else if counted.whole() != estimated {
                 fixed = scale_to_count(fixed, &mut weights, counted);
             }
             round_to_total(&mut fixed, &mut weights);
@@ -103,6 +111,7 @@ impl Failure {
             is_measured: overflow.requested.is_some() && overflow.kind != OverflowKind::Precheck,
             limit,
             fixed_tokens: fixed.whole(),
+            head_tokens: head.whole(),
             fitted_tokens: estimated,
             weights,
             is_next_call: false,
@@ -135,7 +144,8 @@ impl Failure {
 
     /// Returns the parts of the prompt, in the provider's tokens.
     pub fn budget(&self) -> Budget {
-        Budget::with_fixed(self.session.fixed_chars, self.fixed_tokens, &self.session.context, |at| {
+        let before = self.fixed_tokens + self.head_tokens;
+        Budget::with_fixed(self.session.fixed_chars, before, &self.session.context, |at| {
             self.weights.get(at).copied().unwrap_or(Tokens::ZERO).whole()
         })
     }
@@ -229,6 +239,22 @@ fn counted_as_next_prompt(
         let weights = (0..sent.len()).map(|at| Tokens(prompt.tokens_of(at) as f64)).collect();
         (Tokens(prompt.fixed_tokens as f64), weights)
     })
+}
+
+/// Scales the messages since the last accepted call to what the prompt grew by since. Returns the tokens of that call
+/// that neither its messages nor the fixed parts explain: messages that are not in the file.
+fn split_at_accepted(
+    fixed: Tokens,
+    weights: &mut [Tokens],
+    new_from: usize,
+    (accepted, counted): (Tokens, Tokens),
+) -> Tokens {
+    let (older, newer) = weights.split_at_mut(new_from.min(weights.len()));
+    let estimate: Tokens = newer.iter().copied().sum();
+    let ratio = (counted - accepted) / estimate.max(Tokens(1.0));
+    newer.iter_mut().for_each(|weight| *weight = *weight * ratio);
+    let known = fixed + older.iter().copied().sum::<Tokens>();
+    (accepted - known).max(Tokens::ZERO)
 }
 
 /// Rounds to whole tokens such that every sum of parts is the rounded sum.

@@ -33,9 +33,10 @@ pub(super) fn overflow_findings(
     let engine = find_engine_owned(case).map(|found| found.map(Facts::EngineOwned));
     let bytes = mechanism.class == FindingClass::BytesLimit;
     let fixed = mechanism.class == FindingClass::FixedOverhead;
-    let (causes, notes): (Vec<_>, Vec<_>) = mismeasured
-        .into_iter()
-        .partition(|it| it.prevents_overflow == Some(true) || says_more(it, failure, mechanism));
+    let (causes, others): (Vec<_>, Vec<_>) =
+        mismeasured.into_iter().partition(|it| it.prevents_overflow == Some(true));
+    let (reasons, notes): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|it| says_more(it, failure, mechanism));
     let (timeouts, aftermath): (Vec<_>, Vec<_>) = aftermath.into_iter().partition(|it| {
         it.class == FindingClass::CompactionTimeout && prevented(case, failure, it, &own, guards)
     });
@@ -47,6 +48,7 @@ pub(super) fn overflow_findings(
     found.extend(engine.filter(|_| !bytes));
     found.extend(inert.filter(|_| !bytes));
     found.extend(timeouts.into_iter().filter(|_| !bytes));
+    found.extend(reasons.into_iter().filter(|_| !bytes));
     found.extend(impossible.clone().filter(|_| fixed));
     found.extend(find_inherited_overflow(case, failure).filter(|_| !bytes).map(|it| it.map(Facts::Lineage)));
     // Gradual growth explains nothing where a wrong measurement does.

@@ -8,6 +8,8 @@ use crate::units::Tokens;
 pub enum PromptPartKind {
     /// System prompt, tools and workspace files.
     Fixed,
+    /// Earlier messages that are not in the file.
+    Head,
     /// The summary of a compaction.
     Summary,
     /// The last user message.
@@ -27,6 +29,7 @@ impl PromptPartKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed parts",
+            Self::Head => "missing messages",
             Self::Summary => "summary",
             Self::NewestMessage => "newest message",
             Self::NewestResults => "newest results",
@@ -68,12 +71,15 @@ pub(in crate::report::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptP
         });
         PromptPart { kind: wanted, count, tokens: failure.tokens_of(is_own), new_tokens: new }
     };
-    let fixed = PromptPart {
-        kind: PromptPartKind::Fixed,
+    let before = |kind: PromptPartKind, tokens: u64| PromptPart {
+        kind,
         count: 0,
-        tokens: Tokens(failure.fixed_tokens as f64),
+        tokens: Tokens(tokens as f64),
         new_tokens: Tokens::ZERO,
     };
+    let head = Some(failure.head_tokens).filter(|tokens| *tokens > 0);
+    let head = head.map(|tokens| before(PromptPartKind::Head, tokens));
+    let fixed = before(PromptPartKind::Fixed, failure.fixed_tokens);
     let kinds = [
         PromptPartKind::NewestResults,
         PromptPartKind::NewestMessage,
@@ -82,5 +88,5 @@ pub(in crate::report::explain) fn prompt_parts(failure: &Failure) -> Vec<PromptP
         PromptPartKind::Rest,
         PromptPartKind::Summary,
     ];
-    kinds.map(part).into_iter().filter(|part| part.count > 0).chain([fixed]).collect()
+    kinds.map(part).into_iter().filter(|part| part.count > 0).chain(head).chain([fixed]).collect()
 }
