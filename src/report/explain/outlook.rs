@@ -34,8 +34,8 @@ pub enum Outlook {
     },
     /// The next turn does not fit, and no working compaction comes first.
     AtRisk { prompt: NextPrompt, turn_tokens: u64, window: Tokens },
-    /// The gateway compacts before the next chat turn.
-    CompactionDue { check: ChatCheck, prompt: NextPrompt },
+    /// The next message is preceded by a compaction.
+    CompactionDue { check: ChatCheck, count: DueCount, prompt: NextPrompt },
     /// Prompt and tools alone nearly reach the trigger.
     FixedOverhead {
         fixed_tokens: u64,
@@ -45,6 +45,17 @@ pub enum Outlook {
     },
     /// No problem found. There is no trigger if compaction is off.
     Healthy { prompt: NextPrompt, window: u64, trigger: Option<TriggerPoint> },
+}
+
+/// The count that makes a compaction due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum DueCount {
+    /// The stored counter of the row; the gateway may add the last answer.
+    Stored(Tokens),
+    /// The gateway's count of the transcript.
+    Transcript,
+    /// The last answer's own count, which the runtime compares.
+    LastAnswer,
 }
 
 /// A compaction after which the session soon reached its trigger again.
@@ -88,7 +99,7 @@ impl Outlook {
                 ("turn", *turn_tokens as f64),
                 ("window", window.get()),
             ],
-            Self::CompactionDue { check, prompt } => vec![
+            Self::CompactionDue { check, prompt, .. } => vec![
                 ("total", check.total.tokens.get()),
                 ("trigger", check.threshold.get()),
                 ("prompt", prompt.tokens as f64),
@@ -191,13 +202,32 @@ fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
 
 /// Whether the next message compacts the session at once. An inflated counter that does so is its own finding.
 fn detect_compaction_due(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
-    let check = case.session.chat_check().filter(ChatCheck::is_due).or_else(|| check_by_estimate(case))?;
+    let own = case.session.chat_check().filter(ChatCheck::is_due);
+    let (check, rule) = match own.or_else(|| check_by_estimate(case)) {
+        Some(check) => (check, "releases R67"),
+        None => (check_by_runtime(case)?, "compaction 2.7"),
+    };
     let prompt = NextPrompt::new(case);
     if check.total.is_stored && find_wrong_counter(case).is_some() {
         return None;
     }
-    let facts = Outlook::CompactionDue { check, prompt };
-    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("releases R67"))
+    let stored = case.session.limits.stored_totals.total_tokens.filter(|_| check.total.is_stored);
+    let count = match stored {
+        Some(stored) => DueCount::Stored(stored),
+        None if rule == "compaction 2.7" => DueCount::LastAnswer,
+        None => DueCount::Transcript,
+    };
+    let facts = Outlook::CompactionDue { check, count, prompt };
+    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule(rule))
+}
+
+/// Returns the runtime's comparison of the last answer with its trigger, if a compaction is due by it.
+fn check_by_runtime(case: &OverflowCase<'_>) -> Option<ChatCheck> {
+    let threshold = Tokens(case.trigger());
+    let total = ChatTotal { tokens: compared_tokens(case), is_stored: false };
+    let is_due = would_compaction_free(case) && threshold > Tokens::ZERO && total.tokens > threshold;
+    let window = case.session.limits.runtime_window;
+    is_due.then_some(ChatCheck { total, threshold, window })
 }
 
 /// Returns the gateway's own estimate of the last prompt as a check, if it was above its budget and nothing compacted

@@ -71,15 +71,29 @@ pub(super) fn find_hidden_branch(index: &Index, tree: &Tree) -> Option<HiddenBra
     let on_path: HashSet<EntryIx> = path.iter().copied().collect();
     let forks = path.get(live?..)?.iter().flat_map(|ix| tree.children(*ix));
     let beside: Vec<EntryIx> = forks.copied().filter(|ix| !on_path.contains(ix)).collect();
-    let leaf = newest_answered_tip(index, tree, beside)?;
-    let last = index.entry(leaf);
+    let active_messages = count_messages(index, &path);
+    let messages_to = |leaf: EntryIx| count_messages(index, &tree.path_to(index, leaf));
+    let leaf = match newest_answered_tip(index, tree, beside) {
+        Some(leaf) => leaf,
+        None => {
+            interrupted_tip(index, dead_end, &on_path).filter(|leaf| messages_to(*leaf) > active_messages)?
+        }
+    };
     Some(HiddenBranch {
         dead_end,
         leaf,
-        last_ms: last.time_ms,
-        messages: count_messages(index, &tree.path_to(index, leaf)),
-        active_messages: count_messages(index, &path),
+        last_ms: index.entry(leaf).time_ms,
+        messages: messages_to(leaf),
+        active_messages,
     })
+}
+
+/// Returns the last entry of the conversation before the dead end in the file, if the path leaves it out: a program took
+/// an older branch up again without a message.
+fn interrupted_tip(index: &Index, dead_end: EntryIx, on_path: &HashSet<EntryIx>) -> Option<EntryIx> {
+    let before = index.iter().map(|(ix, _)| ix).take_while(|ix| *ix < dead_end);
+    let newest = before.filter(|ix| is_conversation(index, *ix)).last()?;
+    (!on_path.contains(&newest)).then_some(newest)
 }
 
 /// Returns the last entry in file order below these, if a model answered there.

@@ -4,7 +4,7 @@ use crate::format::{
     format_number, format_ratio, format_short, format_short_estimate, format_tokens, quantity,
 };
 use crate::report::explain::description::evidence::{Described, Evidence};
-use crate::report::explain::outlook::{NextPrompt, Outlook, RefilledCompaction};
+use crate::report::explain::outlook::{DueCount, NextPrompt, Outlook, RefilledCompaction};
 
 /// Compactions of a treadmill to name.
 const MAX_ROUNDS: usize = 3;
@@ -26,12 +26,22 @@ impl Described for Outlook {
                 format_short_estimate(prompt.tokens + turn_tokens),
                 format_number(window.whole())
             ),
-            Self::CompactionDue { check, .. } => format!(
-                "the next message compacts first: {} {}, trigger {}",
-                if check.total.is_stored { "the stored counter is" } else { "the gateway counts" },
-                format_number(check.total.tokens.whole()),
-                format_number(check.threshold.whole())
-            ),
+            Self::CompactionDue { check, count, .. } => {
+                let total = format_number(check.total.tokens.whole());
+                let count = match count {
+                    DueCount::Stored(stored) if *stored == check.total.tokens => {
+                        format!("the stored counter is {total}")
+                    }
+                    DueCount::Stored(stored) => {
+                        let stored = format_number(stored.whole());
+                        format!("the stored counter is {stored}, with the last answer {total}")
+                    }
+                    DueCount::Transcript => format!("the gateway counts {total}"),
+                    DueCount::LastAnswer => format!("the last answer counts {total}"),
+                };
+                let trigger = format_number(check.threshold.whole());
+                format!("the next message compacts first: {count}, trigger {trigger}")
+            }
             Self::FixedOverhead { fixed_tokens, trigger, left: Some(_) } => format!(
                 "system prompt, tools and files take {} of {}: every run ends in a compaction",
                 format_short_estimate(*fixed_tokens),
@@ -68,16 +78,20 @@ impl Described for Outlook {
                 let size = format!("{} now; a typical turn adds {turn}", format_prompt(prompt));
                 vec![Evidence::new(size).with_entries(prompt.last_call)]
             }
-            Self::CompactionDue { check, prompt } => {
+            Self::CompactionDue { check, count, prompt } => {
+                let (who, rule) = match count {
+                    DueCount::LastAnswer => ("each turn the runtime", "compaction 2.7"),
+                    _ => ("each chat turn the gateway", "releases R67"),
+                };
                 let size = format!("{} of {}", format_prompt(prompt), format_number(check.window.whole()));
                 let trigger = format!(
-                    "before each chat turn the gateway compacts from {} tokens on: {} of the window stay free",
+                    "before {who} compacts from {} tokens on: {} of the window stay free",
                     format_number(check.threshold.whole()),
                     format_number((check.window - check.threshold).whole())
                 );
                 vec![
                     Evidence::new(size).with_entries(prompt.last_call),
-                    Evidence::new(trigger).with_rule("releases R67"),
+                    Evidence::new(trigger).with_rule(rule),
                 ]
             }
             Self::FixedOverhead { left: None, .. } => Vec::new(),
