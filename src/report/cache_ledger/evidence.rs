@@ -23,6 +23,8 @@ use recorded_trace::TraceEvidence;
 
 /// Share of the fixed parts below which a read ends within them.
 const CHANGED_FIXED_SHARE: f64 = 0.9;
+/// Tokens of the largest block in which providers count what they read.
+const CACHE_BLOCK: Tokens = Tokens(256.0);
 
 /// The sources of one session.
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl<'a> Evidence<'a> {
             MissCause::Unknown
         } else if read < Tokens(fixed as f64 * CHANGED_FIXED_SHARE) {
             MissCause::SystemChanged
-        } else if read == previous.read {
+        } else if (read - previous.read).abs() <= CACHE_BLOCK {
             MissCause::PrefixEnds
         } else {
             MissCause::Unknown
