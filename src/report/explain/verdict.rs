@@ -33,8 +33,14 @@ pub(super) fn overflow_findings(
     let engine = find_engine_owned(case).map(|found| found.map(Facts::EngineOwned));
     let bytes = mechanism.class == FindingClass::BytesLimit;
     let fixed = mechanism.class == FindingClass::FixedOverhead;
-    let (causes, others): (Vec<_>, Vec<_>) =
-        mismeasured.into_iter().partition(|it| it.prevents_overflow == Some(true));
+    // A counted prompt that was refused below the believed window proves more than an estimate that was too low.
+    let prevents = |it: &Finding| it.prevents_overflow == Some(true);
+    let is_window = |it: &Finding| it.class == FindingClass::WrongWindow;
+    let by_estimate = mismeasured.iter().any(|it| it.class == FindingClass::EstimatorError && prevents(it));
+    let outranks = by_estimate && failure.is_measured && failure.overflow.limit.is_none();
+    let (mut causes, others): (Vec<_>, Vec<_>) =
+        mismeasured.into_iter().partition(|it| prevents(it) || outranks && is_window(it));
+    causes.sort_by_key(|it| outranks && !is_window(it));
     let (reasons, notes): (Vec<_>, Vec<_>) =
         others.into_iter().partition(|it| says_more(it, failure, mechanism));
     let (timeouts, aftermath): (Vec<_>, Vec<_>) = aftermath.into_iter().partition(|it| {
