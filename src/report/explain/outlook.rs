@@ -119,12 +119,13 @@ type Detector = fn(&OverflowCase<'_>) -> Option<Found<Outlook>>;
 
 /// Returns findings about the next turns, the most serious first; never empty.
 pub(super) fn find_outlook(case: &OverflowCase<'_>) -> Vec<Found<Outlook>> {
-    let looks: [Detector; 5] = [
+    let looks: [Detector; 6] = [
         detect_impossible_budget,
         detect_treadmill,
         detect_at_risk,
-        detect_compaction_due,
+        detect_due_at_gateway,
         detect_fixed_overhead,
+        detect_due_in_runtime,
     ];
     let mut found: Vec<Found<Outlook>> = looks.iter().filter_map(|look| look(case)).collect();
     let grave =
@@ -200,34 +201,28 @@ fn detect_at_risk(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     Some(Found::new(FindingClass::AtRisk, Confidence::Likely, facts).with_rule("compaction 2.7"))
 }
 
-/// Whether the next message compacts the session at once. An inflated counter that does so is its own finding.
-fn detect_compaction_due(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
-    let own = case.session.chat_check().filter(ChatCheck::is_due);
-    let (check, rule) = match own.or_else(|| check_by_estimate(case)) {
-        Some(check) => (check, "releases R67"),
-        None => (check_by_runtime(case)?, "compaction 2.7"),
-    };
-    let prompt = NextPrompt::new(case);
-    if check.total.is_stored && find_wrong_counter(case).is_some() {
+/// Whether the gateway compacts the session before the next message. An inflated counter that does so is its own finding.
+fn detect_due_at_gateway(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
+    let check = case.session.chat_check().filter(ChatCheck::is_due).or_else(|| check_by_estimate(case))?;
+    let stored = case.session.limits.stored_totals.total_tokens.filter(|_| check.total.is_stored);
+    if stored.is_some() && find_wrong_counter(case).is_some() {
         return None;
     }
-    let stored = case.session.limits.stored_totals.total_tokens.filter(|_| check.total.is_stored);
-    let count = match stored {
-        Some(stored) => DueCount::Stored(stored),
-        None if rule == "compaction 2.7" => DueCount::LastAnswer,
-        None => DueCount::Transcript,
-    };
-    let facts = Outlook::CompactionDue { check, count, prompt };
-    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule(rule))
+    let count = stored.map_or(DueCount::Transcript, DueCount::Stored);
+    let facts = Outlook::CompactionDue { check, count, prompt: NextPrompt::new(case) };
+    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("releases R67"))
 }
 
-/// Returns the runtime's comparison of the last answer with its trigger, if a compaction is due by it.
-fn check_by_runtime(case: &OverflowCase<'_>) -> Option<ChatCheck> {
+/// Whether the runtime compacts the session before the next turn.
+fn detect_due_in_runtime(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let threshold = Tokens(case.trigger());
     let total = ChatTotal { tokens: compared_tokens(case), is_stored: false };
-    let is_due = would_compaction_free(case) && threshold > Tokens::ZERO && total.tokens > threshold;
-    let window = case.session.limits.runtime_window;
-    is_due.then_some(ChatCheck { total, threshold, window })
+    if !would_compaction_free(case) || threshold <= Tokens::ZERO || total.tokens <= threshold {
+        return None;
+    }
+    let check = ChatCheck { total, threshold, window: case.session.limits.runtime_window };
+    let facts = Outlook::CompactionDue { check, count: DueCount::LastAnswer, prompt: NextPrompt::new(case) };
+    Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("compaction 2.7"))
 }
 
 /// Returns the gateway's own estimate of the last prompt as a check, if it was above its budget and nothing compacted

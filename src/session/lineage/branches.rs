@@ -76,7 +76,8 @@ pub(super) fn find_hidden_branch(index: &Index, tree: &Tree) -> Option<HiddenBra
     let leaf = match newest_answered_tip(index, tree, beside) {
         Some(leaf) => leaf,
         None => {
-            interrupted_tip(index, dead_end, &on_path).filter(|leaf| messages_to(*leaf) > active_messages)?
+            let tip = interrupted_tip((index, tree), dead_end, &on_path);
+            tip.filter(|leaf| messages_to(*leaf) > active_messages)?
         }
     };
     Some(HiddenBranch {
@@ -90,10 +91,15 @@ pub(super) fn find_hidden_branch(index: &Index, tree: &Tree) -> Option<HiddenBra
 
 /// Returns the last entry of the conversation before the dead end in the file, if the path leaves it out: a program took
 /// an older branch up again without a message.
-fn interrupted_tip(index: &Index, dead_end: EntryIx, on_path: &HashSet<EntryIx>) -> Option<EntryIx> {
+fn interrupted_tip(
+    (index, tree): (&Index, &Tree),
+    dead_end: EntryIx,
+    on_path: &HashSet<EntryIx>,
+) -> Option<EntryIx> {
     let before = index.iter().map(|(ix, _)| ix).take_while(|ix| *ix < dead_end);
     let newest = before.filter(|ix| is_conversation(index, *ix)).last()?;
-    (!on_path.contains(&newest)).then_some(newest)
+    let mut own = tree.path_to(index, newest).into_iter().filter(|ix| !on_path.contains(ix));
+    own.any(|ix| index.entry(ix).is_model_call()).then_some(newest)
 }
 
 /// Returns the last entry in file order below these, if a model answered there.
@@ -207,6 +213,16 @@ mod tests {
         continued.push(message("d", Some("x"), "user"));
         assert_eq!(lineage(&continued).0, None, "the person wrote on");
         assert_eq!(lineage(&continued[..3]).0, None);
+    }
+
+    #[test]
+    fn a_stray_entry_on_an_older_branch_hides_the_one_that_went_on() {
+        let mut lines = dead_end("session_exit", "assistant")[..3].to_vec();
+        lines.insert(1, message("o", Some("a"), "user"));
+        lines.push(custom("x", "o", "session_exit"));
+        let found = lineage(&lines).0.expect("a hidden branch");
+        assert_eq!((found.dead_end, found.leaf), (EntryIx(4), EntryIx(3)));
+        assert_eq!((found.messages, found.active_messages), (3, 2));
     }
 
     #[test]
