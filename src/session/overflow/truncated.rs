@@ -27,7 +27,7 @@ const OUTGROWN_RATIO: f64 = 1.3;
 /// Servers set their windows in steps of so many tokens; some of them then keep half of it and two tokens.
 const WINDOW_STEP: Tokens = Tokens(1_024.0);
 /// Added tokens that suffice if the equal counts are such a window.
-const MIN_ADDED_AT_STEP: Tokens = Tokens(50.0);
+const MIN_ADDED_AT_STEP: Tokens = Tokens(100.0);
 /// Estimated tokens that must be added between two calls at the known window.
 const MIN_ADDED_AT_WINDOW: Tokens = Tokens(200.0);
 /// A prompt estimated at more than this many windows cannot have been evaluated whole, so one call suffices.

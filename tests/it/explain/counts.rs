@@ -52,6 +52,63 @@ fn every_prompt_that_a_server_cut_is_an_overflow_and_names_what_was_served() {
 }
 
 #[test]
+fn a_few_equal_counts_at_a_servers_window_are_cuts_however_little_is_added() {
+    for (served, calls, words_each) in [(4_096, 3, 300), (16_384, 6, 300), (32_768, 9, 450), (12_288, 4, 600)]
+    {
+        let mut made = ollama(served);
+        for _ in 0..calls {
+            made.user(&words(words_each));
+            made.reported(200, served);
+        }
+        let explanation = made.read(262_144).said();
+        assert_eq!(explanation.findings[0].class, FindingClass::WrongWindow, "{}", line(&explanation));
+        assert_eq!(explanation.overflows.len(), calls, "{served}");
+    }
+}
+
+#[test]
+fn counts_that_grow_in_large_steps_up_to_the_window_are_sizes() {
+    for window in [272_000, 400_000, 1_000_000] {
+        let mut made = Made::new();
+        let step = window / 11;
+        for at in 1..=10 {
+            made.user(&words(150));
+            made.settle(step * at);
+            made.answer(300);
+        }
+        let explanation = made.read(window).said();
+        assert!(!classes(&explanation).contains(&FindingClass::ImplausibleUsage), "{}", line(&explanation));
+    }
+}
+
+#[test]
+fn a_count_far_above_its_neighbours_and_the_window_is_no_size() {
+    for (tokens, window) in [(900_000, 128_000), (180_000, 65_536), (1_200_000, 200_000)] {
+        for goes_on in [false, true] {
+            let mut made = Made::new();
+            for _ in 0..4 {
+                made.user(&words(600));
+                made.answer(400);
+            }
+            made.user("and now?");
+            made.reported(40, tokens);
+            if goes_on {
+                made.user("thanks");
+                made.answer(40);
+            }
+            let explanation = made.read(window).said();
+            assert!(!explanation.has_overflowed(), "{}", line(&explanation));
+            assert_eq!(
+                explanation.findings[0].class,
+                FindingClass::ImplausibleUsage,
+                "{}",
+                line(&explanation)
+            );
+        }
+    }
+}
+
+#[test]
 fn equal_counts_of_a_prompt_that_does_not_grow_cut_nothing() {
     for window in [32_768, 131_072] {
         let mut made = ollama(4_096);

@@ -48,6 +48,28 @@ fn a_reply_that_takes_most_of_the_window_is_the_cause() {
 }
 
 #[test]
+fn fixed_parts_that_fit_without_the_reply_are_not_the_cause() {
+    for (window, prompt, reply) in
+        [(128_000, 70_500, 64_000), (200_000, 150_000, 64_000), (400_000, 280_000, 128_000)]
+    {
+        let mut made = Made::new();
+        made.fixed = prompt as f64 * 0.97;
+        for _ in 0..3 {
+            made.user("go on with the next part");
+            made.answer(90);
+        }
+        made.user("go on");
+        made.failed(&WORDS[1](prompt, reply, window));
+        let (provider, model) = made.first_model;
+        let listed = json!([{ "id": model, "contextWindow": window, "maxTokens": reply }]);
+        let providers = json!({ provider: { "models": listed } });
+        let said = made.on(window).config(json!({ "models": { "providers": providers } })).read().said();
+        assert_eq!(said.findings[0].class, FindingClass::ReplyReserve, "{}", line(&said));
+        assert!(line(&said).contains(&clawscope::format::format_number(window)), "{}", line(&said));
+    }
+}
+
+#[test]
 fn a_reply_smaller_than_the_prompt_is_a_note_and_still_a_lever() {
     for window in [65_536, 200_000] {
         let said = explained(window, 2, window * 5 / 8, WORDS[0]);

@@ -123,3 +123,20 @@ fn an_unreadable_configuration_is_named_and_lowers_the_confidence() {
     assert!(line(&explanation).ends_with("(configuration unreadable)"), "{}", line(&explanation));
     assert!(evidence(&explanation).contains("the configuration cannot be read"));
 }
+
+#[test]
+fn a_refusal_far_below_the_believed_window_is_a_wrong_window_though_nobody_stated_it() {
+    for (believed, accepted) in [(131_072, 40_700), (200_000, 18_000), (65_536, 41_000)] {
+        let mut made = Made::new();
+        made.model = MODELS[2];
+        made.first_model = MODELS[2];
+        made.fixed = 17_000.0;
+        made.grow_to(accepted, 2_000);
+        made.user("go on");
+        made.failed("500 Context size has been exceeded.");
+        let row = row(MODELS[2], believed);
+        let explanation = made.on(believed).row(row).read().said();
+        assert_eq!(explanation.findings[0].class, FindingClass::WrongWindow, "{}", line(&explanation));
+        assert!(line(&explanation).contains("the gateway assumes"), "{}", line(&explanation));
+    }
+}
