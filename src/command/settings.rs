@@ -19,11 +19,12 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::{Reserve, Ruleset, RulesetChoice};
 use crate::gateway::window::DEFAULT_WINDOW;
-use crate::js::Value;
+use crate::js::{Value, stringify};
 use crate::policy::Policy;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{
-    PolicySetting, SETTINGS, SettingId, SettingSources, SettingSpec, assign_to_pi, policy_settings,
+    ConfigKey, PolicySetting, SETTINGS, SettingId, SettingSources, SettingSpec, assign_to_pi, config_keys,
+    policy_settings,
 };
 use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, default_value, session_setting};
@@ -38,7 +39,39 @@ struct Listed {
     value: Option<Value>,
     from: String,
     /// The reason for which the release does not read it.
-    fixed: Option<&'static str>,
+    fixed: Option<String>,
+}
+
+/// A configured key that no setting changes: it decides how a compaction is made, or when memory is saved.
+struct OtherKey {
+    key: &'static ConfigKey,
+    value: Value,
+    from: String,
+    /// The reason for which the release does not read it.
+    unread: Option<String>,
+}
+
+/// The settings in force, and what else is configured.
+struct Listing {
+    settings: Vec<Listed>,
+    others: Vec<OtherKey>,
+}
+
+/// Returns the keys of the configuration that concern a context and belong to no setting.
+fn other_keys(ruleset: Ruleset, config: &GatewayConfig) -> Vec<OtherKey> {
+    let is_setting =
+        |key: &ConfigKey| SETTINGS.iter().any(|it| it.config.is_some_and(|own| own.path == key.path));
+    let configured = |key: &'static ConfigKey| {
+        let path = key.full_path();
+        let path: Vec<&str> = path.split('.').collect();
+        Some(OtherKey {
+            key,
+            value: config.value(&path)?.clone(),
+            from: config.provenance(&path).to_string(),
+            unread: key.unread_reason(ruleset),
+        })
+    };
+    config_keys().filter(|key| !is_setting(key)).filter_map(configured).collect()
 }
 
 pub(super) fn run(
@@ -61,7 +94,29 @@ pub(super) fn run(
     if args.json {
         return Ok(output.json(&settings_json(&chosen, window, &listed))?);
     }
-    print_table(&chosen, window, &listed, output)
+    print_table(&chosen, window, &listed.settings, output)?;
+    print_others(&listed.others, output)
+}
+
+fn print_others(others: &[OtherKey], output: &mut Output) -> Result<(), Failure> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    output.line(Tone::Plain, "")?;
+    let mut table =
+        Table::new(&[("also configured", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
+    for other in others {
+        let from = other.unread.as_ref().map_or(other.from.clone(), |why| format!("not read: {why}"));
+        let tone = if other.unread.is_some() { Tone::Dim } else { Tone::Plain };
+        let value =
+            other.value.as_str().map_or_else(|| stringify(&other.value), |text| text.to_string_lossy());
+        table.push(vec![
+            Cell::new(other.key.path, tone),
+            Cell::new(&value, tone),
+            Cell::new(&from, Tone::Dim),
+        ]);
+    }
+    Ok(table.print(output, "")?)
 }
 
 /// Returns the settings of a session as JSON.
@@ -70,16 +125,17 @@ pub(super) fn session_settings_json(session: &LoadedSession) -> SettingsJson {
 }
 
 /// Returns the settings of a session, with the values in force for it.
-fn session_list(session: &LoadedSession) -> Vec<Listed> {
+fn session_list(session: &LoadedSession) -> Listing {
     let own = |setting: &SettingSpec| {
         let value = current_value(session, session_setting(setting)?);
         value.is_finite().then(|| typed_value(setting, value))
     };
-    list(session.ruleset.id, &session.setting_rows, own)
+    let settings = list(session.ruleset.id, &session.setting_rows, own);
+    Listing { settings, others: other_keys(session.ruleset.id, &session.config) }
 }
 
 /// Returns the settings of a store, for a session that belongs to no channel.
-fn store_list(store: &Store) -> Vec<Listed> {
+fn store_list(store: &Store) -> Listing {
     let rules = store.ruleset.id.rules();
     let mut rows = rows_under(store.ruleset.id, &store.config);
     let pi = load_settings(&store.path_kind, None).filter(|_| rules.reserve == Reserve::Runtime);
@@ -90,7 +146,8 @@ fn store_list(store: &Store) -> Vec<Listed> {
         let path = setting.config_path()?;
         store.config.value(&path.split('.').collect::<Vec<_>>()).cloned()
     };
-    list(store.ruleset.id, &rows, own)
+    let settings = list(store.ruleset.id, &rows, own);
+    Listing { settings, others: other_keys(store.ruleset.id, &store.config) }
 }
 
 fn rows_under(ruleset: Ruleset, config: &GatewayConfig) -> Vec<PolicySetting> {
@@ -118,7 +175,9 @@ fn list(
             let value = own(setting);
             let from = if value.is_some() { "configuration or session" } else { "default" };
             let value = value.or_else(|| default.clone());
-            return Some(Listed { setting, default, value, from: from.to_owned(), fixed: None });
+            let fixed = setting.config.filter(|_| !ruleset.is_pi());
+            let fixed = fixed.and_then(|key| key.unread_reason(ruleset));
+            return Some(Listed { setting, default, value, from: from.to_owned(), fixed });
         };
         let row = rows.iter().find(|row| row.setting.id == setting.id && visible.contains(&policy))?;
         let row = &row.setting;
@@ -127,7 +186,7 @@ fn list(
             default: Some(row.default.clone()),
             value: Some(row.value.clone()),
             from: row.provenance.to_string(),
-            fixed: row.control.fixed_reason(),
+            fixed: row.control.fixed_reason().map(str::to_owned),
         })
     };
     SETTINGS.iter().filter_map(listed).collect()
@@ -163,7 +222,7 @@ fn print_table(
     for row in listed {
         let tone = if row.fixed.is_some() { Tone::Dim } else { Tone::Plain };
         let changed = row.fixed.is_none() && row.value != row.default;
-        let meaning = match row.fixed {
+        let meaning = match &row.fixed {
             Some(why) => format!("Cannot be set: {why}."),
             None => row.setting.description.to_owned(),
         };
@@ -188,6 +247,8 @@ pub(super) struct SettingsJson {
     /// Window in tokens for which the built-in values are computed.
     window: Option<Tokens>,
     settings: Vec<SettingJson>,
+    /// Configured keys that concern a context and that no setting changes.
+    others: Vec<OtherKeyJson>,
 }
 
 impl JsonOutput for SettingsJson {}
@@ -210,13 +271,33 @@ struct SettingJson {
     /// The origin of the value.
     from: String,
     /// The reason for which the release does not read it.
-    fixed: Option<&'static str>,
+    fixed: Option<String>,
     /// The releases that read it.
     releases: String,
     description: &'static str,
 }
 
-fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> SettingsJson {
+#[derive(Serialize, JsonSchema)]
+struct OtherKeyJson {
+    /// The place in the configuration.
+    path: String,
+    value: Value,
+    /// The origin of the value.
+    from: String,
+    /// The reason for which the release does not read it.
+    fixed: Option<String>,
+}
+
+fn other_json(other: &OtherKey) -> OtherKeyJson {
+    OtherKeyJson {
+        path: other.key.full_path(),
+        value: other.value.clone(),
+        from: other.from.clone(),
+        fixed: other.unread.clone(),
+    }
+}
+
+fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &Listing) -> SettingsJson {
     let known =
         |value: &Option<Value>| value.clone().filter(|value| value.as_f64().is_none_or(f64::is_finite));
     let row = |row: &Listed| {
@@ -233,7 +314,7 @@ fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> S
             default: known(&row.default),
             value: known(&row.value),
             from: row.from.clone(),
-            fixed: row.fixed,
+            fixed: row.fixed.clone(),
             releases: releases(setting).to_owned(),
             description: setting.description,
         }
@@ -241,7 +322,8 @@ fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &[Listed]) -> S
     SettingsJson {
         ruleset: ruleset_json(chosen),
         window: finite(window),
-        settings: listed.iter().map(row).collect(),
+        settings: listed.settings.iter().map(row).collect(),
+        others: listed.others.iter().map(other_json).collect(),
     }
 }
 

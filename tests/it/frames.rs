@@ -558,8 +558,8 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
         is_curve || PLAIN_SIGNS.contains(sign) || rows.iter().any(|signs| signs.contains(sign))
     };
     let mut unknown: std::collections::BTreeMap<char, &str> = std::collections::BTreeMap::new();
-    for (name, make) in STATES {
-        let buf = drawn(&make(130, 36).app, &dark());
+    for ((name, _), app) in STATES.iter().zip(all_states()) {
+        let buf = drawn(app, &dark());
         for cell in &buf.content {
             let sign = cell.symbol().chars().next().unwrap_or(' ');
             // Letters, pictures and control pictures come from transcripts.

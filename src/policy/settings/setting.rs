@@ -298,6 +298,14 @@ impl Field {
 }
 
 impl ConfigKey {
+    /// The path below the root.
+    pub fn full_path(&self) -> String {
+        if self.path.starts_with("channels") {
+            return self.path.to_owned();
+        }
+        format!("agents.defaults.{}", self.path)
+    }
+
     pub fn is_read(&self, ruleset: Ruleset) -> bool {
         let not_before = |release: &str| ruleset_of(release) <= ruleset;
         !ruleset.is_pi()

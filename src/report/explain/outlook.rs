@@ -216,11 +216,14 @@ fn detect_due_at_gateway(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
 /// Whether the runtime compacts the session before the next turn.
 fn detect_due_in_runtime(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let threshold = Tokens(case.trigger());
+    let window = case.session.limits.runtime_window;
     let total = ChatTotal { tokens: compared_tokens(case), is_stored: false };
-    if !would_compaction_free(case) || threshold <= Tokens::ZERO || total.tokens <= threshold {
+    // An answer above the window says more about the window.
+    let is_due = threshold > Tokens::ZERO && total.tokens > threshold && total.tokens <= window;
+    if !is_due || !would_compaction_free(case) {
         return None;
     }
-    let check = ChatCheck { total, threshold, window: case.session.limits.runtime_window };
+    let check = ChatCheck { total, threshold, window };
     let facts = Outlook::CompactionDue { check, count: DueCount::LastAnswer, prompt: NextPrompt::new(case) };
     Some(Found::new(FindingClass::CompactionDue, Confidence::Sure, facts).with_rule("compaction 2.7"))
 }

@@ -33,16 +33,7 @@ pub(super) fn overflow_findings(
     let engine = find_engine_owned(case).map(|found| found.map(Facts::EngineOwned));
     let bytes = mechanism.class == FindingClass::BytesLimit;
     let fixed = mechanism.class == FindingClass::FixedOverhead;
-    // A counted prompt that was refused below the believed window proves more than an estimate that was too low.
-    let prevents = |it: &Finding| it.prevents_overflow == Some(true);
-    let is_window = |it: &Finding| it.class == FindingClass::WrongWindow;
-    let by_estimate = mismeasured.iter().any(|it| it.class == FindingClass::EstimatorError && prevents(it));
-    let outranks = by_estimate && failure.is_measured && failure.overflow.limit.is_none();
-    let (mut causes, others): (Vec<_>, Vec<_>) =
-        mismeasured.into_iter().partition(|it| prevents(it) || outranks && is_window(it));
-    causes.sort_by_key(|it| outranks && !is_window(it));
-    let (reasons, notes): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|it| says_more(it, failure, mechanism));
+    let Measurements { causes, reasons, notes } = Measurements::ranked(mismeasured, failure, mechanism);
     let (timeouts, aftermath): (Vec<_>, Vec<_>) = aftermath.into_iter().partition(|it| {
         it.class == FindingClass::CompactionTimeout && prevented(case, failure, it, &own, guards)
     });
@@ -68,6 +59,30 @@ pub(super) fn overflow_findings(
         first.verdict = Some(VerdictFacts::Overflow(overflow_facts(case, failure, first, guards)));
     }
     found
+}
+
+/// Wrong measurements by what they explain.
+struct Measurements {
+    /// Their correction makes every call fit.
+    causes: Vec<Finding>,
+    /// They explain more than the mechanism.
+    reasons: Vec<Finding>,
+    notes: Vec<Finding>,
+}
+
+impl Measurements {
+    fn ranked(found: Vec<Finding>, failure: &Failure, mechanism: &Mechanism) -> Self {
+        // A counted prompt that was refused below the believed window proves more than an estimate that was too low.
+        let prevents = |it: &Finding| it.prevents_overflow == Some(true);
+        let is_window = |it: &Finding| it.class == FindingClass::WrongWindow;
+        let by_estimate = found.iter().any(|it| it.class == FindingClass::EstimatorError && prevents(it));
+        let outranks = by_estimate && failure.is_measured && failure.overflow.limit.is_none();
+        let (mut causes, others): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|it| prevents(it) || outranks && is_window(it));
+        causes.sort_by_key(|it| outranks && !is_window(it));
+        let (reasons, notes) = others.into_iter().partition(|it| says_more(it, failure, mechanism));
+        Self { causes, reasons, notes }
+    }
 }
 
 /// Whether a wrong measurement explains more than the mechanism, although its correction alone does not make all calls

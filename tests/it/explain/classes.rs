@@ -28,12 +28,13 @@ const WORDS: [fn(u64, u64) -> String; 5] = [
     },
 ];
 
-/// A session that is refused in the words of each provider, on windows of several sizes. `fill` gets the window.
+/// A session that is refused in the words of each provider, on windows that take turns. `fill` gets the window.
 fn each(fill: impl Fn(&mut Made, u64)) -> impl Iterator<Item = (u64, Made)> {
     let windows = [65_536, 131_072, 200_000];
     let all: Vec<(u64, Made)> = windows
         .into_iter()
-        .flat_map(|window| WORDS.map(|words| (window, words)))
+        .cycle()
+        .zip(WORDS)
         .map(|(window, words)| {
             let mut made = Made::new();
             fill(&mut made, window);
