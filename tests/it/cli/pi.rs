@@ -229,7 +229,7 @@ fn every_command_uses_todays_pi_rules_for_its_sessions() {
 
     let session = ["019acff0", "--store", path];
     let (_, recovery, _) = ask(&[&["recovery"], &session[..]].concat());
-    assert!(recovery.contains("compacted in the run") && !recovery.contains("pi-0.55"), "{recovery}");
+    assert!(recovery.contains("in the run") && !recovery.contains("pi-0.55"), "{recovery}");
     let (code, _, error) = ask(&[&["commit"], &session[..]].concat());
     assert!(code == 4 && error.contains("pi itself prunes nothing") && !error.contains("--gates"), "{error}");
     let set = ["--set", "contextPruning.softTrimRatio=0", "--set", "contextPruning.hardClearRatio=0"];
