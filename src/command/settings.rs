@@ -19,7 +19,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::{Reserve, Ruleset, RulesetChoice};
 use crate::gateway::window::DEFAULT_WINDOW;
-use crate::js::{Value, stringify};
+use crate::js::{JsString, Value, stringify};
 use crate::policy::Policy;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::{
@@ -108,8 +108,7 @@ fn print_others(others: &[OtherKey], output: &mut Output) -> Result<(), Failure>
     for other in others {
         let from = other.unread.as_ref().map_or(other.from.clone(), |why| format!("not read: {why}"));
         let tone = if other.unread.is_some() { Tone::Dim } else { Tone::Plain };
-        let value =
-            other.value.as_str().map_or_else(|| stringify(&other.value), |text| text.to_string_lossy());
+        let value = other.value.as_str().map_or_else(|| stringify(&other.value), JsString::to_string_lossy);
         table.push(vec![
             Cell::new(other.key.path, tone),
             Cell::new(&value, tone),

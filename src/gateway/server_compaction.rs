@@ -3,7 +3,7 @@
 use crate::js::Value;
 use crate::units::Tokens;
 
-/// Returns the configured `responsesCompactThreshold` of a model, if its provider compacts: OpenAI unless it is switched
+/// Returns the configured `responsesCompactThreshold` of a model, if its provider compacts: `OpenAI` unless it is switched
 /// off, others only if it is switched on.
 pub fn server_compaction_threshold(config: &Value, provider: &str, model: &str) -> Option<Tokens> {
     let params = params_of(config, provider, model);

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{RegexSet, RegexSetBuilder};
 
 use crate::policy::overflow::RefusalNumbers;
 
@@ -134,6 +134,8 @@ const PARTICULAR: &[(ErrorClass, &str)] = &[
         MessageForm,
         r"roles? must alternate|alternate between user and|(?:content|text)(?: blocks?| field)? (?:must be|must not be|cannot be|is) (?:non-?)?empty|must have non-?empty content|(?:assistant )?message prefill|conversation must end with|first message must|at least one (?:user )?message|unexpected role",
     ),
+    // A field of a message is too long, not one of the tools.
+    (MessageForm, r"\b(?:messages|input|contents)[\[.][0-9]+\]?\.(?:content|parts)\b[^.]{0,20}too long"),
     (Compaction, r"(?:compaction|summari[sz]ation) failed"),
     // Whatever the status: providers refuse an unpaid account with 400, 401, 403 and 429.
     (
@@ -223,11 +225,6 @@ static PARTICULAR_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new
 static ALLOWANCE_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(ALLOWANCES));
 static GENERAL_TABLE: LazyLock<ClassTable> = LazyLock::new(|| ClassTable::new(GENERAL));
 
-/// A field of a message, not of the tools.
-static HISTORY_FIELD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(?:messages?|input|contents)[\[.][0-9]").expect("a fixed pattern compiles")
-});
-
 /// Returns the class of an error that is no overflow. `rule` is the look-alike that ruled the overflow out.
 pub(super) fn class_of(plain: &str, rule: &str, numbers: RefusalNumbers) -> ErrorClass {
     if let Some(class) = PARTICULAR_TABLE.first(plain) {
@@ -237,7 +234,6 @@ pub(super) fn class_of(plain: &str, rule: &str, numbers: RefusalNumbers) -> Erro
         "L1" => allowance(plain, numbers),
         "L2" => ReplyReserve,
         "L3" => Media,
-        "L4" if HISTORY_FIELD.is_match(plain) => MessageForm,
         "L4" => Field,
         _ if is_allowance(plain) => allowance(plain, numbers),
         _ => GENERAL_TABLE.first(plain).unwrap_or(Other),

@@ -267,7 +267,7 @@ fn since_4_8_all_results_together_are_cut_too_and_the_rewrite_loses_nothing() {
         let rules = release.rules();
         let result_limit = crate::policy::truncate::max_result_chars_under(rules, Tokens(1000.0));
         let settings = CompactionSettings { enabled: false, ..SETTINGS };
-        let facts = RecoveryInput { rules, result_limit, settings, ..facts(sized(&lines), STRICT_ONLY) };
+        let facts = RecoveryInput { settings, rules, result_limit, ..facts(sized(&lines), STRICT_ONLY) };
         words(&predict_recovery(&facts)).swap_remove(0).pop().unwrap()
     };
     assert_eq!(last(Ruleset::V2026_3_2), "nothing oversized", "no result has 1,200 chars");

@@ -87,7 +87,7 @@ impl Reduction {
         match *self {
             Self::OverLimit { limit, min_keep } => limit.max(min_keep),
             Self::OverBudget { limit, .. } => limit,
-            Self::Elided { .. } if matches!(rule, Aggregate::Emptied { .. }) => Chars::ZERO,
+            Self::Elided { .. } if rule == Aggregate::Emptied => Chars::ZERO,
             Self::Elided { limit } => limit.min(Chars::from_len(ELIDED.len())),
         }
     }

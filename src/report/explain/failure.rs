@@ -252,7 +252,9 @@ fn split_at_accepted(
     let (older, newer) = weights.split_at_mut(new_from.min(weights.len()));
     let estimate: Tokens = newer.iter().copied().sum();
     let ratio = (counted - accepted) / estimate.max(Tokens(1.0));
-    newer.iter_mut().for_each(|weight| *weight = *weight * ratio);
+    for weight in newer {
+        *weight *= ratio;
+    }
     let known = fixed + older.iter().copied().sum::<Tokens>();
     (accepted - known).max(Tokens::ZERO)
 }

@@ -220,7 +220,7 @@ fn detect_due_in_runtime(case: &OverflowCase<'_>) -> Option<Found<Outlook>> {
     let total = ChatTotal { tokens: compared_tokens(case), is_stored: false };
     // An answer above the window says more about the window.
     let is_due = threshold > Tokens::ZERO && total.tokens > threshold && total.tokens <= window;
-    if !is_due || !would_compaction_free(case) {
+    if !is_due || !would_compaction_free(case) || find_wrong_counter(case).is_some() {
         return None;
     }
     let check = ChatCheck { total, threshold, window };

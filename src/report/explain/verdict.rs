@@ -90,8 +90,8 @@ impl Measurements {
 /// nobody stated; and that the session grew explains nothing.
 fn says_more(finding: &Finding, failure: &Failure, mechanism: &Mechanism) -> bool {
     match (finding.class, mechanism.class) {
-        (FindingClass::ReplyReserve, FindingClass::FixedOverhead) => true,
-        (FindingClass::WrongWindow, FindingClass::GradualGrowth) => true,
+        (FindingClass::ReplyReserve, FindingClass::FixedOverhead)
+        | (FindingClass::WrongWindow, FindingClass::GradualGrowth) => true,
         (FindingClass::WrongWindow, FindingClass::FixedOverhead) => failure.overflow.limit.is_none(),
         _ => false,
     }

@@ -73,13 +73,10 @@ pub(super) fn find_hidden_branch(index: &Index, tree: &Tree) -> Option<HiddenBra
     let beside: Vec<EntryIx> = forks.copied().filter(|ix| !on_path.contains(ix)).collect();
     let active_messages = count_messages(index, &path);
     let messages_to = |leaf: EntryIx| count_messages(index, &tree.path_to(index, leaf));
-    let leaf = match newest_answered_tip(index, tree, beside) {
-        Some(leaf) => leaf,
-        None => {
-            let tip = interrupted_tip((index, tree), dead_end, &on_path);
-            tip.filter(|leaf| messages_to(*leaf) > active_messages)?
-        }
-    };
+    let leaf = newest_answered_tip(index, tree, beside).or_else(|| {
+        let tip = interrupted_tip((index, tree), dead_end, &on_path);
+        tip.filter(|leaf| messages_to(*leaf) > active_messages)
+    })?;
     Some(HiddenBranch {
         dead_end,
         leaf,

@@ -56,7 +56,7 @@ fn opened(state: &Path, ruleset: Ruleset) -> LoadedSession {
 fn write_store(state: &Path, settings: &Value, transcript: &Path) {
     let json = |key: &str| settings.get(key).map_or("null".to_owned(), js::stringify);
     let provider = settings.get("provider").and_then(Value::as_str);
-    let provider = provider.map_or("example".to_owned(), |name| name.to_string_lossy());
+    let provider = provider.map_or("example".to_owned(), clawscope::js::JsString::to_string_lossy);
     let cap = settings
         .get("agentContextTokens")
         .map(|tokens| format!(r#","contextTokens":{}"#, js::stringify(tokens)));
