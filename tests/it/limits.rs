@@ -198,7 +198,7 @@ impl LongSession {
 /// between a short transcript and a longer one, so that the program itself does not count, with some room for chance.
 #[test]
 fn a_long_transcript_takes_little_memory_for_each_byte() {
-    const BYTES: [usize; 2] = [4 << 20, 14 << 20];
+    const BYTES: [usize; 2] = [6 << 20, 22 << 20];
     const SHARE: f64 = 0.55;
     // Under rules since 2026.9 a replay also keeps some texts, up to a separate limit.
     let commands: [&[&str]; 4] =
