@@ -78,7 +78,7 @@ struct LengthCounter {
     /// Units of the JSON text beyond those of the source.
     json: isize,
     /// The end of an escaped high surrogate, which an escaped low one directly after it completes.
-    high_end: usize,
+    high_end: Option<usize>,
 }
 
 #[expect(clippy::inline_always, reason = "only what is inlined is made of the instructions that were chosen")]
@@ -112,15 +112,15 @@ impl LengthCounter {
     fn unit(&mut self, unit: u16, place: usize) {
         self.hex += 4;
         self.json += match unit {
-            0xDC00..=0xDFFF if self.high_end + 1 == place => -10,
+            0xDC00..=0xDFFF if self.high_end.is_some_and(|end| end + 1 == place) => -10,
             0xD800..=0xDBFF => {
-                self.high_end = place + 5;
+                self.high_end = Some(place + 5);
                 return;
             }
             0xDC00..=0xDFFF => 0,
             _ => units_of(unit) as isize - 6,
         };
-        self.high_end = 0;
+        self.high_end = None;
     }
 
     fn length(self, from: usize, quote: usize) -> Length {
@@ -156,6 +156,12 @@ mod tests {
             let counted: Vec<_> = counted.map(Length::unpack).collect();
             prop_assert!(counted.iter().all(|length| *length == length_of(&text)), "{:?}", counted);
         }
+    }
+
+    #[test]
+    fn a_low_surrogate_at_the_very_start_completes_none() {
+        let text = r#"\udca00""#;
+        assert_eq!(length(text, 0), length_of(text));
     }
 
     /// Measures with the scanner, character by character.
