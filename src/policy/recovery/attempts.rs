@@ -156,7 +156,7 @@ impl<'a> RecoveryLoop<'a> {
         if self.has_truncated || rules.rewrite == Rewrite::None {
             return false;
         }
-        let mut sent = self.branch.sent_results();
+        let mut sent = self.branch.sent_entries();
         if cut_results(&mut sent, rules, runtime_window, limit).is_empty() {
             let largest = self.branch.largest_result();
             self.push_step(RecoveryStep::NothingOversized { limit, largest });

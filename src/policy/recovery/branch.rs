@@ -187,8 +187,8 @@ impl Branch {
         self.context().filter_map(result_chars).fold(Chars::ZERO, Chars::max)
     }
 
-    /// Returns the entries that reach the model, for a look at what could be cut.
-    pub(super) fn sent_results(&self) -> Vec<BranchEntry> {
+    /// Returns the entries that reach the model.
+    pub(super) fn sent_entries(&self) -> Vec<BranchEntry> {
         self.context().copied().collect()
     }
 
