@@ -15,16 +15,7 @@ use crate::plan::{Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::session::message::MessageText;
 use crate::session::{LoadedSession, ManualChange, SessionItem};
-use crate::store::sqlite::database_of;
 use crate::text::shell;
-
-/// The reason that no plan can be written, as the start of a message.
-fn nothing_to_write(session: &LoadedSession) -> &'static str {
-    match database_of(session.source.path()) {
-        Some(_) => "clawscope never writes to a gateway's database",
-        None => "nothing to write",
-    }
-}
 
 fn copy(text: Option<String>, label: &'static str) -> Vec<Effect> {
     let text = text.filter(|text| !text.is_empty());
@@ -57,7 +48,7 @@ impl App {
         }
         let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {
-            self.show_note(format!("{}; press p to preview a plan first", nothing_to_write(&session)));
+            self.show_note("nothing to write; press p to preview a plan first".to_owned());
             return Vec::new();
         };
         if !self.preview.waiting_policies.is_empty() {
@@ -70,7 +61,7 @@ impl App {
                 .gate
                 .reason()
                 .map_or("no message changes", |_| "the gate is closed; press i to preview anyway");
-            self.show_note(format!("{}: {why}", nothing_to_write(&session)));
+            self.show_note(format!("nothing to write: {why}"));
             return Vec::new();
         }
         let made = self.summary_for(&session, &plan);

@@ -66,12 +66,15 @@ pub struct UndoArgs {
 /// The options for writing to a transcript.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct WriteArgs {
-    /// Write to the transcript [default: only show what would be written]
+    /// Write it; on a gateway with a database, stage a new session for its importer [default: only show what would be written]
     #[arg(long)]
     pub apply: bool,
     /// Allow writing to a transcript that the store does not list
     #[arg(long)]
     pub allow_orphan: bool,
+    /// On a gateway with a database (2026.8.1 and later): let its own `openclaw` import the new session at once
+    #[arg(long, requires = "apply")]
+    pub run: bool,
 }
 
 #[derive(Debug, Args)]

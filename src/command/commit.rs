@@ -16,7 +16,6 @@ use crate::ids::EntryIx;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
 use crate::session::{LoadedSession, ManualChange};
-use crate::store::sqlite::database_of;
 use crate::summarize::SummarizerKind;
 use crate::write::request::WriteAction;
 use crate::write::summary::job::SummaryResult;
@@ -39,10 +38,6 @@ pub(super) fn run(
     }
     if let Some(refusal) = preview.session.unfinished_commit.as_ref().and_then(InterruptedCommit::refusal) {
         return Err(Failure::refused(refusal.to_string()));
-    }
-    if database_of(preview.session.source.path()).is_some() {
-        // Refuses databases before everything else: no plan can be written there, so its details do not matter.
-        writing::refuse_early(&write_job(&preview, None, args, place, invocation))?;
     }
     if preview.plan.is_empty() {
         return Err(Failure::refused(describe_no_changes(&preview)));
@@ -75,6 +70,7 @@ fn commit_by_hand(
     let change = leaf.map_or(ManualChange::Drop(dropped), ManualChange::Branch);
     let job = WriteJob {
         session,
+        env: &invocation.env,
         ask: WriteAction::ByHand(&change),
         write: args.write,
         read,
@@ -125,10 +121,11 @@ fn write_job<'a>(
     made: Option<&'a SummaryResult>,
     args: &'a CommitArgs,
     place: &'a StoreArgs,
-    invocation: &Invocation,
+    invocation: &'a Invocation,
 ) -> WriteJob<'a> {
     WriteJob {
         session: &preview.session,
+        env: &invocation.env,
         ask: WriteAction::Commit { plan: &preview.plan, summary: made.map(|made| &made.summary) },
         write: args.write,
         read: None,

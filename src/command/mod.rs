@@ -34,6 +34,7 @@ pub mod export;
 pub mod failure;
 mod flush;
 mod guide;
+mod import_report;
 mod learned_window;
 mod man;
 mod messages;

@@ -25,6 +25,7 @@ pub(super) fn run(
     };
     let job = WriteJob {
         session: &session,
+        env: &invocation.env,
         ask: WriteAction::Undo(target),
         write: args.write,
         read: writing::read_for_write(&session, args.write),

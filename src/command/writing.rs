@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::import_report::{ImportJson, ImportReport};
 use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
 use super::summary::SummaryJson;
@@ -17,17 +18,20 @@ use crate::commit::{
 };
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_counted, format_estimate, format_number, format_size};
+use crate::gateway::env::Environment;
 use crate::session::{CountSource, LoadedSession};
 use crate::text::shell;
 use crate::units::Moment;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
+use crate::write::new_session::NewSession;
 use crate::write::request::{
     CheckStatus, ManualEffect, WriteAction, WriteError, WritePreview, WriteRequest, describe_following,
-    preview_after,
+    is_in_database, preview_after, preview_session,
 };
 
 pub(super) struct WriteJob<'a> {
     pub session: &'a LoadedSession,
+    pub env: &'a Environment,
     pub ask: WriteAction<'a>,
     pub write: WriteArgs,
     /// The read part of the transcript, for a write; see [`read_for_write`].
@@ -47,6 +51,8 @@ pub(super) struct PreparedWrite<'a> {
     growing: GrowingWrite<'a>,
     prepared: PreparedCommit,
     preview: WritePreview,
+    /// The session to import, where only the gateway writes.
+    new_session: Option<NewSession>,
 }
 
 /// Hashes the read part of a session before `--apply` writes to it, to distinguish growth from other changes.
@@ -71,6 +77,16 @@ fn refuse_demo(job: &WriteJob) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A commit to a file needs no other program.
+fn refuse_run(job: &WriteJob) -> Result<(), Failure> {
+    if !job.write.run {
+        return Ok(());
+    }
+    let words =
+        "--run imports a session into a gateway's database, and this session is a file: leave --run out.";
+    Err(Failure::usage(words.to_owned()))
+}
+
 fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
     WriteRequest {
         session: job.session,
@@ -83,10 +99,23 @@ fn write_request<'a>(job: &WriteJob<'a>) -> WriteRequest<'a> {
 /// Prepares a write without writing, or returns why it is refused.
 pub(super) fn prepare<'a>(job: &WriteJob<'a>) -> Result<PreparedWrite<'a>, Failure> {
     refuse_demo(job)?;
-    let mut growing = GrowingWrite::new(write_request(job), job.read.clone(), &RETRY_PAUSES_MS);
-    let prepared = growing.prepare(&SystemClock).map_err(|error| write_failure(job, &error))?;
+    let request = write_request(job);
+    let failed = |error: WriteError| write_failure(job, &error);
+    let mut growing = GrowingWrite::new(request.clone(), job.read.clone(), &RETRY_PAUSES_MS);
+    if is_in_database(job.session) {
+        let new = NewSession::prepare(&request).map_err(failed)?;
+        let preview = preview_session(&request, &new, job.now_ms);
+        return Ok(PreparedWrite {
+            growing,
+            prepared: new.prepared.clone(),
+            preview,
+            new_session: Some(new),
+        });
+    }
+    refuse_run(job)?;
+    let prepared = growing.prepare(&SystemClock).map_err(failed)?;
     let preview = preview_after(growing.request(), &prepared, growing.growth(), job.now_ms);
-    Ok(PreparedWrite { growing, prepared, preview })
+    Ok(PreparedWrite { growing, prepared, preview, new_session: None })
 }
 
 /// Shows a prepared write, and with `--apply` writes it. `plan` is added to the JSON.
@@ -107,6 +136,16 @@ pub(super) fn run(
             Ok(output.line(Tone::Dim, next_step(job.is_demo))?)
         };
     }
+    if let Some(new) = &ready.new_session {
+        let import = ImportReport::make(new.clone(), job.session, job.write.run, job.env);
+        let import = import.map_err(|error| write_failure(job, &error.into()))?;
+        return if json {
+            let report = report_json(job, plan, &ready, None);
+            Ok(output.json(&WriteJson { applied: true, import: Some(import.into()), ..report })?)
+        } else {
+            import.print(output)
+        };
+    }
     let (ready, written) = append(job, ready)?;
     if json {
         return Ok(output.json(&report_json(job, plan, &ready, Some(&written)))?);
@@ -125,7 +164,7 @@ fn next_step(is_demo: bool) -> &'static str {
 
 /// Appends, and updates the preview if the session has grown since.
 fn append<'a>(job: &WriteJob, ready: PreparedWrite<'a>) -> Result<(PreparedWrite<'a>, WriteResult), Failure> {
-    let PreparedWrite { mut growing, prepared, preview } = ready;
+    let PreparedWrite { mut growing, prepared, preview, new_session } = ready;
     let before = growing.growth();
     let written = growing.write(Some(prepared), &SystemClock);
     let (prepared, written) = written.map_err(|error| write_failure(job, &error))?;
@@ -135,7 +174,7 @@ fn append<'a>(job: &WriteJob, ready: PreparedWrite<'a>) -> Result<(PreparedWrite
     } else {
         preview_after(growing.request(), &prepared, growth, job.now_ms)
     };
-    Ok((PreparedWrite { growing, prepared, preview }, written))
+    Ok((PreparedWrite { growing, prepared, preview, new_session }, written))
 }
 
 /// Reports why nothing was written. The session's key takes the place of a long path, unless the path was typed.
@@ -166,7 +205,12 @@ fn print_prepared(
     job: &WriteJob,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let verb = if job.write.apply { "appends" } else { "would append" };
+    let verb = match (job.write.apply, &shown.new_session) {
+        (true, Some(_)) => "writes",
+        (false, Some(_)) => "would write",
+        (true, None) => "appends",
+        (false, None) => "would append",
+    };
     let added = format_size(shown.appended_bytes);
     if let Some(effect) = &shown.by_hand {
         output.line(Tone::Plain, &describe_effect(job.session, effect))?;
@@ -183,7 +227,7 @@ fn print_prepared(
         };
         output.line(tone, &format!("  {sign} {words}"))?;
     }
-    if prepared.kind == ReceiptKind::Commit && !job.is_demo {
+    if prepared.kind == ReceiptKind::Commit && shown.new_session.is_none() && !job.is_demo {
         output.line(Tone::Dim, &format!("  to undo it: {}", undo_command(job)))?;
     }
     Ok(())
@@ -247,7 +291,8 @@ pub(super) struct WriteJson {
     /// Whether it was written.
     applied: bool,
     path: String,
-    /// `branch`, `context_edit`, `switch` to another branch, or `append` if no existing entry changes.
+    /// `branch`, `context_edit`, `switch` to another branch, `append` if no existing entry changes, or `new_session` in a
+    /// gateway's database.
     way: &'static str,
     /// The way in words.
     why: String,
@@ -277,6 +322,8 @@ pub(super) struct WriteJson {
     changed: Vec<ReplacedEntryJson>,
     /// The command that takes it back.
     undo: String,
+    /// The new session, where only the gateway writes; null before writing.
+    import: Option<ImportJson>,
     #[serde(flatten)]
     plan: Option<CommittedPlanJson>,
 }
@@ -322,7 +369,7 @@ fn report_json(
     ready: &PreparedWrite,
     written: Option<&WriteResult>,
 ) -> WriteJson {
-    let PreparedWrite { growing, prepared, preview: shown } = ready;
+    let PreparedWrite { growing, prepared, preview: shown, new_session } = ready;
     let following = written.and_then(|written| written.following);
     let check = |(check, words): &(CheckStatus, String)| CheckJson {
         check: match check {
@@ -336,7 +383,7 @@ fn report_json(
         kind: prepared.kind.as_str(),
         applied: written.is_some(),
         path: shown.path.to_string_lossy().into_owned(),
-        way: method_name(prepared),
+        way: if new_session.is_some() { "new_session" } else { method_name(prepared) },
         why: shown.method.clone(),
         entries: shown.entries,
         bytes: shown.appended_bytes.to_len(),
@@ -353,6 +400,7 @@ fn report_json(
         checks: shown.checks.iter().map(check).collect(),
         changed: prepared.changed.iter().map(ReplacedEntryJson::from).collect(),
         undo: undo_command(job),
+        import: None,
         plan,
     }
 }

@@ -20,7 +20,8 @@ impl RandomIds {
         self.key.hash_one(self.count)
     }
 
-    fn uuid(&mut self) -> String {
+    /// Draws a random UUID.
+    pub fn uuid(&mut self) -> String {
         let (high, low) = (self.draw(), self.draw());
         let variant = low >> 48 & 0x3FFF | 0x8000;
         let (first, second, third) = (high >> 32, high >> 16 & 0xFFFF, high & 0x0FFF);

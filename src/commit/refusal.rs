@@ -22,6 +22,16 @@ pub enum Refusal {
         /// An action with the same result.
         instead: String,
     },
+    /// A commit to a database began a session of its own, so nothing in place can be undone.
+    #[error("{}: {what}", .path.display())]
+    NothingInPlace {
+        path: PathBuf,
+        /// The state of both sessions, and the remedy.
+        what: String,
+    },
+    /// The importer would take in this file together with the new session.
+    #[error("{}: the gateway's importer has not taken this file in yet, and would do so with the new session. Run `openclaw doctor --fix` with the gateway stopped, or move the file away, and try again.", .path.display())]
+    ImportWaiting { path: PathBuf },
     #[error("{}: cannot read the file: {source}. Check that it exists and that you may read it.", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// The path is a directory, a device or a pipe.

@@ -55,6 +55,13 @@ pub fn config_dir(env: &Environment) -> Option<PathBuf> {
     Some(base.join("clawscope"))
 }
 
+/// Returns the folder for logs, crash reports and staged sessions: `clawscope` in `XDG_STATE_HOME` if that is absolute,
+/// else in `~/.local/state`.
+pub fn log_dir(env: &Environment) -> PathBuf {
+    let state = env.get("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    state.unwrap_or_else(|| env.resolve("~/.local/state")).join("clawscope")
+}
+
 /// Loads the settings: the defaults, overridden by the files, overridden by the variables.
 ///
 /// # Errors

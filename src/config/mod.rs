@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 pub use alerts::{AlertsConfig, parse_share};
 pub use commands::{CommandError, CommandRow, CustomCommand, Placeholder, Template};
-pub use files::{config_dir, load};
+pub use files::{config_dir, load, log_dir};
 pub use firing::FiringLimits;
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 

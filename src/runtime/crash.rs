@@ -8,13 +8,14 @@ use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::config::log_dir;
 use crate::gateway::env::Environment;
 use crate::runtime::log;
 
 /// Starts the log, and makes the first panic write a report below the state folder and name it on standard error.
 pub fn write_report_on_crash(env: &Environment) {
     log::start(env);
-    let dir = log::state_dir(env);
+    let dir = log_dir(env);
     let has_report = AtomicBool::new(false);
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -35,7 +36,7 @@ pub(super) fn report_death(env: &Environment, events: &[String]) {
         "clawscope ended before it could restore the terminal: the system or a person killed it, or memory ran out. \
          Another process restored the terminal. If a commit was interrupted, `clawscope doctor --repair` finishes it."
     );
-    save_report(&log::state_dir(env), |now| {
+    save_report(&log_dir(env), |now| {
         report_text(
             now,
             "killed or aborted; the terminal was restored by another process",

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::config::log_dir;
 use crate::gateway::env::Environment;
 use crate::runtime::watcher_pipe;
 
@@ -23,15 +24,9 @@ static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 /// Starts the log. A file that cannot be written is no reason to stop.
 pub(super) fn start(env: &Environment) {
     let level = env.get("CLAWSCOPE_LOG").and_then(|name| name.parse::<Level>().ok());
-    let file = level.and_then(|_| open_log(&state_dir(env)).ok()).map(Mutex::new);
+    let file = level.and_then(|_| open_log(&log_dir(env)).ok()).map(Mutex::new);
     // A test may have started it already.
     _ = tracing::subscriber::set_global_default(Log { level: level.unwrap_or(Level::INFO), file });
-}
-
-/// Returns the folder for logs and crash reports.
-pub fn state_dir(env: &Environment) -> PathBuf {
-    let state = env.get("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    state.unwrap_or_else(|| env.resolve("~/.local/state")).join("clawscope")
 }
 
 /// Returns the last events, oldest first.

@@ -49,7 +49,6 @@ pub use abilities::{Ability, Streams, TERMINAL_VARIABLES, is_remote, terminal_ab
 pub use clipboard::clipboard_programs;
 pub use crash::write_report_on_crash;
 pub use interrupt::interruptible;
-pub use log::state_dir as log_dir;
 pub use paged_output::{PagedOutput, pager_line};
 pub use picture::{PictureError, session_picture};
 pub use run::run;

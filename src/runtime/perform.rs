@@ -44,7 +44,7 @@ use crate::store::session::Session;
 use crate::summarize::CancelToken;
 use crate::units::{Millis, Moment};
 use crate::write::commit_list::list_commits_newest_first;
-use crate::write::request::{WriteAction, WriteRequest, prepare, preview, write};
+use crate::write::request::{WriteAction, WriteRequest, preview, write};
 use crate::write::summary::SummarySettings;
 use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
 use crate::write::summary::job::{SummaryJob, SummaryJobError};
@@ -154,11 +154,12 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         }
         Effect::PreviewWrite(pending) => {
             let request = write_request(&pending, inputs.now_ms);
-            let shown = prepare(&request).map(|prepared| preview(&request, &prepared, inputs.clock.now_ms()));
+            let shown = preview(&request, inputs.clock.now_ms());
             Event::WritePreviewed(shown.map_err(EffectError::from))
         }
         Effect::Write { pending, read } => {
-            let written = write(&write_request(&pending, inputs.now_ms), read.as_ref(), &*inputs.clock);
+            let request = write_request(&pending, inputs.now_ms);
+            let written = write(&request, read.as_ref(), &*inputs.clock, &inputs.env);
             Event::Written(written.map_err(EffectError::from))
         }
         Effect::ComparePresets { session, pair } => {

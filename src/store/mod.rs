@@ -22,6 +22,7 @@ mod era;
 mod file_identity;
 pub mod find;
 pub mod foreign_file;
+pub mod gateway_process;
 pub mod header;
 pub mod index;
 mod informal_archive_name;

@@ -8,7 +8,9 @@ use crate::ids::EntryIx;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 use crate::session::{LoadedSession, ManualChange};
+use crate::store::gateway_process::find_writer;
 use crate::store::key::SessionKind;
+use crate::store::sqlite::database_of;
 use crate::units::Moment;
 use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::growth::Growth;
@@ -39,7 +41,11 @@ pub(super) fn run_checks(
     if is_rewritten {
         checks.push((CheckStatus::Passed, "tool calls paired".to_owned()));
     }
-    checks.push(lock_check(&prepared.path, now_ms));
+    let database = database_of(session.source.path());
+    checks.push(match &database {
+        Some(database) => writer_check(database),
+        None => lock_check(&prepared.path, now_ms),
+    });
     if is_rewritten {
         checks.push((CheckStatus::Passed, "sizes match the plan".to_owned()));
     }
@@ -47,7 +53,7 @@ pub(super) fn run_checks(
         checks.extend(rewrite_check(session, plan));
         checks.extend(describe_lost_tail(plan).map(|words| (CheckStatus::Warning, words)));
     }
-    checks.push(describe_live_writer(session));
+    checks.extend(database.is_none().then(|| describe_live_writer(session)));
     checks.extend(prepared.warnings.iter().map(|warning| (CheckStatus::Warning, warning.clone())));
     checks
 }
@@ -74,6 +80,17 @@ fn lock_check(path: &Path, now_ms: Moment) -> (CheckStatus, String) {
             (CheckStatus::Warning, format!("locked by {who} for a run; writing will be refused"))
         }
         Err(error) => (CheckStatus::Warning, format!("cannot read the lock: {error}")),
+    }
+}
+
+/// Notices a gateway that runs: its importer needs it stopped (sqlite J7).
+fn writer_check(database: &Path) -> (CheckStatus, String) {
+    match find_writer(&[database.to_path_buf()]) {
+        Some(process) => (
+            CheckStatus::Warning,
+            format!("the gateway runs (process {process}); the import stops it and starts it again"),
+        ),
+        None => (CheckStatus::Passed, "no gateway runs".to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::commit::{CommitError, Refusal};
 use crate::plan::UnwritableChanges;
 use crate::store::body::BodyError;
+use crate::write::new_session::ImportError;
 
 /// Errors of a write: nothing is written, or not as planned.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +42,18 @@ pub enum WriteError {
     /// Writing failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// The new session was not imported, or not as promised.
+    #[error(transparent)]
+    Import(#[from] ImportError),
 }
 
 impl WriteError {
     /// Whether it failed before anything was written (exit code 4). Only a failed write is not a refusal.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Commit(error) if !matches!(error, CommitError::Refused(_)))
+        match self {
+            Self::Commit(error) => matches!(error, CommitError::Refused(_)),
+            Self::Import(error) => error.is_refusal(),
+            _ => true,
+        }
     }
 }

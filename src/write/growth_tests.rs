@@ -15,7 +15,7 @@ use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::demo::NOW_MS;
 use crate::store::load::load_bytes;
 use crate::units::{Millis, Moment};
-use crate::write::request::{prepare, preview, write};
+use crate::write::request::{preview, write};
 
 /// A clock that appends a line to a file at each of its first pauses, as another program would.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ fn the_receipt_names_growth_during_the_write_itself() {
     let request = WriteRequest { session: &session, action, allow_orphan: false, now_ms: NOW_MS };
     let line = RefCell::new(Some(message("n1", &leaf_id(&session))));
     let clock = WriterAtTheLock { path: session.source.path().to_path_buf(), line };
-    let outcome = write(&request, None, &clock).unwrap();
+    let outcome = write(&request, None, &clock, &Environment::default()).unwrap();
     let words = " bytes. The session grew by 1 entry while committing; retried 1 time.";
     assert!(outcome.message.ends_with(words), "{}", outcome.message);
 }
@@ -249,11 +249,16 @@ fn entries_appended_during_the_preview_are_committed_too() {
     let plan = plan(&session);
     let action = WriteAction::Commit { plan: &plan, summary: None };
     let request = WriteRequest { session: &session, action, allow_orphan: false, now_ms: NOW_MS };
-    let shown = preview(&request, &prepare(&request).unwrap(), NOW_MS);
+    let shown = preview(&request, NOW_MS).unwrap();
     let path = session.source.path().to_path_buf();
     append(&path, &message("n1", &leaf_id(&session)));
     let clock = OtherWriter { path, lines: RefCell::default() };
-    assert!(write(&request, None, &clock).unwrap_err().to_string().contains("Reload the session"));
-    let outcome = write(&request, shown.read.as_ref(), &clock).unwrap();
+    assert!(
+        write(&request, None, &clock, &Environment::default())
+            .unwrap_err()
+            .to_string()
+            .contains("Reload the session")
+    );
+    let outcome = write(&request, shown.read.as_ref(), &clock, &Environment::default()).unwrap();
     assert!(outcome.message.contains("grew by 1 entry"), "{}", outcome.message);
 }

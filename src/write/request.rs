@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use crate::commit::{Clock, CommitMethod, FollowingEntries, PreparedCommit, ReadPrefix, ReceiptKind};
 use crate::format::{format_number, quantity};
+use crate::gateway::env::Environment;
+use crate::gateway::programs::find_program;
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
 use crate::units::{Bytes, Moment};
@@ -16,7 +18,8 @@ use crate::write::checks::run_checks;
 pub use crate::write::error::WriteError;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
 pub use crate::write::manual_effect::ManualEffect;
-pub use crate::write::prepare::prepare;
+use crate::write::new_session::{NewSession, run_import, staging_root};
+pub use crate::write::prepare::{is_in_database, prepare};
 
 /// The entries that a commit or an undo would write, and the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +46,16 @@ pub struct WritePreview {
     pub by_hand: Option<Box<ManualEffect>>,
     /// The bytes of the file that it was made from, for the write that a person confirms later.
     pub read: Option<ReadPrefix>,
+    /// The title of the new session that carries the branch, where only the gateway writes.
+    pub new_session: Option<String>,
 }
 
 impl WritePreview {
     /// Describes what is appended, and where: `72 entries after 36f2883b, as a new branch`.
     pub fn describe_appended(&self, kind: ReceiptKind) -> String {
+        if let Some(title) = &self.new_session {
+            return format!("{}, as the new session \"{title}\"", quantity(self.entries as u64, "entry"));
+        }
         let place = match kind {
             ReceiptKind::Commit if self.is_branch => "as a new branch",
             ReceiptKind::Commit if self.is_switch() => "which becomes the active branch",
@@ -65,6 +73,9 @@ impl WritePreview {
 
     /// Describes what stays as it is.
     pub fn describe_kept(&self, kind: ReceiptKind) -> String {
+        if self.new_session.is_some() {
+            return "the old session as it is; continue with either".to_owned();
+        }
         match (kind, self.is_branch, self.edits) {
             (ReceiptKind::Commit, false, 0) if !self.is_switch() => "every existing byte".to_owned(),
             (ReceiptKind::Commit, false, 1..) => {
@@ -96,11 +107,32 @@ impl WriteOutcome {
     }
 }
 
-/// Builds the preview to confirm. `now_ms` decides whether the lock is stale.
-pub fn preview(request: &WriteRequest<'_>, prepared: &PreparedCommit, now_ms: Moment) -> WritePreview {
+/// Prepares the write and builds the preview to confirm. `now_ms` decides whether the lock is stale.
+///
+/// # Errors
+/// The reason that nothing can be written.
+pub fn preview(request: &WriteRequest<'_>, now_ms: Moment) -> Result<WritePreview, WriteError> {
     let LoadedSession { source, index, .. } = request.session;
+    if is_in_database(request.session) {
+        return Ok(preview_session(request, &NewSession::prepare(request)?, now_ms));
+    }
+    let prepared = prepare(request)?;
     let read = ReadPrefix::of(source, index);
-    WritePreview { read, ..preview_after(request, prepared, Growth::default(), now_ms) }
+    Ok(WritePreview { read, ..preview_after(request, &prepared, Growth::default(), now_ms) })
+}
+
+/// Builds the preview of a plan that becomes a new session.
+pub fn preview_session(request: &WriteRequest<'_>, new: &NewSession, now_ms: Moment) -> WritePreview {
+    let shown = preview_after(request, &new.prepared, Growth::default(), now_ms);
+    WritePreview {
+        entries: new.entry_count(),
+        appended_bytes: new.byte_len(),
+        parent: None,
+        method: "a transcript that openclaw's own importer takes in; clawscope never writes to the database"
+            .to_owned(),
+        new_session: Some(new.title.clone()),
+        ..shown
+    }
 }
 
 /// Builds the preview of a write to a session that grew after the request was made.
@@ -126,6 +158,7 @@ pub fn preview_after(
             WriteAction::Commit { .. } | WriteAction::Undo(_) => None,
         },
         read: None,
+        new_session: None,
     }
 }
 
@@ -152,12 +185,17 @@ fn describe_method(ruleset: Ruleset, prepared: &PreparedCommit) -> String {
 }
 
 /// Prepares again and appends, so that a file that has changed since the preview is refused; pure growth is read. `read`
-/// is that of the preview; without it only growth during the write itself is read. Tries the lock once.
+/// is that of the preview; without it only growth during the write itself is read. Tries the lock once. A plan for a
+/// database becomes a new session, which the person's own `openclaw` imports.
 pub fn write(
     request: &WriteRequest<'_>,
     read: Option<&ReadPrefix>,
     clock: &dyn Clock,
+    env: &Environment,
 ) -> Result<WriteOutcome, WriteError> {
+    if is_in_database(request.session) {
+        return write_session(request, env);
+    }
     let LoadedSession { source, index, .. } = request.session;
     let is_as_read = || source.len().is_ok_and(|bytes| Bytes(bytes) == index.file_bytes());
     let read_now = || is_as_read().then(|| ReadPrefix::of(source, index)).flatten();
@@ -190,6 +228,19 @@ pub fn write(
         .into_iter()
         .chain(written.following.map(describe_following))
         .fold(outcome, |outcome, words| outcome.with_sentence(&words)))
+}
+
+/// Stages a new session and imports it; without `openclaw` the person gets the lines to run.
+fn write_session(request: &WriteRequest<'_>, env: &Environment) -> Result<WriteOutcome, WriteError> {
+    let staged = NewSession::prepare(request)?.stage(&staging_root(env), request.session.ruleset.id, env)?;
+    if find_program(env, "openclaw").is_none() {
+        return Ok(WriteOutcome {
+            message: format!("Staged the session \"{}\"; no openclaw is in PATH.", staged.session.title),
+            next_step: format!("The lines to run are in {}.", staged.script().display()),
+        });
+    }
+    let imported = run_import(&staged, request.session, env)?;
+    Ok(WriteOutcome { message: imported.describe(), next_step: imported.next_step() })
 }
 
 /// Describes entries that another program appended right after ours.

@@ -40,19 +40,18 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
         allow_orphan: false,
         now_ms: NOW_MS,
     };
-    let prepared = prepare(&request).unwrap();
-    let shown = preview(&request, &prepared, NOW_MS);
+    let shown = preview(&request, NOW_MS).unwrap();
     let words: Vec<&str> = shown.checks.iter().map(|(_, words)| words.as_str()).collect();
     assert_eq!(shown.checks[0].0, CheckStatus::Passed);
     assert!(words[0].starts_with("unchanged since 2026-03-05 14:") && words[0].ends_with('Z'), "{words:?}");
     assert!(words.contains(&"lock available") && words.contains(&"sizes match the plan"));
     assert_eq!(Bytes(before.source.len().unwrap()), shown.bytes, "a preview writes nothing");
-    let written = write(&request, None, &SystemClock).unwrap();
+    let written = write(&request, None, &SystemClock, &Environment::default()).unwrap();
     assert!(written.message.contains(&format!("{} entries", shown.entries)), "{}", written.message);
     let after = opened(&listed, "telegram:direct:8812", Some(&before));
     assert_eq!(after.budget().message_tokens(), before.budget_after(&plan).message_tokens());
 
-    let stale = write(&request, None, &SystemClock).unwrap_err();
+    let stale = write(&request, None, &SystemClock, &Environment::default()).unwrap_err();
     assert!(stale.is_refusal() && stale.to_string().contains("Reload the session"), "{stale}");
 
     let undo = WriteRequest {
@@ -61,7 +60,7 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
         allow_orphan: false,
         now_ms: NOW_MS,
     };
-    write(&undo, None, &SystemClock).unwrap();
+    write(&undo, None, &SystemClock, &Environment::default()).unwrap();
     let back = opened(&listed, "telegram:direct:8812", Some(&after));
     assert_eq!(back.budget(), before.budget());
 }

@@ -74,7 +74,12 @@ fn undoing_right_after_a_commit_waits_until_the_branch_was_read() {
         allow_orphan: false,
         now_ms: driver.now_ms,
     };
-    let written = clawscope::write::request::write(&request, None, &clawscope::commit::SystemClock);
+    let written = clawscope::write::request::write(
+        &request,
+        None,
+        &clawscope::commit::SystemClock,
+        &clawscope::gateway::env::Environment::default(),
+    );
     let reread = driver.effects(Event::Written(written.map_err(Into::into)));
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     let requested = driver.key_effects("u");

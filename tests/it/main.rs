@@ -31,6 +31,8 @@ mod json_outputs;
 mod layers;
 mod limits;
 mod migration;
+#[cfg(unix)]
+mod new_session;
 mod overflow_texts;
 mod packaging;
 mod plain;

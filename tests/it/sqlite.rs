@@ -10,7 +10,7 @@ use clawscope::session::LoadedSession;
 use clawscope::session::loading::open;
 use clawscope::store::discovery::{Store, discover};
 use clawscope::transcript::Leaf;
-use clawscope::units::{Bytes, Millis, Moment};
+use clawscope::units::{Bytes, Moment};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -262,28 +262,28 @@ fn every_entry_of_another_process_is_followed() {
 }
 
 #[test]
-fn a_database_is_never_written_and_the_refusal_names_the_gateways_way() {
+fn branches_in_a_database_are_switched_by_its_gateway_alone() {
     use clawscope::commit::UndoTarget;
+    use clawscope::session::ManualChange;
     use clawscope::write::request::{WriteAction, WriteError, WriteRequest, prepare};
     let state = state();
     let path = state.path().join("agents/main/agent/openclaw-agent.sqlite");
     let before = fs::read(&path).unwrap();
-    let loaded = opened(&listed(state.path()), "agent:main:main").load_details().unwrap();
-    let gate = clawscope::policy::prune::Gate::Open { idle_ms: Millis(1e9) };
-    let plan = loaded.plan(&loaded.configured_settings, gate).unwrap();
-    let refusal = |ask| {
-        let request = WriteRequest { session: &loaded, action: ask, allow_orphan: true, now_ms: NOW_MS };
+    let loaded = opened(&listed(state.path()), "agent:main:main");
+    let refusal = |action| {
+        let request = WriteRequest { session: &loaded, action, allow_orphan: true, now_ms: NOW_MS };
         let Err(error @ WriteError::Refused(_)) = prepare(&request) else { panic!("refused") };
         error.to_string()
     };
-    let commit = refusal(WriteAction::Commit { plan: &plan, summary: None });
+    let leaf = ManualChange::Branch(loaded.context.messages[0].entry);
+    let branch = refusal(WriteAction::ByHand(&leaf));
     assert!(
-        commit.contains("openclaw-agent.sqlite#1111") && commit.contains("only the gateway may write"),
-        "{commit}"
+        branch.contains("openclaw-agent.sqlite#1111") && branch.contains("only the gateway may write"),
+        "{branch}"
     );
-    assert!(commit.contains("openclaw.json") && commit.contains("--format pi"), "{commit}");
+    assert!(branch.contains("sessions.branches.switch") && branch.contains("agent:main:main"), "{branch}");
     let undo = refusal(WriteAction::Undo(UndoTarget::LastCommit));
-    assert!(undo.contains("sessions.branches.switch") && undo.contains("agent:main:main"), "{undo}");
+    assert!(undo.contains("a session of its own"), "{undo}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::config_dir;
 use crate::config::presets::presets_dir;
+use crate::config::{config_dir, log_dir};
 use crate::gateway::env::Environment;
 use crate::gateway::state_dir::{config_path, state_dir};
-use crate::runtime::log_dir;
 use crate::store::pi_dirs::pi_agent_dir;
 
 /// A file or a folder.

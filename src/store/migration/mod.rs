@@ -13,6 +13,8 @@ mod line_record;
 mod matching;
 mod pairs;
 
+use std::io;
+
 use rayon::prelude::*;
 
 pub use compare::{ImportComparison, ImportFault, ImportFaultKind};
@@ -20,6 +22,7 @@ pub use differences::{EntryDifference, ValueSummary};
 pub use file_pair::{FilePair, UnmatchedFile, UnmatchedReason};
 
 use crate::store::discovery::Store;
+use crate::store::source::Source;
 use pairs::FilePairs;
 
 /// Result of the check of a whole store.
@@ -33,6 +36,14 @@ pub struct Migration {
     pub without_file: u64,
     /// Number of transcripts that were reset or deleted before an import; imports skip those.
     pub archives: u64,
+}
+
+/// Compares one file with the rows of its session, right after the import.
+///
+/// # Errors
+/// One of the sides cannot be read.
+pub fn compare_import(session_id: &str, file: &Source, rows: &Source) -> io::Result<ImportComparison> {
+    compare::compare(session_id, file, rows, false)
 }
 
 /// Compares every transcript of a store with its import.

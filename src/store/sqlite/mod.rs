@@ -8,6 +8,7 @@ mod leftovers;
 mod nodes;
 mod open;
 mod paths;
+mod records;
 mod size_cache;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -24,5 +25,6 @@ pub use open::{Database, OpenError, Schema};
 pub(in crate::store) use open::{NO_SESSIONS_HINT, has_sessions, version_without_sessions};
 pub use paths::{DATABASE_NAME, database_of, item_path};
 pub(in crate::store) use paths::{artifact_dir, find_databases};
+pub use records::{session_labels, stored_record};
 pub use size_cache::SizeCache;
 pub(in crate::store) use unpack::unpack_file;

@@ -50,6 +50,9 @@ enum DialogLine<'a> {
 
 /// Returns the words next to the confirming key.
 fn confirm_text(preview: &WritePreview) -> &'static str {
+    if preview.new_session.is_some() {
+        return "write and import";
+    }
     match (preview.is_branch, preview.edits) {
         (true, _) => "write branch",
         (false, 0) if preview.is_switch() => "switch branch",
@@ -76,7 +79,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &
     }
 }
 
-/// Whether the session is in a database, which clawscope never writes (sqlite J3).
+/// Whether the session is in a database, into which only the gateway imports (sqlite J3, J7).
 fn is_in_database(session: &LoadedSession) -> bool {
     database_of(session.source.path()).is_some()
 }
@@ -87,6 +90,9 @@ fn title(dialog: &WriteDialog) -> &'static str {
         (WriteStage::SummaryFailed(_), _) => "No summary",
         (WriteStage::Summarising(SummaryStage::Offered(_)), _) => "Create a summary?",
         (WriteStage::Summarising(_), _) => "Summarise before the commit",
+        (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if preview.new_session.is_some() => {
+            "Write this plan as a new session?"
+        }
         (WriteStage::Confirming(preview), PendingWrite::Commit { .. }) if preview.edits > 0 => {
             "Write this plan as context edits?"
         }
@@ -209,7 +215,11 @@ impl<'a> Builder<'a> {
                 lines.extend(self.keys(&[(Action::No, "cancel")]));
             }
             WriteStage::Writing => {
-                lines.extend([DialogLine::Blank, self.text_line("Writing…", Role::Bright)]);
+                let words = match is_in_database(session) {
+                    true => "Importing with openclaw: this takes some ten seconds…",
+                    false => "Writing…",
+                };
+                lines.extend([DialogLine::Blank, self.text_line(words, Role::Bright)]);
             }
             WriteStage::Summarising(stage) => lines.extend(self.summarising(stage)),
             WriteStage::Confirming(preview) => lines.extend(self.confirmation(dialog, preview, session)),
@@ -220,14 +230,13 @@ impl<'a> Builder<'a> {
             WriteStage::Refused(reason) => {
                 lines.extend(self.refused(reason));
                 let is_plan = matches!(dialog.write, PendingWrite::Commit { .. });
-                // Reload never opens a database for writing.
+                // A branch in a database is switched by its gateway, which no reload changes.
                 let instead = match (is_in_database(session), is_plan) {
                     _ if session.unfinished_commit.is_some() => {
                         Some((Action::Repair, "repair the broken commit"))
                     }
-                    (true, true) => Some((Action::CopyPatch, "copy the patch")),
                     (true, false) => None,
-                    (false, _) => Some((Action::Reload, "reload and plan again")),
+                    _ => Some((Action::Reload, "reload and plan again")),
                 };
                 let keys: Vec<_> = instead.into_iter().chain([(Action::No, "close")]).collect();
                 lines.extend(self.keys(&keys));

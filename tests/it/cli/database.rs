@@ -71,7 +71,7 @@ fn every_command_reads_a_database() {
     assert_eq!(doctor["databases"][0]["schemaVersion"], 23);
     let (code, _, message) = run(&["undo", "main", "--apply", "--store", store]);
     assert_eq!(code, Some(4), "{message}");
-    assert!(message.contains("only the gateway may write to its database"), "{message}");
+    assert!(message.contains("a commit begins a session of its own"), "{message}");
     let (_, tree, _) = run(&["tree", "cron:job-1", "--json", "--store", store]);
     let tree: Value = serde_json::from_str(&tree).unwrap();
     assert_eq!(tree["branches"][1]["headline"], "q1");

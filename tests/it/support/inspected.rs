@@ -87,13 +87,13 @@ pub(crate) fn checks(
     summary: Option<&CompactionSummary>,
 ) -> Vec<(CheckStatus, String)> {
     let request = request(session, WriteAction::Commit { plan, summary });
-    preview(&request, &prepare(&request).expect("it is prepared"), NOW).checks
+    preview(&request, NOW).expect("it is prepared").checks
 }
 
 /// Undoes the last commit.
 pub(crate) fn undone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastCommit);
-    write(&request(session, ask), None, &SystemClock).expect("it is taken back")
+    write(&request(session, ask), None, &SystemClock, &Environment::default()).expect("it is taken back")
 }
 
 /// Returns the preview: every message under the plan, in plain terms.
@@ -129,5 +129,5 @@ pub(crate) fn plain(json: &str) -> String {
 /// Undoes the last undo.
 pub(crate) fn redone(session: &LoadedSession) -> WriteOutcome {
     let ask = WriteAction::Undo(clawscope::commit::UndoTarget::LastUndo);
-    write(&request(session, ask), None, &SystemClock).expect("it is taken back")
+    write(&request(session, ask), None, &SystemClock, &Environment::default()).expect("it is taken back")
 }

@@ -36,6 +36,20 @@ impl RealImport {
         }
     }
 
+    /// Writes a program `openclaw` into a folder of programs, which runs this release with `home` as its home.
+    pub(crate) fn install(&self, bin: &Path, home: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (node, program) = (&self.node, self.program.display());
+        let text = format!(
+            "#!/bin/sh\nHOME='{home}' OPENCLAW_HOME='{home}' exec '{node}' '{program}' \"$@\"\n",
+            home = home.display()
+        );
+        let path = bin.join("openclaw");
+        fs::create_dir_all(bin).expect("a folder");
+        fs::write(&path, text).expect("it is written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is a program");
+    }
+
     /// Imports every agent's sessions; returns the output.
     pub(crate) fn run(&self, state: &Path) -> String {
         let mut command = Command::new(&self.node);

@@ -1,0 +1,167 @@
+//! The record of a new session: a row of `sessions.json`, in the form of the gateway's own fork.
+
+use crate::commit::PreparedCommit;
+use crate::ids::SessionKey;
+use crate::js::{self, Object, Value};
+use crate::policy::Policy;
+use crate::session::{LoadedSession, ManualChange};
+use crate::store::sqlite::{session_labels, stored_record};
+use crate::units::Moment;
+use crate::write::action::{WriteAction, WriteRequest};
+use crate::write::new_session::branch_copy::TRANSCRIPT_VERSION;
+use crate::write::new_session::gateway_place::GatewayPlace;
+
+/// Choices of a person that a fork takes over (sqlite J8).
+const INHERITED: [&str; 13] = [
+    "providerOverride",
+    "modelOverride",
+    "modelOverrideSource",
+    "agentRuntimeOverride",
+    "contextWindow",
+    "thinkingLevel",
+    "fastMode",
+    "toolOverrides",
+    "verboseLevel",
+    "reasoningLevel",
+    "elevatedLevel",
+    "authProfileOverride",
+    "authProfileOverrideSource",
+];
+/// Those that a fork leaves out while the gateway itself has switched the model after failures.
+const MODEL_CHOICES: [&str; 4] =
+    ["providerOverride", "modelOverride", "modelOverrideSource", "agentRuntimeOverride"];
+
+/// Names and record of a new session.
+pub(super) struct SessionDraft {
+    pub key: SessionKey,
+    pub id: String,
+    pub title: String,
+    record: Object,
+    cwd: Option<String>,
+    now_ms: Moment,
+}
+
+impl SessionDraft {
+    /// Names the session and reads what it inherits. An unreadable record leaves the gateway's defaults in force.
+    pub(super) fn new(
+        request: &WriteRequest<'_>,
+        place: &GatewayPlace,
+        prepared: &PreparedCommit,
+        id: String,
+    ) -> Self {
+        let session = request.session;
+        let stored = stored_record(&place.database, &session.item.key.0).ok().flatten();
+        let labels = session_labels(&place.database).unwrap_or_default();
+        let title = unused_label(&format!("{} {}", session.item.title, done_word(&request.action)), &labels);
+        let mut record = Object::from([
+            ("sessionId", Value::from(id.as_str())),
+            ("sessionFile", Value::from(file_name(&id).as_str())),
+            ("updatedAt", Value::Number(request.now_ms.whole() as f64)),
+            ("sessionStartedAt", Value::Number(request.now_ms.whole() as f64)),
+            ("label", Value::from(title.as_str())),
+            ("parentSessionKey", Value::from(session.item.key.0.as_str())),
+            ("forkSource", fork_source(session, prepared)),
+        ]);
+        for (name, value) in stored.iter().flat_map(inherited) {
+            record.set(name, value);
+        }
+        Self {
+            key: SessionKey(format!("agent:{}:dashboard:{id}", place.agent)),
+            title,
+            record,
+            cwd: session.index.header.as_ref().and_then(|header| header.cwd.clone()),
+            now_ms: request.now_ms,
+            id,
+        }
+    }
+
+    /// Returns the first line of the transcript.
+    pub(super) fn header(&self) -> Value {
+        Value::from(Object::from([
+            ("type", Value::from("session")),
+            ("version", Value::Number(TRANSCRIPT_VERSION)),
+            ("id", Value::from(self.id.as_str())),
+            ("timestamp", Value::from(js::iso_text(self.now_ms))),
+            ("cwd", Value::from(self.cwd.clone().unwrap_or_else(|| "/".to_owned()))),
+        ]))
+    }
+
+    /// Returns the content of `sessions.json`.
+    pub(super) fn records(&self) -> Value {
+        let mut records = Object::default();
+        records.set(self.key.0.as_str(), Value::Object(self.record.clone()));
+        Value::Object(records)
+    }
+}
+
+/// Name of the transcript of a session.
+pub(super) fn file_name(id: &str) -> String {
+    format!("{id}.jsonl")
+}
+
+fn fork_source(session: &LoadedSession, prepared: &PreparedCommit) -> Value {
+    Value::from(Object::from([
+        ("sessionKey", Value::from(session.item.key.0.as_str())),
+        ("sessionId", Value::from(session.item.id.as_str())),
+        ("entryId", Value::from(prepared.from_leaf.as_str())),
+    ]))
+}
+
+/// Returns the choices that a fork takes over.
+fn inherited(record: &Value) -> Vec<(&'static str, Value)> {
+    let is_fallback = record.get("modelOverrideFallbackOriginModel").is_some()
+        && !record.get("modelOverrideSource").is_some_and(|source| source.str_is("user"));
+    let stays = |name: &&str| !(is_fallback && MODEL_CHOICES.contains(name));
+    let value = |name: &'static str| Some((name, record.get(name)?.clone()));
+    INHERITED.into_iter().filter(stays).filter_map(value).collect()
+}
+
+/// The word for what a change does to a session.
+fn done_word(action: &WriteAction<'_>) -> &'static str {
+    match action {
+        WriteAction::Commit { plan, .. } => {
+            let changed: Vec<Policy> =
+                plan.effects.iter().filter(|effect| effect.changed).map(|effect| effect.policy).collect();
+            match changed.as_slice() {
+                changed if changed.contains(&Policy::Compact) => "compacted",
+                [Policy::Prune] => "pruned",
+                _ => "trimmed",
+            }
+        }
+        WriteAction::ByHand(ManualChange::Drop(_)) => "shortened",
+        WriteAction::ByHand(ManualChange::Branch(_)) | WriteAction::Undo(_) => "branch",
+    }
+}
+
+/// Adds a number to a label that another session has: commands find sessions by their label.
+fn unused_label(label: &str, used: &[String]) -> String {
+    let numbered = (2..).map(|number| format!("{label} {number}"));
+    let mut names = std::iter::once(label.to_owned()).chain(numbered);
+    names.find(|name| !used.contains(name)).unwrap_or_else(|| label.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(json: &str) -> Vec<&'static str> {
+        inherited(&js::parse(json).unwrap()).into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn choices_of_a_person_are_inherited_and_the_models_of_a_fallback_are_not() {
+        let chosen =
+            r#"{"modelOverride":"m","modelOverrideSource":"user","thinkingLevel":"high","totalTokens":9}"#;
+        assert_eq!(names(chosen), ["modelOverride", "modelOverrideSource", "thinkingLevel"]);
+        let fallback = r#"{"modelOverride":"m","modelOverrideSource":"auto",
+            "modelOverrideFallbackOriginModel":"n","thinkingLevel":"high"}"#;
+        assert_eq!(names(fallback), ["thinkingLevel"]);
+    }
+
+    #[test]
+    fn a_label_in_use_gets_the_next_free_number() {
+        let used = ["main pruned".to_owned(), "main pruned 2".to_owned()];
+        assert_eq!(unused_label("main pruned", &used), "main pruned 3");
+        assert_eq!(unused_label("main compacted", &used), "main compacted");
+    }
+}

@@ -1,0 +1,230 @@
+//! Runs the person's own `openclaw` to import a staged session, and reads the result back from the database.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::format::quantity;
+use crate::gateway::env::Environment;
+use crate::gateway::programs::find_program;
+use crate::session::LoadedSession;
+use crate::store::gateway_process::find_writer;
+use crate::store::location::Location;
+use crate::store::migration::compare_import;
+use crate::store::source::Source;
+use crate::store::sqlite::item_path;
+use crate::text::{self, shell};
+use crate::write::new_session::import_error::ImportError;
+use crate::write::new_session::import_steps::ImportStep;
+use crate::write::new_session::staging::{StagedSession, read_context};
+
+/// Time that a stopped gateway has to close its databases.
+const STOP_WAIT: Duration = Duration::from_secs(20);
+const STOP_POLL: Duration = Duration::from_millis(100);
+/// Lines of a failed command that are shown.
+const SHOWN_LINES: usize = 6;
+/// Bytes that are read at once for a digest.
+const DIGEST_STEP: u64 = 1 << 20;
+
+/// A session that the gateway has taken in, as promised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedSession {
+    pub key: String,
+    pub id: String,
+    pub title: String,
+    /// Number of messages that were compared.
+    pub messages: usize,
+    /// Entries that the gateway stored in its own newer form, such as labels of inbound context.
+    pub rewritten: u64,
+    /// Whether a running gateway was stopped and started again.
+    pub restarted: bool,
+}
+
+impl ImportedSession {
+    /// Describes the result for the status line.
+    pub fn describe(&self) -> String {
+        let messages = quantity(self.messages as u64, "message");
+        let rewritten = (self.rewritten > 0)
+            .then(|| format!(" The gateway keeps {} in its newer form.", quantity(self.rewritten, "entry")));
+        let restarted = if self.restarted { " The gateway runs again." } else { "" };
+        format!(
+            "Session \"{}\" imported: {messages} as planned, the old session as before.{}{restarted}",
+            self.title,
+            rewritten.unwrap_or_default()
+        )
+    }
+
+    /// The command that continues with the new session.
+    pub fn next_step(&self) -> String {
+        format!("Continue: `openclaw agent --session-id {} --message …`.", shell::word(&self.id))
+    }
+}
+
+/// Imports a staged session with `openclaw`: stops a running gateway, imports, validates, reads back, and starts the gateway again.
+///
+/// # Errors
+/// A step fails, or the result is not the promised one. A gateway that ran is started again in every case.
+pub fn run_import(
+    staged: &StagedSession,
+    session: &LoadedSession,
+    env: &Environment,
+) -> Result<ImportedSession, ImportError> {
+    let folder = || staged.folder.clone();
+    let program = find_program(env, "openclaw").ok_or_else(|| ImportError::NoProgram { folder: folder() })?;
+    let named_state_dir = staged.lines(env).named_state_dir;
+    let run = Import { staged, session, program, named_state_dir };
+    let Some(process) = running_gateway(staged) else { return run.import(false) };
+    run.step(ImportStep::Stop).map_err(|error| match error {
+        ImportError::Step { output, .. } => ImportError::NotStopped { process, output },
+        other => other,
+    })?;
+    let imported = match wait_for_end(staged) {
+        None => run.import(true),
+        Some(_) => Err(ImportError::StillRuns { process }),
+    };
+    let started = run.step(ImportStep::Start);
+    let imported = imported?;
+    started.map(|()| imported)
+}
+
+/// Returns the process of a running gateway.
+pub(super) fn running_gateway(staged: &StagedSession) -> Option<u32> {
+    let place = &staged.session.place;
+    find_writer(&[place.database.clone(), place.shared_database()])
+}
+
+fn wait_for_end(staged: &StagedSession) -> Option<u32> {
+    let begun = Instant::now();
+    loop {
+        let process = running_gateway(staged)?;
+        if begun.elapsed() >= STOP_WAIT {
+            return Some(process);
+        }
+        std::thread::sleep(STOP_POLL);
+    }
+}
+
+struct Import<'a> {
+    staged: &'a StagedSession,
+    session: &'a LoadedSession,
+    program: PathBuf,
+    named_state_dir: Option<PathBuf>,
+}
+
+impl Import<'_> {
+    fn import(&self, restarted: bool) -> Result<ImportedSession, ImportError> {
+        let old = self.old_session()?;
+        let known = self.session.source.len().map_err(|source| self.unreadable(source))?;
+        if old.len().map_err(|source| self.unreadable(source))? != known {
+            return Err(ImportError::Grown);
+        }
+        let before = digest(&old).map_err(|source| self.unreadable(source))?;
+        let path = self.staged.session.place.sessions_dir();
+        let imported = self
+            .staged
+            .install()
+            .map_err(|source| ImportError::Install { path, source })
+            .and_then(|()| self.step(ImportStep::Import))
+            .and_then(|()| self.step(ImportStep::Validate));
+        if imported.is_err() {
+            self.staged.uninstall();
+        }
+        imported?;
+        let after = self.old_session()?;
+        if digest(&after).map_err(|source| self.unreadable(source))? != before {
+            return Err(ImportError::OldChanged { path: self.session.source.path().to_path_buf() });
+        }
+        self.read_back(restarted)
+    }
+
+    /// Runs a step and waits for its end.
+    fn step(&self, step: ImportStep) -> Result<(), ImportError> {
+        let Some(mut arguments) = step.arguments(&self.staged.session.place.agent) else { return Ok(()) };
+        if step == ImportStep::Stop {
+            // The person has confirmed, and openclaw sees no terminal.
+            arguments.push("--force".to_owned());
+        }
+        let mut command = Command::new(&self.program);
+        command.args(&arguments).stdin(Stdio::null());
+        if let Some(dir) = &self.named_state_dir {
+            command.env("OPENCLAW_STATE_DIR", dir);
+        }
+        let failed = |output: String| ImportError::Step {
+            line: format!("openclaw {}", arguments.join(" ")),
+            output,
+            folder: self.staged.folder.clone(),
+        };
+        let ended = command.output().map_err(|error| failed(format!(": {error}")))?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(failed(last_lines(&[ended.stdout, ended.stderr].concat())))
+    }
+
+    fn old_session(&self) -> Result<Source, ImportError> {
+        self.open(&self.session.item.id)
+    }
+
+    fn open(&self, session_id: &str) -> Result<Source, ImportError> {
+        let database = &self.staged.session.place.database;
+        let location =
+            Location::DatabaseRows { database: database.clone(), session_id: session_id.to_owned() };
+        let path = item_path(database, session_id);
+        location.open(&path, None).map_err(|source| ImportError::ReadBack { path, source })
+    }
+
+    fn unreadable(&self, source: io::Error) -> ImportError {
+        ImportError::ReadBack { path: self.session.source.path().to_path_buf(), source }
+    }
+
+    /// Compares the imported entries with the staged file, and their context with the promise.
+    fn read_back(&self, restarted: bool) -> Result<ImportedSession, ImportError> {
+        let new = &self.staged.session;
+        let rows = self.open(&new.id)?;
+        let path = || rows.path().to_path_buf();
+        let failed = |source| ImportError::ReadBack { path: path(), source };
+        let differs = |what: &str| ImportError::Differs { path: path(), what: what.to_owned() };
+        let file = Source::open(&self.staged.transcript()).map_err(failed)?;
+        let compared = compare_import(&new.id, &file, &rows).map_err(failed)?;
+        if let Some(fault) = compared.faults.first() {
+            return Err(differs(&format!("line {} of the staged transcript is not there", fault.line)));
+        }
+        let (leaf, messages) = read_context(&rows, self.session.ruleset.id).map_err(failed)?;
+        // A newer form of a text is known to the comparison; everything else is equal, byte by byte.
+        let as_promised = messages.len() == self.staged.messages.len()
+            && (compared.rewritten > 0 || messages == self.staged.messages);
+        if leaf != new.prepared.leaf || !as_promised {
+            return Err(differs("its messages are not those of the plan"));
+        }
+        Ok(ImportedSession {
+            key: new.key.0.clone(),
+            id: new.id.clone(),
+            title: new.title.clone(),
+            messages: messages.len(),
+            rewritten: compared.rewritten,
+            restarted,
+        })
+    }
+}
+
+/// Returns the end of a command's output, as a fragment of a sentence.
+fn last_lines(output: &[u8]) -> String {
+    let words = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let shown = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+    if shown.is_empty() { String::new() } else { format!(": {}", text::visible(&shown.join(" / "))) }
+}
+
+/// Hashes all bytes of a source.
+fn digest(source: &Source) -> io::Result<[u8; 32]> {
+    let (mut hash, end, mut at) = (Sha256::new(), source.len()?, 0);
+    while at < end {
+        let step = DIGEST_STEP.min(end - at);
+        hash.update(source.read_span(at, step as usize)?);
+        at += step;
+    }
+    Ok(hash.finalize().into())
+}
