@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use crate::commit::SystemClock;
 use crate::gateway::env::Environment;
 use crate::session::LoadedSession;
 use crate::text::shell;
@@ -32,7 +33,7 @@ impl ImportReport {
     ) -> Result<Self, ImportError> {
         let staged = new.stage(&staging_root(env), session.ruleset.id, env)?;
         let lines = staged.lines(env);
-        let imported = run.then(|| run_import(&staged, session, env)).transpose()?;
+        let imported = run.then(|| run_import(&staged, session, env, &SystemClock)).transpose()?;
         Ok(Self { staged, lines, imported })
     }
 

@@ -45,7 +45,7 @@ mod tests {
     fn a_process_that_writes_to_a_database_is_found_and_one_that_reads_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("openclaw-agent.sqlite");
-        std::fs::write(&database, "x").unwrap();
+        std::fs::File::create(&database).unwrap();
         let databases = [database.clone(), folder.path().join("missing.sqlite")];
         // `cat` waits for its closed-off input with the file open as its third descriptor.
         let held = |mode: &str| {

@@ -194,7 +194,7 @@ pub fn write(
     env: &Environment,
 ) -> Result<WriteOutcome, WriteError> {
     if is_in_database(request.session) {
-        return write_session(request, env);
+        return write_session(request, clock, env);
     }
     let LoadedSession { source, index, .. } = request.session;
     let is_as_read = || source.len().is_ok_and(|bytes| Bytes(bytes) == index.file_bytes());
@@ -231,7 +231,11 @@ pub fn write(
 }
 
 /// Stages a new session and imports it; without `openclaw` the person gets the lines to run.
-fn write_session(request: &WriteRequest<'_>, env: &Environment) -> Result<WriteOutcome, WriteError> {
+fn write_session(
+    request: &WriteRequest<'_>,
+    clock: &dyn Clock,
+    env: &Environment,
+) -> Result<WriteOutcome, WriteError> {
     let staged = NewSession::prepare(request)?.stage(&staging_root(env), request.session.ruleset.id, env)?;
     if find_program(env, "openclaw").is_none() {
         return Ok(WriteOutcome {
@@ -239,7 +243,7 @@ fn write_session(request: &WriteRequest<'_>, env: &Environment) -> Result<WriteO
             next_step: format!("The lines to run are in {}.", staged.script().display()),
         });
     }
-    let imported = run_import(&staged, request.session, env)?;
+    let imported = run_import(&staged, request.session, env, clock)?;
     Ok(WriteOutcome { message: imported.describe(), next_step: imported.next_step() })
 }
 

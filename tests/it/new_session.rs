@@ -119,7 +119,8 @@ fn file_store(turns: usize, chars: usize) -> TempDir {
             "content": [{"type": "text", "text": text}], "timestamp": 1_793_527_200_000_u64}));
         add(answer(json!([{"type": "text", "text": format!("done {turn}")}]), "stop"));
     }
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let text = lines.join("\n") + "\n";
     let sessions = main_of(state.path()).join("sessions");
     put(&sessions.join(format!("{id}.jsonl")), text);
     let row = json!({MAIN: {"sessionId": id, "updatedAt": 1_793_527_200_000_u64, "thinkingLevel": "low"}});
@@ -268,7 +269,7 @@ fn a_gateway_that_runs_is_noticed_stopped_and_started_again() {
     // The exec leaves one process with the database open for writing, as a gateway is.
     holder.args(["-c", "exec 3<>\"$0\"; echo $$ > \"$1\"; exec sleep 600"]).arg(&database).arg(&pid);
     let mut holder = holder.spawn().expect("a process");
-    while fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')) == false {
+    while !fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n')) {
         std::thread::yield_now();
     }
     let shown = gateway.run(&DROP).1;

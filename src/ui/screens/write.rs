@@ -215,9 +215,10 @@ impl<'a> Builder<'a> {
                 lines.extend(self.keys(&[(Action::No, "cancel")]));
             }
             WriteStage::Writing => {
-                let words = match is_in_database(session) {
-                    true => "Importing with openclaw: this takes some ten seconds…",
-                    false => "Writing…",
+                let words = if is_in_database(session) {
+                    "Importing with openclaw: this takes some ten seconds…"
+                } else {
+                    "Writing…"
                 };
                 lines.extend([DialogLine::Blank, self.text_line(words, Role::Bright)]);
             }

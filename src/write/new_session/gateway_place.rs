@@ -62,7 +62,9 @@ impl GatewayPlace {
     /// Returns a file in the importer's folder that it would take in as well.
     pub(super) fn waiting_file(&self) -> Option<PathBuf> {
         let found = std::fs::read_dir(self.sessions_dir()).into_iter().flatten().flatten();
-        let is_read = |name: &str| name == "sessions.json" || name.ends_with(".jsonl");
+        let is_read = |name: &str| {
+            name == "sessions.json" || Path::new(name).extension().is_some_and(|end| end == "jsonl")
+        };
         found.filter(|item| item.file_name().to_str().is_some_and(is_read)).map(|item| item.path()).min()
     }
 }
@@ -100,9 +102,9 @@ mod tests {
         let place = GatewayPlace::at(&database).unwrap();
         assert_eq!(place.waiting_file(), None, "no folder");
         std::fs::create_dir_all(place.sessions_dir().join("cold")).unwrap();
-        std::fs::write(place.sessions_dir().join("a.deleted.zst"), "").unwrap();
+        std::fs::File::create(place.sessions_dir().join("a.deleted.zst")).unwrap();
         assert_eq!(place.waiting_file(), None);
-        std::fs::write(place.sessions_dir().join("b.jsonl"), "").unwrap();
+        std::fs::File::create(place.sessions_dir().join("b.jsonl")).unwrap();
         assert_eq!(place.waiting_file(), Some(place.sessions_dir().join("b.jsonl")));
     }
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::commit::Clock;
 use crate::format::quantity;
 use crate::gateway::env::Environment;
 use crate::gateway::programs::find_program;
@@ -17,13 +17,14 @@ use crate::store::migration::compare_import;
 use crate::store::source::Source;
 use crate::store::sqlite::item_path;
 use crate::text::{self, shell};
+use crate::units::Millis;
 use crate::write::new_session::import_error::ImportError;
 use crate::write::new_session::import_steps::ImportStep;
 use crate::write::new_session::staging::{StagedSession, read_context};
 
 /// Time that a stopped gateway has to close its databases.
-const STOP_WAIT: Duration = Duration::from_secs(20);
-const STOP_POLL: Duration = Duration::from_millis(100);
+const STOP_WAIT: Millis = Millis(20_000.0);
+const STOP_POLL: Millis = Millis(100.0);
 /// Lines of a failed command that are shown.
 const SHOWN_LINES: usize = 6;
 /// Bytes that are read at once for a digest.
@@ -71,6 +72,7 @@ pub fn run_import(
     staged: &StagedSession,
     session: &LoadedSession,
     env: &Environment,
+    clock: &dyn Clock,
 ) -> Result<ImportedSession, ImportError> {
     let folder = || staged.folder.clone();
     let program = find_program(env, "openclaw").ok_or_else(|| ImportError::NoProgram { folder: folder() })?;
@@ -81,7 +83,7 @@ pub fn run_import(
         ImportError::Step { output, .. } => ImportError::NotStopped { process, output },
         other => other,
     })?;
-    let imported = match wait_for_end(staged) {
+    let imported = match wait_for_end(staged, clock) {
         None => run.import(true),
         Some(_) => Err(ImportError::StillRuns { process }),
     };
@@ -96,14 +98,15 @@ pub(super) fn running_gateway(staged: &StagedSession) -> Option<u32> {
     find_writer(&[place.database.clone(), place.shared_database()])
 }
 
-fn wait_for_end(staged: &StagedSession) -> Option<u32> {
-    let begun = Instant::now();
+fn wait_for_end(staged: &StagedSession, clock: &dyn Clock) -> Option<u32> {
+    let mut left = STOP_WAIT;
     loop {
         let process = running_gateway(staged)?;
-        if begun.elapsed() >= STOP_WAIT {
+        if left <= Millis::ZERO {
             return Some(process);
         }
-        std::thread::sleep(STOP_POLL);
+        clock.pause(STOP_POLL);
+        left -= STOP_POLL;
     }
 }
 

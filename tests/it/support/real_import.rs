@@ -45,8 +45,7 @@ impl RealImport {
             home = home.display()
         );
         let path = bin.join("openclaw");
-        fs::create_dir_all(bin).expect("a folder");
-        fs::write(&path, text).expect("it is written");
+        super::fixture::put(&path, text);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is a program");
     }
 
