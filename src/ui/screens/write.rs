@@ -100,6 +100,9 @@ fn title(dialog: &WriteDialog) -> &'static str {
             "Append a compaction?"
         }
         (WriteStage::Confirming(_), PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
+        (_, PendingWrite::Commit { session, .. }) if is_in_database(session) => {
+            "Write this plan as a new session?"
+        }
         (_, PendingWrite::Commit { plan, .. }) if plan.compaction.is_some() => "Write this plan?",
         (_, PendingWrite::Commit { .. }) => "Write this plan as a new branch?",
         (_, PendingWrite::ByHand { change: ManualChange::Branch(_), .. }) => "Make another branch active?",
