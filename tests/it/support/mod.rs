@@ -14,6 +14,7 @@ pub(crate) mod pi_1_5;
 pub(crate) mod pi_bundles;
 pub(crate) mod process;
 pub(crate) mod real_import;
+pub(crate) mod real_openclaw;
 pub(crate) mod screens;
 pub(crate) mod secrets;
 pub(crate) mod session;

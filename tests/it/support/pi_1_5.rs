@@ -109,6 +109,11 @@ impl Pi {
         &self.folder
     }
 
+    /// The package's folder.
+    pub(crate) fn package(&self) -> PathBuf {
+        self.folder.join(PACKAGE)
+    }
+
     /// The node that runs it.
     pub(crate) fn node(&self) -> &Path {
         &self.node
@@ -188,7 +193,9 @@ fn own_node(folder: &Path) -> PathBuf {
     folder.join("node_modules/.bin/node")
 }
 
-/// Only the bundle is run, which includes its libraries but one.
+/// Only the bundle is run, which includes its libraries but these.
+const LIBRARIES: [&str; 2] = ["cross-spawn@7.0.6", "jiti@2.7.0"];
+
 fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let parent = folder.parent().ok_or("the folder has no parent")?;
@@ -200,7 +207,7 @@ fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
         let quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
         run(skipped::npm().args(words).args(quiet).current_dir(fresh.path()))
     };
-    npm(&["install", "--ignore-scripts", "cross-spawn@7.0.6"])?;
+    npm(&[&["install", "--ignore-scripts"], &LIBRARIES[..]].concat())?;
     if !is_new {
         // Its own script installs the program.
         npm(&["install", "node@24"])?;
@@ -223,7 +230,11 @@ fn is_installed(folder: &Path, is_new: bool) -> bool {
     let text = fs::read_to_string(folder.join(PACKAGE).join("package.json")).unwrap_or_default();
     let right = js::parse(&text)
         .is_ok_and(|manifest| manifest.get("version").is_some_and(|version| version.str_is(VERSION)));
-    right && (is_new || own_node(folder).exists())
+    let has = |library: &str| {
+        let (name, _) = library.split_once('@').unwrap_or((library, ""));
+        folder.join("node_modules").join(name).is_dir()
+    };
+    right && LIBRARIES.iter().all(|library| has(library)) && (is_new || own_node(folder).exists())
 }
 
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
