@@ -40,6 +40,7 @@ mod properties;
 mod pty;
 mod pty_screens;
 mod readme;
+mod real_e2e;
 mod real_lock;
 mod real_pi;
 mod real_pi_1_5;

@@ -1,0 +1,93 @@
+//! The real programs, end to end: pi and `openclaw agent --local` write sessions while a model server on the loopback
+//! (`mock/`) decides every count and refusal and logs every request. Then clawscope is asked about each moment of the store,
+//! and its answers are compared with what was sent (`checks.rs`).
+//!
+//! The programs come from npm. Pi 0.55.3, pi 1.5.2 and OpenClaw 2026.3.2 are required if the real programs are; others run on
+//! demand (`on_demand.rs`).
+
+mod checks;
+mod commits;
+mod database;
+mod exceptions;
+mod installed;
+mod mock;
+mod moment;
+mod openclaw;
+mod openclaw_scenarios;
+mod pi;
+mod pi_scenarios;
+mod program;
+mod recovery;
+mod required;
+mod scenario;
+mod sent;
+mod work;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clawscope::commit::{Clock as _, SystemClock};
+
+use checks::{Check, Outcome};
+use exceptions::EXCEPTIONS;
+use scenario::Finished;
+
+fn write_file(path: &Path, bytes: &[u8]) {
+    let file = fs::File::create(path).and_then(|mut file| file.write_all(bytes));
+    file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+fn now_ms() -> u64 {
+    SystemClock.now_ms().0 as u64
+}
+
+/// Directives that read so many files of 8,000 chars, one call after the other.
+fn reads(files: usize) -> String {
+    (1..=files).fold(String::new(), |text, number| text + "#read f" + &number.to_string() + ".txt\n")
+}
+
+/// The transcripts of a folder, the newest first.
+fn transcripts(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).expect("sessions").map(|item| item.expect("a file").path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    let time = |path: &PathBuf| fs::metadata(path).and_then(|data| data.modified()).expect("a time");
+    files.sort_by_key(|path| std::cmp::Reverse(time(path)));
+    files
+}
+
+/// Compares a finished scenario and returns what is neither equal nor a known exception. Its folder is then kept.
+fn unexpected(mut finished: Finished) -> Vec<String> {
+    checks::compare(&mut finished);
+    let mut found = judged(&finished.program, finished.scenario, &finished.outcome);
+    if !found.is_empty() {
+        found.push(format!("kept in {}", finished.folder.keep().display()));
+    }
+    found
+}
+
+fn judged(program: &str, scenario: &str, outcome: &Outcome) -> Vec<String> {
+    let mut found: BTreeMap<Check, Vec<&str>> = BTreeMap::new();
+    for difference in &outcome.differences {
+        found.entry(difference.check).or_default().push(&difference.text);
+    }
+    let listed = || EXCEPTIONS.iter().filter(|it| it.program == program && it.scenario == scenario);
+    for exception in listed() {
+        found.entry(exception.check).or_default();
+    }
+    let known = |check| -> usize { listed().filter(|it| it.check == check).map(|it| it.count).sum() };
+    let wrong = found.into_iter().filter(|(check, texts)| texts.len() != known(*check));
+    let described = wrong.map(|(check, texts)| {
+        let of = outcome.counts.get(&check).copied().unwrap_or_default();
+        let why: Vec<&str> = listed().filter(|it| it.check == check).map(|it| it.why).collect();
+        let known = format!("{} of the list of exceptions {why:?}", known(check));
+        format!(
+            "{program} {scenario}: {} of {of} {check:?} differ, {known}\n  {}",
+            texts.len(),
+            texts.join("\n  ")
+        )
+    });
+    described.collect()
+}
