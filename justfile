@@ -19,6 +19,10 @@ test name='':
 golden op:
     CLAWSCOPE_GOLDEN_OP={{op}} cargo test --test it golden -- --nocapture
 
+# Run the real programs end to end, OpenClaw 2026.7.1 and 2026.9.6 as well: installs them, and runs for minutes
+e2e:
+    cargo test --test it real_e2e -- --include-ignored --nocapture
+
 # Accept changed frames and outputs; read the diff afterwards
 accept name='':
     INSTA_UPDATE=always INSTA_FORCE_PASS=1 cargo test --test it {{name}}

@@ -1,17 +1,18 @@
 //! Differences that are known. Each is counted: one that is gone, or one more, fails the test, so that this list stays true.
 
-use super::checks::Check;
+use super::checks::{Check, Outcome};
 
 /// A known difference of a scenario.
-pub(super) struct Exception {
+struct Exception {
     /// Name and release of the program.
-    pub(super) program: &'static str,
-    pub(super) scenario: &'static str,
-    pub(super) check: Check,
-    /// How often it occurs.
-    pub(super) count: usize,
+    program: &'static str,
+    /// `None` for all of them.
+    scenario: Option<&'static str>,
+    check: Check,
+    /// How often it occurs; `None` for at least once.
+    count: Option<usize>,
     /// Why the two differ.
-    pub(super) why: &'static str,
+    why: &'static str,
 }
 
 const PRUNED_TWICE: &str = "a second call of a run is pruned again, where the gateway prunes once and guards";
@@ -19,10 +20,15 @@ const RUNNING_TURN: &str = "at a past moment, the turn in progress counts toward
 const ONE_BY_ONE: &str = "a split turn is summarised in two calls, and `recovery` checks their sum";
 const NO_OVERFLOW_SEEN: &str = "a failed compaction in the run takes the failed answer with it: the gateway sees no overflow and ends the run";
 
-pub(super) const EXCEPTIONS: &[Exception] = &[
+const TIME: &str = "the gateway sends the time with each message, and since 2026.9 a line about the run";
+
+/// By program, older releases first.
+const EXCEPTIONS: &[Exception] = &[
     known("openclaw 2026.3.2", "ttl", Check::Messages, 1, PRUNED_TWICE),
     known("openclaw 2026.3.2", "history", Check::Messages, 4, RUNNING_TURN),
     known("openclaw 2026.3.2", "single_huge", Check::Recovery, 2, NO_OVERFLOW_SEEN),
+    everywhere("openclaw 2026.7.1", Check::AddedText, TIME),
+    everywhere("openclaw 2026.9.6", Check::AddedText, TIME),
     known("pi 0.55.3", "anthropic", Check::Recovery, 1, ONE_BY_ONE),
     known("pi 0.55.3", "refusal", Check::Recovery, 1, ONE_BY_ONE),
     known("pi 1.5.2", "anthropic", Check::Recovery, 1, ONE_BY_ONE),
@@ -37,5 +43,52 @@ const fn known(
     count: usize,
     why: &'static str,
 ) -> Exception {
-    Exception { program, scenario, check, count, why }
+    Exception { program, scenario: Some(scenario), check, count: Some(count), why }
+}
+
+/// A difference of every scenario.
+const fn everywhere(program: &'static str, check: Check, why: &'static str) -> Exception {
+    Exception { program, scenario: None, check, count: None, why }
+}
+
+/// The program whose exceptions hold: a release without any of its own behaves as the newest one that has some.
+fn known_program(program: &str) -> &str {
+    let family = |program: &str| program.split(' ').next().map(str::to_owned);
+    let listed = || EXCEPTIONS.iter().map(|exception| exception.program);
+    let newest = || listed().rfind(|other| family(other) == family(program));
+    if listed().any(|other| other == program) { program } else { newest().unwrap_or(program) }
+}
+
+/// Describes, for each check, differences that the list does not have, and those of the list that are gone.
+pub(super) fn unexpected(program: &str, scenario: &str, outcome: &Outcome) -> Vec<String> {
+    let name = known_program(program);
+    let is_it = |it: &&Exception| it.program == name && it.scenario.is_none_or(|own| own == scenario);
+    let mut checks: Vec<Check> = outcome.differences.iter().map(|difference| difference.check).collect();
+    checks.extend(EXCEPTIONS.iter().filter(is_it).map(|exception| exception.check));
+    checks.sort_unstable();
+    checks.dedup();
+    let described = checks.into_iter().filter_map(|check| {
+        let listed: Vec<&Exception> =
+            EXCEPTIONS.iter().filter(is_it).filter(|it| it.check == check).collect();
+        let found = describe(outcome, check, &listed)?;
+        Some(format!("{program} {scenario}: {found}"))
+    });
+    described.collect()
+}
+
+/// Most differences of a check have one cause.
+const SHOWN: usize = 4;
+
+fn describe(outcome: &Outcome, check: Check, listed: &[&Exception]) -> Option<String> {
+    let found = outcome.differences.iter().filter(|difference| difference.check == check);
+    let texts: Vec<&str> = found.map(|difference| difference.text.as_str()).collect();
+    let exactly: Option<usize> = listed.iter().map(|exception| exception.count).sum();
+    if exactly.map_or(!texts.is_empty(), |count| count == texts.len()) {
+        return None;
+    }
+    let of = outcome.counts.get(&check).copied().unwrap_or_default();
+    let expected = exactly.map_or_else(|| "some".to_owned(), |count| count.to_string());
+    let why: Vec<&str> = listed.iter().map(|exception| exception.why).collect();
+    let shown = texts[..texts.len().min(SHOWN)].join("\n  ");
+    Some(format!("{} of {of} {check:?} differ, expected {expected} {why:?}\n  {shown}", texts.len()))
 }

@@ -26,6 +26,13 @@ pub(super) fn pi_1_5_2() -> Option<PiProgram> {
     Some(PiProgram { name: "pi 1.5.2".to_owned(), node: pi.node().to_path_buf(), script, reports_end: true })
 }
 
+/// A release of today's pi.
+pub(super) fn pi(release: &str) -> PiProgram {
+    let (node, package) =
+        pi_1_5::whole(release).unwrap_or_else(|why| panic!("pi {release} is not here: {why}"));
+    PiProgram { name: format!("pi {release}"), node, script: package.join("dist/cli.js"), reports_end: true }
+}
+
 /// The gateway of early 2026.
 pub(super) fn openclaw_2026_3_2() -> Option<OpenClawProgram> {
     openclaw("2026.3.2", true)

@@ -12,6 +12,7 @@ mod exceptions;
 mod installed;
 mod mock;
 mod moment;
+mod on_demand;
 mod openclaw;
 mod openclaw_scenarios;
 mod pi;
@@ -23,15 +24,12 @@ mod scenario;
 mod sent;
 mod work;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clawscope::commit::{Clock as _, SystemClock};
 
-use checks::{Check, Outcome};
-use exceptions::EXCEPTIONS;
 use scenario::Finished;
 
 fn write_file(path: &Path, bytes: &[u8]) {
@@ -61,33 +59,9 @@ fn transcripts(folder: &Path) -> Vec<PathBuf> {
 /// Compares a finished scenario and returns what is neither equal nor a known exception. Its folder is then kept.
 fn unexpected(mut finished: Finished) -> Vec<String> {
     checks::compare(&mut finished);
-    let mut found = judged(&finished.program, finished.scenario, &finished.outcome);
+    let mut found = exceptions::unexpected(&finished.program, finished.scenario, &finished.outcome);
     if !found.is_empty() {
         found.push(format!("kept in {}", finished.folder.keep().display()));
     }
     found
-}
-
-fn judged(program: &str, scenario: &str, outcome: &Outcome) -> Vec<String> {
-    let mut found: BTreeMap<Check, Vec<&str>> = BTreeMap::new();
-    for difference in &outcome.differences {
-        found.entry(difference.check).or_default().push(&difference.text);
-    }
-    let listed = || EXCEPTIONS.iter().filter(|it| it.program == program && it.scenario == scenario);
-    for exception in listed() {
-        found.entry(exception.check).or_default();
-    }
-    let known = |check| -> usize { listed().filter(|it| it.check == check).map(|it| it.count).sum() };
-    let wrong = found.into_iter().filter(|(check, texts)| texts.len() != known(*check));
-    let described = wrong.map(|(check, texts)| {
-        let of = outcome.counts.get(&check).copied().unwrap_or_default();
-        let why: Vec<&str> = listed().filter(|it| it.check == check).map(|it| it.why).collect();
-        let known = format!("{} of the list of exceptions {why:?}", known(check));
-        format!(
-            "{program} {scenario}: {} of {of} {check:?} differ, {known}\n  {}",
-            texts.len(),
-            texts.join("\n  ")
-        )
-    });
-    described.collect()
 }

@@ -13,10 +13,12 @@ use super::scenario::Model;
 use super::work;
 use crate::support::real_openclaw::RealOpenClaw;
 
-/// Runs the command line of each line of the input. It is read without the event loop: since 2026.7 a command ends the
+/// Runs the command line of each line of the input, or answers a message of a channel as its plugin would: some of what a
+/// gateway does around a turn belongs to channels. The input is read without the event loop: since 2026.7 a command ends the
 /// program's own use of it.
 const DRIVER: &str = r#"
 import fs from "node:fs";
+import net from "node:net";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 const [pkg] = process.argv.slice(2);
@@ -25,7 +27,31 @@ const dist = path.join(pkg, "dist");
 const main = fs.existsSync(path.join(dist, "cli/run-main.js"))
   ? "cli/run-main.js"
   : fs.readdirSync(dist).find((name) => /^run-main.*\.js$/.test(name));
-const { runCli } = await import(pathToFileURL(path.join(dist, main)));
+const load = (name) => import(pathToFileURL(path.join(dist, name)));
+const { runCli } = await load(main);
+async function run(words) {
+  process.argv = [process.argv[0], path.join(pkg, "openclaw.mjs"), ...words];
+  await runCli(process.argv);
+}
+async function reply(message) {
+  const { getReplyFromConfig } = await load("index.js");
+  await getReplyFromConfig(message);
+}
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+// A gateway runs as long as the process, which has nothing else to do while it pauses.
+async function gateway(port) {
+  void run(["gateway", "run", "--port", String(port)]);
+  const isUp = () => new Promise((answer) => {
+    const socket = net.connect(port, "127.0.0.1");
+    socket.on("connect", () => { socket.destroy(); answer(true); }).on("error", () => answer(false));
+  });
+  while (!(await isUp())) await pause(50);
+}
+function act(asked) {
+  if (Array.isArray(asked)) return run(asked);
+  if (asked.gateway) return gateway(asked.gateway);
+  return asked.pause ? pause(asked.pause) : reply(asked);
+}
 function nextLine() {
   const bytes = [], byte = Buffer.alloc(1);
   while (fs.readSync(input, byte) === 1) {
@@ -36,12 +62,19 @@ function nextLine() {
 for (let line; (line = nextLine()) !== undefined; ) {
   let error = null;
   process.exitCode = 0;
-  process.argv = [process.argv[0], path.join(pkg, "openclaw.mjs"), ...JSON.parse(line)];
-  try { await runCli(process.argv); } catch (thrown) { error = String(thrown?.stack ?? thrown); }
-  fs.writeSync(1, "\n@@" + JSON.stringify({ error, code: process.exitCode ?? 0 }) + "\n");
+  try { await act(JSON.parse(line)); } catch (thrown) { error = String(thrown?.stack ?? thrown); }
+  fs.writeSync(1, "\n@@" + JSON.stringify({ error }) + "\n");
 }
 process.exit(0);
 "#;
+
+const GATEWAY_TOKEN: &str = "loopback";
+
+/// Configures a gateway on a port.
+pub(super) fn gateway_config(port: u16) -> Value {
+    let auth = json!({ "mode": "token", "token": GATEWAY_TOKEN });
+    json!({ "gateway": { "mode": "local", "port": port, "bind": "loopback", "auth": auth } })
+}
 
 /// A release of the program.
 #[derive(Debug, Clone)]
@@ -62,63 +95,100 @@ impl OpenClawProgram {
     }
 }
 
-/// A running gateway program with a store of its own.
+/// A gateway program with a store of its own.
 pub(super) struct OpenClaw {
-    process: Program,
+    installed: RealOpenClaw,
+    /// Runs; a command that fails ends it in some releases.
+    process: Option<Program>,
     folder: PathBuf,
 }
 
 impl OpenClaw {
-    /// Starts the program below `folder`; the store is its `state`.
+    /// Prepares the program below `folder`; the store is its `state`.
     pub(super) fn start(program: &OpenClawProgram, folder: &Path, mock: &Mock, setup: &Setup) -> Self {
-        let program = &program.installed;
-        let (state, desk, home) = (folder.join("state"), folder.join("work"), folder.join("home"));
-        for folder in [&state, &home] {
+        let (state, desk) = (folder.join("state"), folder.join("work"));
+        for folder in [&state, &folder.join("home")] {
             fs::create_dir_all(folder).expect("a folder");
         }
-        if !desk.exists() {
-            work::write_files(&desk);
-        }
-        let config = state.join("openclaw.json");
-        super::write_file(&config, setup.config(&desk, &mock.url()).to_string().as_bytes());
-        let driver = folder.join("driver.mjs");
-        super::write_file(&driver, DRIVER.as_bytes());
-        let mut command = Command::new(&program.node);
-        command.arg(&driver).arg(&program.package).current_dir(&desk).env_clear();
-        let beside = program.node.parent().map(Path::to_path_buf);
+        work::write_files(&desk);
+        let config = setup.config(&desk, &mock.url()).to_string();
+        super::write_file(&state.join("openclaw.json"), config.as_bytes());
+        super::write_file(&folder.join("driver.mjs"), DRIVER.as_bytes());
+        Self { installed: program.installed.clone(), process: None, folder: folder.to_path_buf() }
+    }
+
+    fn spawn(&self) -> Program {
+        let RealOpenClaw { node, package } = &self.installed;
+        let (state, home) = (self.folder.join("state"), self.folder.join("home"));
+        let mut command = Command::new(node);
+        command
+            .arg(self.folder.join("driver.mjs"))
+            .arg(package)
+            .current_dir(self.folder.join("work"))
+            .env_clear();
+        let beside = node.parent().map(Path::to_path_buf);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path =
             std::env::join_paths(beside.into_iter().chain(std::env::split_paths(&path))).expect("a path");
         command.env("PATH", path).env("HOME", &home).env("OPENCLAW_HOME", &home).env("LANG", "C.UTF-8");
-        command.env("OPENCLAW_STATE_DIR", &state).env("OPENCLAW_CONFIG_PATH", &config);
+        command.env("OPENCLAW_STATE_DIR", &state).env("OPENCLAW_CONFIG_PATH", state.join("openclaw.json"));
         for name in ["SKIP_CHANNELS", "NO_RESPAWN", "DISABLE_BONJOUR", "SKIP_UPDATE_CHECK"] {
             command.env(format!("OPENCLAW_{name}"), "1");
         }
-        command.env("NODE_COMPILE_CACHE", program.package.with_file_name(".compile-cache"));
-        let process = Program::start(&mut command, folder.join("stderr.log"));
-        Self { process, folder: folder.to_path_buf() }
+        command
+            .env("OPENCLAW_GATEWAY_TOKEN", GATEWAY_TOKEN)
+            .env("NODE_COMPILE_CACHE", package.with_file_name(".compile-cache"));
+        Program::start(&mut command, self.folder.join("stderr.log"))
     }
 
-    /// Runs a command line and returns its exit code.
-    pub(super) fn run(&mut self, words: &[&str]) -> i64 {
-        self.process.send(&json!(words));
-        let answer = self.process.wait(&format!("the end of openclaw {words:?}"), |line| {
-            serde_json::from_str::<Value>(line.strip_prefix("@@")?).ok()
-        });
-        assert_eq!(answer["error"], Value::Null, "openclaw {words:?}");
-        answer["code"].as_i64().unwrap_or(0)
+    /// Starts the gateway itself, on the port of its configuration.
+    pub(super) fn start_gateway(&mut self, port: u16) {
+        self.ask(&json!({ "gateway": port }));
+    }
+
+    /// Sends a message to the agent through the gateway.
+    pub(super) fn prompt_through_gateway(&mut self, text: &str) {
+        self.run(&["agent", "--agent", "main", "--json", "--message", text]);
+    }
+
+    /// Lets the gateway work until a condition holds.
+    pub(super) fn wait_until(&mut self, what: &str, holds: impl Fn() -> bool) {
+        const ROUNDS: usize = 1_200;
+        for _ in 0..ROUNDS {
+            if holds() {
+                return;
+            }
+            self.ask(&json!({ "pause": 50 }));
+        }
+        panic!("the gateway never reached: {what}");
+    }
+
+    /// Runs a command line.
+    pub(super) fn run(&mut self, words: &[&str]) {
+        self.ask(&json!(words));
+    }
+
+    /// Sends a message as the channel of a direct chat does.
+    pub(super) fn channel_message(&mut self, text: &str, key: &str) {
+        let peer = "telegram:4711";
+        self.ask(&json!({ "Body": text, "RawBody": text, "CommandBody": text, "From": peer, "To": peer, "SessionKey": key,
+            "Provider": "telegram", "Surface": "telegram", "ChatType": "direct", "CommandAuthorized": true }));
+    }
+
+    fn ask(&mut self, asked: &Value) {
+        let mut process = self.process.take().unwrap_or_else(|| self.spawn());
+        process.send(asked);
+        let answer = process.wait(|line| serde_json::from_str::<Value>(line.strip_prefix("@@")?).ok());
+        // A run that the model refused may end the program.
+        let Some(answer) = answer else { return };
+        assert_eq!(answer["error"], Value::Null, "{asked}");
+        self.process = Some(process);
     }
 
     /// Sends a message to the agent's session; `options` replace the choice of the session.
     pub(super) fn prompt(&mut self, text: &str, options: &[&str]) {
         let session: &[&str] = if options.is_empty() { &["--agent", "main"] } else { options };
-        // A refused run also ends with a code that is not zero.
         self.run(&[&["agent", "--local", "--json", "--message", text], session].concat());
-    }
-
-    /// Its transcripts; the one that it wrote last comes first.
-    pub(super) fn transcripts(&self) -> Vec<PathBuf> {
-        super::transcripts(&self.folder.join("state/agents/main/sessions"))
     }
 }
 
@@ -159,7 +229,7 @@ impl Setup {
 }
 
 /// Puts the fields of one object into another.
-fn merge(into: &mut Value, from: &Value) {
+pub(super) fn merge(into: &mut Value, from: &Value) {
     for (key, value) in from.as_object().into_iter().flatten() {
         into[key] = value.clone();
     }

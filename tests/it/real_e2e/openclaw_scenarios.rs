@@ -1,7 +1,9 @@
 //! Scenarios of OpenClaw.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::PathBuf;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -9,12 +11,16 @@ use serde_json::{Value, json};
 
 use super::checks::Outcome;
 use super::commits::{self, Continued};
-use super::mock::{AboveLimit, Behaviour, Mock, Style};
+use super::mock::{AboveLimit, Behaviour, Mock, Request, Style};
 use super::moment::Moment;
-use super::openclaw::{OpenClaw, OpenClawProgram, Setup};
+pub(super) use super::openclaw::OpenClawProgram;
+use super::openclaw::{OpenClaw, Setup, gateway_config, merge};
 use super::scenario::{Finished, Model, Place, Session};
 
 const MAIN: &str = "agent:main:main";
+
+/// What a summary of the server begins with.
+const SUMMARY: &str = "of the work so far";
 
 /// A gateway in a scenario.
 struct World {
@@ -52,6 +58,11 @@ impl World {
         self.openclaw.prompt(&format!("Turn {}.\n{directives}", self.turns), options);
     }
 
+    fn say_in_chat(&mut self, directives: &str) {
+        self.turns += 1;
+        self.openclaw.channel_message(&format!("Turn {}.\n{directives}", self.turns), DIRECT);
+    }
+
     /// Answers at length, which no guard shortens.
     fn talk(&mut self, turns: usize) {
         for turn in 0..turns {
@@ -60,10 +71,10 @@ impl World {
     }
 
     /// Ends the program, so that its database is whole.
-    fn finish(self, scenario: &'static str, keys: &[&str]) -> Finished {
+    fn finish(self, scenario: &'static str, key: &str) -> Finished {
         let store = self.folder.path().join("state");
         drop(self.openclaw);
-        let sessions = keys.iter().map(|key| session(&store, key)).collect();
+        let sessions = sessions(&store, key);
         Finished {
             program: self.name,
             scenario,
@@ -101,35 +112,42 @@ pub(super) fn commits(program: &OpenClawProgram) -> Finished {
     let prune = ["--policy", "prune", "--set", "contextPruning.softTrimRatio=0.1"];
     world.outcome = commits::compare(&mut world, &[&compact, &prune]);
     world.has_triggers = false;
-    world.finish("commits", &[MAIN])
+    world.finish("commits", MAIN)
 }
 
-/// Finds a session by its key: in the rows of the files, or in the database.
-fn session(store: &std::path::Path, key: &str) -> Session {
-    let database = store.join("agents/main/agent/openclaw-agent.sqlite");
-    let rows = fs::read_to_string(store.join("agents/main/sessions/sessions.json"));
-    let file = || -> Option<PathBuf> {
-        let rows: Value = serde_json::from_str(&rows.ok()?).ok()?;
-        let id = rows[key]["sessionId"].as_str()?;
-        let path = store.join(format!("agents/main/sessions/{id}.jsonl"));
-        path.exists().then_some(path)
+/// Finds a session by its key, in the rows of the files or in the database, and the other sessions of its agent.
+fn sessions(store: &Path, key: &str) -> Vec<Session> {
+    let folder = store.join("agents/main/sessions");
+    let Ok(rows) = fs::read_to_string(folder.join("sessions.json")) else {
+        let place = Place::Database(store.join("agents/main/agent/openclaw-agent.sqlite"));
+        return vec![Session { place, key: Some(key.to_owned()) }];
     };
-    let place = file().map_or_else(|| Place::Database(database), Place::File);
-    Session { place, key: Some(key.to_owned()) }
+    let rows: Value = serde_json::from_str(&rows).expect("rows");
+    let key_of = |path: &Path| {
+        let name = path.file_stem()?.to_string_lossy().into_owned();
+        let is_it = |row: &&(&String, &Value)| row.1["sessionId"] == *name;
+        let rows: Vec<(&String, &Value)> = rows.as_object()?.iter().collect();
+        rows.iter().find(is_it).map(|(key, _)| (*key).clone())
+    };
+    let files = fs::read_dir(folder).expect("sessions").map(|item| item.expect("a file").path());
+    // An archived one has the time behind its ending.
+    let is_transcript = |name: &str| {
+        name.contains(".jsonl") && ![".trajectory", ".lock"].iter().any(|other| name.contains(other))
+    };
+    let transcripts = files.filter(|path| is_transcript(&path.to_string_lossy()));
+    let session = |path: PathBuf| Session { key: key_of(&path), place: Place::File(path) };
+    let mut sessions: Vec<Session> = transcripts.map(session).collect();
+    sessions.sort_by_key(|session| session.key.as_deref() != Some(key));
+    sessions
 }
 
 /// A gateway with one model, whose compactions start early.
 fn setup(program: &OpenClawProgram, model: Model) -> Setup {
-    let reserve = if program.is_older_than(2026, 8) {
-        json!({ "reserveTokens": 4_000, "reserveTokensFloor": 4_000 })
-    } else {
-        // Since then the reserve is built in: a quarter of a small window.
-        json!({})
-    };
     let mut compaction =
         json!({ "mode": "default", "keepRecentTokens": 3_000, "memoryFlush": { "enabled": false } });
-    for (key, value) in reserve.as_object().into_iter().flatten() {
-        compaction[key] = value.clone();
+    if program.is_older_than(2026, 8) {
+        // Since then the reserve is built in: a quarter of a small window.
+        merge(&mut compaction, &json!({ "reserveTokens": 4_000, "reserveTokensFloor": 4_000 }));
     }
     Setup {
         release: program.release.clone(),
@@ -151,14 +169,25 @@ pub(super) fn calm(program: &OpenClawProgram) -> Finished {
     {
         world.say(turn);
     }
-    world.finish("calm", &[MAIN])
+    world.finish("calm", MAIN)
 }
 
 /// Compactions at the threshold.
 pub(super) fn talk(program: &OpenClawProgram) -> Finished {
     let mut world = World::new(program, &setup(program, Model::of_window(16_000)), Behaviour::default());
     world.talk(7);
-    world.finish("talk", &[MAIN])
+    world.mock.assert_sent(SUMMARY);
+    world.finish("talk", MAIN)
+}
+
+/// The same with summaries in chunks.
+pub(super) fn safeguard(program: &OpenClawProgram) -> Finished {
+    let mut setup = setup(program, Model::of_window(16_000));
+    setup.defaults["compaction"]["mode"] = json!("safeguard");
+    let mut world = World::new(program, &setup, Behaviour::default());
+    world.talk(7);
+    world.mock.assert_sent(SUMMARY);
+    world.finish("safeguard", MAIN)
 }
 
 /// Growth by results, which the guard shortens.
@@ -167,7 +196,7 @@ pub(super) fn growth(program: &OpenClawProgram) -> Finished {
     for turn in 0..6 {
         world.say(&format!("#read f{}.txt\n#say 900", turn % 8 + 1));
     }
-    world.finish("growth", &[MAIN])
+    world.finish("growth", MAIN)
 }
 
 /// A refusal that the gateway recognises: it compacts and repeats the call.
@@ -175,7 +204,8 @@ pub(super) fn refusal(program: &OpenClawProgram) -> Finished {
     let behaviour = limited(10_000, Style::LlamaCpp);
     let mut world = World::new(program, &setup(program, Model::of_window(32_000)), behaviour);
     world.talk(6);
-    world.finish("refusal", &[MAIN])
+    world.mock.assert_sent(SUMMARY);
+    world.finish("refusal", MAIN)
 }
 
 /// A refusal that nothing recognises.
@@ -183,7 +213,7 @@ pub(super) fn unknown(program: &OpenClawProgram) -> Finished {
     let behaviour = limited(8_000, Style::Unknown);
     let mut world = World::new(program, &setup(program, Model::of_window(32_000)), behaviour);
     world.talk(4);
-    world.finish("unknown", &[MAIN])
+    world.finish("unknown", MAIN)
 }
 
 /// The server counts the longest possible answer, too.
@@ -192,7 +222,7 @@ pub(super) fn max_tokens(program: &OpenClawProgram) -> Finished {
     let model = Model { max_tokens: 24_000, ..Model::of_window(32_000) };
     let mut world = World::new(program, &setup(program, model), behaviour);
     world.talk(4);
-    world.finish("max_tokens", &[MAIN])
+    world.finish("max_tokens", MAIN)
 }
 
 /// The server cuts the prompt and counts what is left.
@@ -200,7 +230,7 @@ pub(super) fn cut(program: &OpenClawProgram) -> Finished {
     let behaviour = Behaviour { above: AboveLimit::Cut, ..limited(6_000, Style::OpenAi) };
     let mut world = World::new(program, &setup(program, Model::of_window(16_000)), behaviour);
     world.talk(4);
-    world.finish("cut", &[MAIN])
+    world.finish("cut", MAIN)
 }
 
 /// One result larger than the window, refused, then shortened in the file.
@@ -210,7 +240,7 @@ pub(super) fn single_huge(program: &OpenClawProgram) -> Finished {
     world.say("#read f1.txt\n#say 300");
     world.say("#exec cat huge.txt\n#say 300");
     world.say("#say 300");
-    world.finish("single_huge", &[MAIN])
+    world.finish("single_huge", MAIN)
 }
 
 /// One turn of many calls that grows past the trigger and the limit.
@@ -220,57 +250,133 @@ pub(super) fn tool_loop(program: &OpenClawProgram) -> Finished {
     world.say("#say 200");
     world.say(&format!("{}#say 400", super::reads(7)));
     world.say("#say 300");
-    world.finish("tool_loop", &[MAIN])
+    world.finish("tool_loop", MAIN)
 }
 
 /// Pruning when the cache has gone cold, several times, also in runs of several calls.
 pub(super) fn ttl(program: &OpenClawProgram) -> Finished {
     let mut setup = setup(program, Model::anthropic(20_000));
-    let mut pruning = json!({ "mode": "cache-ttl", "ttl": "1s" });
+    // Longer than a turn takes: later releases need seconds for one.
+    let ttl = if program.is_older_than(2026, 7) { 1 } else { 20 };
+    let mut pruning = json!({ "mode": "cache-ttl", "ttl": format!("{ttl}s") });
     if program.is_older_than(2026, 8) {
-        pruning = json!({ "mode": "cache-ttl", "ttl": "1s", "keepLastAssistants": 2, "softTrimRatio": 0.2,
-            "hardClearRatio": 0.4, "minPrunableToolChars": 8_000,
-            "softTrim": { "maxChars": 3_000, "headChars": 400, "tailChars": 400 },
+        // Built in since then.
+        let ratios = json!({ "keepLastAssistants": 2, "softTrimRatio": 0.2, "hardClearRatio": 0.4,
+            "minPrunableToolChars": 8_000, "softTrim": { "maxChars": 3_000, "headChars": 400, "tailChars": 400 },
             "hardClear": { "enabled": true, "placeholder": "[cleared]" } });
+        merge(&mut pruning, &ratios);
     }
     setup.defaults["contextPruning"] = pruning;
     let mut world = World::new(program, &setup, Behaviour::default());
     for number in 1..=4 {
         world.say(&format!("#read f{number}.txt\n#say 400"));
     }
-    outlive_ttl();
+    outlive(ttl);
     world.say("#read f6.txt\n#say 300");
-    outlive_ttl();
+    outlive(ttl);
     world.say("#say 300");
-    world.finish("ttl", &[MAIN])
+    world.mock.assert_sent("Tool result trimmed");
+    world.finish("ttl", MAIN)
 }
 
-/// Lets a ttl of a second pass.
+/// Lets a ttl of some seconds pass.
 #[expect(clippy::disallowed_methods, reason = "the gateway reads the clock")]
-fn outlive_ttl() {
-    thread::sleep(Duration::from_millis(1_200));
+fn outlive(ttl: u64) {
+    thread::sleep(Duration::from_secs(ttl) + Duration::from_millis(200));
 }
 
 /// A direct chat with a limit of its history.
 pub(super) fn history(program: &OpenClawProgram) -> Finished {
-    const KEY: &str = "agent:main:telegram:direct:4711";
     let mut setup = setup(program, Model::of_window(32_000));
     setup.more = json!({ "channels": { "telegram": { "enabled": false, "botToken": "0:none", "dmPolicy": "pairing", "dmHistoryLimit": 2 } } });
     let mut world = World::new(program, &setup, Behaviour::default());
     let id = "11111111-2222-4333-8444-555555555555";
     let options: &[&str] = if program.is_older_than(2026, 7) {
-        let rows = json!({ KEY: { "sessionId": id, "updatedAt": super::now_ms(), "chatType": "direct", "channel": "telegram" } });
+        let rows = json!({ DIRECT: { "sessionId": id, "updatedAt": super::now_ms(), "chatType": "direct", "channel": "telegram" } });
         let folder = world.folder.path().join("state/agents/main/sessions");
         fs::create_dir_all(&folder).expect("a folder");
         super::write_file(&folder.join("sessions.json"), rows.to_string().as_bytes());
         &["--session-id", id]
     } else {
-        &["--session-key", KEY]
+        &["--session-key", DIRECT]
     };
     for turn in 1..=4 {
         world.say_to(&format!("#read small.txt\n#say {}", 200 + turn), options);
     }
-    world.finish("history", &[KEY])
+    world.finish("history", DIRECT)
+}
+
+const DIRECT: &str = "agent:main:telegram:direct:4711";
+
+/// A sub-agent, whose answer comes back into the session. A gateway runs it.
+pub(super) fn sub_agent(program: &OpenClawProgram) -> Finished {
+    const TASK: &str = "Describe the folder.";
+    let mut setup = setup(program, Model::of_window(32_000));
+    setup.tools = &["read", "exec", "sessions_spawn"];
+    // Taken again by the gateway: it accepts no port of the system's choice.
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    setup.more = gateway_config(port);
+    let mut world = World::new(program, &setup, Behaviour::default());
+    world.openclaw.start_gateway(port);
+    world.openclaw.prompt_through_gateway(&format!("Turn 1.\n#read small.txt\n#spawn {TASK}\n#say 300"));
+    let mock = &world.mock;
+    world.openclaw.wait_until("the answer of the sub-agent", || is_announced(&mock.requests(), TASK));
+    world.openclaw.prompt_through_gateway("Turn 2.\n#say 300");
+    world.finish("sub_agent", MAIN)
+}
+
+/// Whether the answer to a task was sent to the session that gave it.
+fn is_announced(requests: &[Request], task: &str) -> bool {
+    let holds =
+        |request: &Request, text: &str| request.messages.iter().any(|it| it.to_string().contains(text));
+    let child = requests.iter().find(|request| holds(request, task) && !holds(request, "Turn 1."));
+    let Some(child) = child else { return false };
+    let answer = format!("R{:04} answer", child.number);
+    requests.iter().any(|request| holds(request, "Turn 1.") && holds(request, &answer))
+}
+
+/// A model that fails, and another with another window that answers instead.
+pub(super) fn fallback(program: &OpenClawProgram) -> Finished {
+    let other = Model { provider: "other", name: "mock-2", ..Model::of_window(16_000) };
+    let mut setup = setup(program, Model::of_window(32_000));
+    setup.models.push(other);
+    setup.defaults["model"] = json!({ "primary": "mock/mock-1", "fallbacks": ["other/mock-2"] });
+    let mut world = World::new(program, &setup, Behaviour::default());
+    world.talk(2);
+    world.mock.change(|behaviour| behaviour.failing_model = Some("mock-1"));
+    world.talk(4);
+    world.mock.change(|behaviour| behaviour.failing_model = None);
+    world.talk(1);
+    let models: HashSet<String> = world.mock.requests().into_iter().map(|request| request.model).collect();
+    assert_eq!(models.len(), 2, "the other model answers");
+    // Each model has its own.
+    world.has_triggers = false;
+    world.finish("fallback", MAIN)
+}
+
+/// A direct chat that flushes its memory before compactions.
+pub(super) fn flush(program: &OpenClawProgram) -> Finished {
+    let mut setup = setup(program, Model::of_window(16_000));
+    setup.tools = &["read", "exec", "write"];
+    setup.defaults["compaction"]["memoryFlush"] = json!({ "enabled": true, "softThresholdTokens": 2_000 });
+    let mut world = World::new(program, &setup, Behaviour::default());
+    for _ in 0..7 {
+        world.say_in_chat("#say 7000");
+    }
+    world.mock.assert_sent("memory flush");
+    world.finish("flush", DIRECT)
+}
+
+/// A direct chat that a person starts anew.
+pub(super) fn reset(program: &OpenClawProgram) -> Finished {
+    let mut world = World::new(program, &setup(program, Model::of_window(32_000)), Behaviour::default());
+    for _ in 0..2 {
+        world.say_in_chat("#read small.txt\n#say 300");
+        world.openclaw.channel_message("/new", DIRECT);
+    }
+    world.say_in_chat("#read small.txt\n#say 300");
+    world.finish("reset", DIRECT)
 }
 
 /// Thinking before calls and answers, and several calls in one answer.
@@ -280,7 +386,8 @@ pub(super) fn thinking(program: &OpenClawProgram) -> Finished {
     for turn in 1..=3 {
         world.say(&format!("#think 1500\n#reads f{turn}.txt small.txt\n#think 900\n#say 600"));
     }
-    world.finish("thinking", &[MAIN])
+    world.mock.assert_sent("thinking");
+    world.finish("thinking", MAIN)
 }
 
 /// Pictures that a tool reads.
@@ -290,5 +397,6 @@ pub(super) fn images(program: &OpenClawProgram) -> Finished {
         world.say("#read dot.png\n#say 300");
         world.say("#reads dot.png f1.txt dot.png\n#say 300");
     }
-    world.finish("images", &[MAIN])
+    world.mock.assert_sent("image_url");
+    world.finish("images", MAIN)
 }

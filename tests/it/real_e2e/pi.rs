@@ -104,7 +104,7 @@ impl Pi {
         let id = format!("c{}", self.calls);
         command["id"] = json!(id);
         self.process.send(&command);
-        self.process.wait(&format!("a response to {command}"), |line| {
+        self.process.expect(&format!("a response to {command}"), |line| {
             let event: Value = serde_json::from_str(line).ok()?;
             if event["type"] == "response" && event["id"] == json!(id) {
                 assert!(event["success"] == json!(true), "{command}: {event}");
@@ -121,7 +121,7 @@ impl Pi {
         let command = json!({ "type": "prompt", "message": text, "images": images });
         self.call_watching(command, |event| run.see(event));
         while !self.has_settled(&mut run) {
-            self.process.wait("the end of a run", |line| {
+            self.process.expect("the end of a run", |line| {
                 let event: Value = serde_json::from_str(line).ok()?;
                 run.see(&event);
                 (event["type"] == "agent_settled" || event["type"] == "agent_end" || run.ended_beside)
@@ -137,7 +137,7 @@ impl Pi {
         self.call_watching(json!({ "type": "prompt", "message": text }), |event| has_ended |= is_end(event));
         if !has_ended {
             let event = |line: &str| serde_json::from_str::<Value>(line).ok().filter(is_end);
-            self.process.wait(&format!("the end of {text}"), event);
+            self.process.expect(&format!("the end of {text}"), event);
         }
     }
 

@@ -11,7 +11,8 @@ use super::checks::Outcome;
 use super::commits::{self, Continued};
 use super::mock::{AboveLimit, Behaviour, Failing, Mock, Style};
 use super::moment::Moment;
-use super::pi::{Launch, Pi, PiProgram};
+pub(super) use super::pi::PiProgram;
+use super::pi::{Launch, Pi};
 use super::scenario::{Finished, Model, Place, Session};
 
 /// A pi in a scenario.
@@ -29,7 +30,8 @@ struct World {
 fn launch(model: Model) -> Launch<'static> {
     // Small enough that few turns reach the trigger.
     let compaction = json!({ "enabled": true, "reserveTokens": 3_000, "keepRecentTokens": 2_500 });
-    let settings = json!({ "compaction": compaction, "retry": { "maxRetries": 2, "baseDelayMs": 20 } });
+    let settings = json!({ "compaction": compaction, "retry": { "maxRetries": 2, "baseDelayMs": 20 },
+        "images": { "autoResize": false } });
     Launch { model, settings, session: None, jumps: true }
 }
 
@@ -130,6 +132,7 @@ pub(super) fn calm(program: &PiProgram) -> Finished {
 pub(super) fn growth(program: &PiProgram) -> Finished {
     let mut world = World::new(program, Model::of_window(12_000), Behaviour::default());
     world.grow(1..=9);
+    world.mock.assert_sent("of the work so far");
     world.finish("growth")
 }
 
@@ -244,6 +247,7 @@ pub(super) fn thinking(program: &PiProgram) -> Finished {
     for turn in 1..=5 {
         world.say(&format!("#think 1500\n#reads f{turn}.txt small.txt\n#think 900\n#say 600"));
     }
+    world.mock.assert_sent("signature");
     world.finish("thinking")
 }
 
@@ -254,6 +258,7 @@ pub(super) fn reasoning(program: &PiProgram) -> Finished {
     for turn in 1..=5 {
         world.say(&format!("#think 1500\n#reads f{turn}.txt small.txt\n#think 900\n#say 600"));
     }
+    world.mock.assert_sent("reasoning_content");
     world.finish("reasoning")
 }
 
@@ -267,6 +272,7 @@ pub(super) fn images(program: &PiProgram) -> Finished {
         world.say("#read dot.png\n#say 300");
         world.say("#reads dot.png f1.txt dot.png\n#say 300");
     }
+    world.mock.assert_sent("image_url");
     world.finish("images")
 }
 
@@ -282,5 +288,6 @@ pub(super) fn tree(program: &PiProgram) -> Finished {
     world.grow(4..=5);
     world.pi.command(&format!("/jumpsum {side}"));
     world.grow(6..=8);
+    world.mock.assert_sent("a branch that this conversation came back from");
     world.finish("tree")
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub(super) struct Program {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
-    /// What it prints beside its answers.
+    /// Holds what it prints beside its answers.
     log: PathBuf,
 }
 
@@ -45,20 +45,32 @@ impl Program {
         writeln!(self.input, "{line}").and_then(|()| self.input.flush()).expect("the program reads");
     }
 
-    /// The next line that `wanted` makes a value of; the others are dropped.
-    pub(super) fn wait<T>(&self, what: &str, mut wanted: impl FnMut(&str) -> Option<T>) -> T {
+    /// The next line that `wanted` makes a value of; the others are dropped. `None` if the program ends before.
+    pub(super) fn wait<T>(&self, mut wanted: impl FnMut(&str) -> Option<T>) -> Option<T> {
         let end = Instant::now() + DEADLINE;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left);
-            let line = line.unwrap_or_else(|error| {
-                let log = fs::read_to_string(&self.log).unwrap_or_default();
-                panic!("the program is expected to print {what}: {error}\n{log}")
-            });
-            if let Some(found) = wanted(&line) {
-                return found;
+            match self.lines.recv_timeout(left) {
+                Ok(line) => {
+                    if let Some(found) = wanted(&line) {
+                        return Some(found);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("the program does not answer:\n{}", self.log()),
             }
         }
+    }
+
+    /// The same for a program that goes on; `what` is expected of it.
+    pub(super) fn expect<T>(&self, what: &str, wanted: impl FnMut(&str) -> Option<T>) -> T {
+        self.wait(wanted)
+            .unwrap_or_else(|| panic!("the program ended instead of printing {what}:\n{}", self.log()))
+    }
+
+    /// What it printed beside its answers.
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 

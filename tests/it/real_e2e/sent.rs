@@ -1,5 +1,6 @@
 //! Messages in one form, whether a program sent them or clawscope lists them.
 
+use regex::Regex;
 use serde_json::Value;
 
 /// A message as far as both sides know it.
@@ -156,6 +157,18 @@ fn pictures_last(mut messages: Vec<Message>) -> Vec<Message> {
         }
     }
     messages
+}
+
+/// Messages without what gateways add on sending: since 2026.7 the time, since 2026.9 a line about the run.
+pub(super) fn plain(messages: &[Message]) -> Vec<Message> {
+    const ADDED: &str =
+        r"^\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Za-z0-9+:-]+\] |(\n\n)?Runtime: agent=[^\n]*$";
+    let added = Regex::new(ADDED).expect("a pattern");
+    let plain = |message: &Message| Message {
+        text: added.replace_all(&message.text, "").into_owned(),
+        ..message.clone()
+    };
+    messages.iter().map(plain).collect()
 }
 
 /// Describes the first difference of two lists; `None` if there is none.

@@ -226,6 +226,26 @@ fn install_into(folder: &Path, is_new: bool) -> Result<(), String> {
     }
 }
 
+/// Installs a release with all its libraries; returns the node that runs it, and its folder.
+pub(crate) fn whole(release: &str) -> Result<(PathBuf, PathBuf), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let node = super::real_openclaw::node()?;
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = build.parent().unwrap_or(build).join(format!("real-pi-{release}"));
+    let package = folder.join(PACKAGE);
+    if !package.join("package.json").is_file() {
+        let fresh = tempfile::tempdir_in(folder.parent().ok_or("the folder has no parent")?).map_err(text)?;
+        let manifest = serde_json::json!({ "private": true, "dependencies": { "@earendil-works/pi-coding-agent": release } });
+        fs::File::create(fresh.path().join("package.json"))
+            .and_then(|mut file| file.write_all(manifest.to_string().as_bytes()))
+            .map_err(text)?;
+        let quiet = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+        run(skipped::npm().args(quiet).current_dir(fresh.path()))?;
+        fs::rename(fresh.path(), &folder).map_err(text)?;
+    }
+    Ok((node, package))
+}
+
 fn is_installed(folder: &Path, is_new: bool) -> bool {
     let text = fs::read_to_string(folder.join(PACKAGE).join("package.json")).unwrap_or_default();
     let right = js::parse(&text)

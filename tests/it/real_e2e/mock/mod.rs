@@ -38,6 +38,8 @@ pub(crate) struct Behaviour {
     pub(crate) summary_error: Option<&'static str>,
     /// Fails the next requests.
     pub(crate) fails: Option<Failing>,
+    /// A model that answers nothing.
+    pub(crate) failing_model: Option<&'static str>,
 }
 
 /// Failures that have nothing to do with the prompt.
@@ -70,6 +72,7 @@ impl Default for Behaviour {
             summary_chars: 900,
             summary_error: None,
             fails: None,
+            failing_model: None,
         }
     }
 }
@@ -165,6 +168,15 @@ impl Mock {
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut Behaviour)) {
         change(&mut self.shared.state().behaviour);
+    }
+
+    /// Asserts that some request held a text: the scenario reached what it is about.
+    pub(crate) fn assert_sent(&self, text: &str) {
+        let holds = |message: &Value| message.to_string().contains(text);
+        assert!(
+            self.requests().iter().any(|request| request.messages.iter().any(holds)),
+            "{text:?} was never sent"
+        );
     }
 
     /// Every request so far.

@@ -42,6 +42,9 @@ pub(super) fn of(behaviour: &mut Behaviour, body: &Value, kind: Kind, tokens: u6
         fails.count -= 1;
         return Some(failed(fails.status, fails.text));
     }
+    if behaviour.failing_model.is_some_and(|model| body["model"] == model) {
+        return Some(failed(402, "insufficient credits"));
+    }
     if let (Kind::Summary, Some(text)) = (kind, behaviour.summary_error) {
         return Some(failed(400, text));
     }
