@@ -11,10 +11,10 @@ use crate::policy::compact::{
 use crate::policy::features::ContentFeatures;
 use crate::policy::prune::projections::{MARKER_TYPE, ProjectionSnapshot};
 use crate::store::body::{self, BodyError};
-use crate::store::entry::EntryKind;
+use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// The branch as a compaction reads it, and the content features of every message.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -109,7 +109,7 @@ fn read_stored_pruning(
     if rules.pruner != (Pruner::Projections { stored: true }) {
         return Ok(ProjectionSnapshot::default());
     }
-    for ix in context.path.iter().rev() {
+    for (at, ix) in context.path.iter().enumerate().rev() {
         let entry = index.entry(*ix);
         if entry.kind == EntryKind::Reset {
             break;
@@ -119,10 +119,20 @@ fn read_stored_pruning(
             && is_marker()
             && let Some(snapshot) = ProjectionSnapshot::from_branch([&body::read_entry(source, index, *ix)?])
         {
-            return Ok(snapshot);
+            return Ok(ProjectionSnapshot {
+                run_started: run_started(index, &context.path[..at]),
+                ..snapshot
+            });
         }
     }
     Ok(ProjectionSnapshot::default())
+}
+
+/// Returns the time of the newest user message of a path.
+fn run_started(index: &Index, path: &[EntryIx]) -> Option<Moment> {
+    let is_user = |entry: &&Entry| entry.message.as_ref().is_some_and(|message| message.role == Role::User);
+    let entry = path.iter().rev().map(|ix| index.entry(*ix)).find(is_user)?;
+    Some(entry.time_ms).filter(|time| !time.is_nan())
 }
 
 fn features_by_entry(known: PreviousDetails<'_>) -> HashMap<EntryIx, &ContentFeatures> {
@@ -179,5 +189,16 @@ mod tests {
             ContextDetails::read_while(&all.source, &all.index, &all.context, rules, None, &mut wanted)
                 .unwrap();
         assert_eq!((read, left), (None, 0));
+    }
+
+    #[test]
+    fn a_marker_belongs_to_the_run_of_the_user_message_before_it() {
+        let marker = r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"prunedToolResults":[{"key":"tool:c1","mode":"soft"}]}}"#;
+        let all =
+            loaded_session(&transcript(&[user("go"), user("and on"), marker.to_owned(), user("more")]), 1e5);
+        let details =
+            ContextDetails::read(&all.source, &all.index, &all.context, Ruleset::V2026_9_2.rules()).unwrap();
+        let before = all.index.entries.iter().filter(|entry| entry.message.is_some()).nth(1).unwrap();
+        assert_eq!(details.stored_pruning.run_started, Some(before.time_ms));
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod gate;
 mod policy;
+mod projection_keys;
 pub mod projections;
 pub mod round;
 mod size;

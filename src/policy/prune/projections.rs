@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
-
 use crate::gateway::pruning::PruneSettings;
-use crate::js::{JsString, Object, Value, number_text, stringify};
+use crate::js::{JsString, Object, Value};
+use crate::policy::prune::projection_keys::{
+    call_id, id_in_key, is_rewritten, keys_of, letters_of, source_hash, string_member, time_of,
+};
 use crate::policy::prune::soft_trim::{cleared_message, soft_trimmed_message};
+use crate::units::Moment;
 
 /// Type of the custom entry that holds a snapshot (store O1).
 pub const MARKER_TYPE: &str = "openclaw.cache-ttl";
@@ -33,6 +33,8 @@ pub struct ProjectionSnapshot {
     pub sources: BTreeMap<String, String>,
     /// Keys that named two results at once.
     pub ambiguous: BTreeSet<String>,
+    /// Time of the user message whose run wrote the marker.
+    pub run_started: Option<Moment>,
 }
 
 impl ProjectionSnapshot {
@@ -88,10 +90,12 @@ impl ProjectionSnapshot {
     }
 
     /// Returns the tool results that change, with their positions and projections. `results` are those of the
-    /// transcript: the marker stores no bodies, so they are derived again.
+    /// transcript: the marker stores no bodies, so they are derived again. Results from `run` on belong to the run in
+    /// progress.
     pub(super) fn apply_to_results(
         &self,
         results: &[(usize, &Value)],
+        run: usize,
         settings: &PruneSettings,
     ) -> BTreeMap<usize, (Projection, Value)> {
         let mut changed = BTreeMap::new();
@@ -100,7 +104,9 @@ impl ProjectionSnapshot {
         }
         let keys = keys_of(results, &self.ambiguous);
         for (at, message) in results.iter().copied() {
-            let Some(key) = keys.get(&at) else { continue };
+            let Some(key) = keys.get(&at).and_then(|key| self.stored_key(message, key, at >= run)) else {
+                continue;
+            };
             let Some(projection) = self.projections.get(key) else { continue };
             if self.sources.get(key).is_some_and(|hash| *hash != source_hash(message)) {
                 continue;
@@ -118,17 +124,35 @@ impl ProjectionSnapshot {
     }
 }
 
-fn string_member(object: &Value, key: &str) -> Option<String> {
-    Some(object.get(key)?.as_str()?.to_string_lossy())
-}
+impl ProjectionSnapshot {
+    /// Returns the key under which the marker remembers a result whose key in the transcript is `own`. A result of an
+    /// earlier run has the id that the provider accepts, in one of many forms; its time and text do not change.
+    fn stored_key<'a>(&'a self, message: &Value, own: &'a str, is_in_run: bool) -> Option<&'a str> {
+        if self.projections.contains_key(own) {
+            // The next run rewrites the ids of this one and forgets what it remembered under them.
+            let is_lost = !is_in_run && self.is_of_its_run(message) && is_rewritten(&call_id(message)?);
+            return (!is_lost).then_some(own);
+        }
+        let (id, time) = (call_id(message)?, time_of(message));
+        let letters = letters_of(&id);
+        let fits = |key: &&String| {
+            let Some(other) = id_in_key(key, time.as_deref()) else { return false };
+            match self.sources.get(*key) {
+                Some(hash) if time.is_some() => *hash == source_hash(message),
+                _ => letters_of(other) == letters,
+            }
+        };
+        let found: Vec<&String> = self.projections.keys().filter(fits).collect();
+        let by_letters =
+            |key: &&&String| id_in_key(key, time.as_deref()).map(letters_of) == Some(letters.clone());
+        found.iter().find(by_letters).or(found.first()).map(|key| key.as_str())
+    }
 
-fn texts(message: &Value) -> Vec<Value> {
-    let blocks = message.get("content").and_then(Value::as_array).unwrap_or_default();
-    let text = |block: &Value| {
-        let text = block.get("text")?.as_str()?;
-        block.get("type")?.str_is("text").then(|| Value::String(text.clone()))
-    };
-    blocks.iter().filter_map(text).collect()
+    /// Whether a result belongs to the run that wrote the marker.
+    fn is_of_its_run(&self, message: &Value) -> bool {
+        let time = message.get("timestamp").and_then(Value::as_f64).map(Moment);
+        time.zip(self.run_started).is_some_and(|(time, started)| time >= started)
+    }
 }
 
 /// Replaces the texts of the text blocks; blocks beyond `texts` stay.
@@ -150,50 +174,6 @@ pub(in crate::policy) fn with_texts(message: &Value, texts: &[JsString]) -> Valu
     let mut copy = message.as_object().cloned().unwrap_or_default();
     copy.set("content", Value::Array(new.collect()));
     Value::Object(copy)
-}
-
-/// Returns the base64url SHA-256 of the JSON array of a result's texts.
-pub fn source_hash(message: &Value) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(stringify(&Value::Array(texts(message)))))
-}
-
-/// Returns the key of each tool result, by position. A key that names two results, in this list or earlier, is replaced
-/// by one with a counter.
-fn keys_of(results: &[(usize, &Value)], known_ambiguous: &BTreeSet<String>) -> BTreeMap<usize, String> {
-    let bases: Vec<Option<String>> = results.iter().map(|(_, message)| base_key(message)).collect();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for key in bases.iter().filter_map(|key| key.as_deref()) {
-        *counts.entry(key).or_default() += 1;
-    }
-    let mut occurrences: BTreeMap<String, usize> = BTreeMap::new();
-    let mut key_of = |message: &Value, base: Option<&str>| {
-        let own = base.filter(|key| counts.get(key) == Some(&1) && !known_ambiguous.contains(*key));
-        if let Some(own) = own {
-            return own.to_owned();
-        }
-        let name = base.unwrap_or("tool");
-        let id = string_member(message, "id");
-        let stem = match id {
-            Some(id) => format!("fallback:{name}:id:{id}"),
-            None => format!("fallback:{name}:text:{}", source_hash(message)),
-        };
-        let count = occurrences.entry(stem.clone()).or_default();
-        let key = format!("{stem}:{count}");
-        *count += 1;
-        key
-    };
-    results.iter().zip(&bases).map(|((at, message), base)| (*at, key_of(message, base.as_deref()))).collect()
-}
-
-/// Returns `tool:CALL:TIME`, `tool:CALL` or `timestamp:TIME`; `None` for a result without call id and time.
-fn base_key(message: &Value) -> Option<String> {
-    let time = message.get("timestamp").and_then(Value::as_f64).map(number_text);
-    match (string_member(message, "toolCallId").filter(|call| !call.is_empty()), time) {
-        (Some(call), Some(time)) => Some(format!("tool:{call}:{time}")),
-        (Some(call), None) => Some(format!("tool:{call}")),
-        (None, Some(time)) => Some(format!("timestamp:{time}")),
-        (None, None) => None,
-    }
 }
 
 #[cfg(test)]
@@ -230,35 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn a_projection_key_has_call_and_time_or_a_fallback() {
-        let messages = [
-            result(r#","toolCallId":"a","timestamp":5"#, "x"),
-            result(r#","toolCallId":"b""#, "x"),
-            result(r#","timestamp":7"#, "x"),
-            result("", "x"),
-            result(r#","toolCallId":"c","id":"m1""#, "x"),
-            result(r#","toolCallId":"c""#, "y"),
-            parse(r#"{"role":"user","content":"x"}"#).unwrap(),
-        ];
-        let keys = keys_of(&results(&messages), &BTreeSet::new());
-        let hash = |at: usize| source_hash(&messages[at]);
-        assert_eq!(keys[&0], "tool:a:5");
-        assert_eq!((keys[&1].as_str(), keys[&2].as_str()), ("tool:b", "timestamp:7"));
-        assert_eq!(keys[&3], format!("fallback:tool:text:{}:0", hash(3)));
-        assert_eq!(keys[&4], "fallback:tool:c:id:m1:0");
-        assert_eq!(keys[&5], format!("fallback:tool:c:text:{}:0", hash(5)));
-        assert!(!keys.contains_key(&6));
-        let known = BTreeSet::from(["tool:b".to_owned()]);
-        assert!(keys_of(&results(&messages), &known)[&1].starts_with("fallback:tool:b:text:"));
-    }
-
-    #[test]
-    fn the_hash_covers_the_texts_as_a_json_array() {
-        // SHA-256 of `["x"]`, computed by another program.
-        assert_eq!(source_hash(&result("", "x")), "zWXqLCrZnpSoWxtt9y7--csu0K6TOmDDLOFjF_fX1qo");
-    }
-
-    #[test]
     fn the_newest_marker_with_a_snapshot_counts_until_a_reset() {
         let old = marker(r#"{"timestamp":1,"prunedToolResults":[{"key":"tool:a","mode":"soft"}]}"#);
         let touch = marker(r#"{"timestamp":2,"provider":"anthropic"}"#);
@@ -267,6 +218,51 @@ mod tests {
         assert_eq!(found.projections, BTreeMap::from([("tool:a".to_owned(), Projection::Soft)]));
         let reset = parse(r#"{"type":"reset"}"#).unwrap();
         assert_eq!(ProjectionSnapshot::from_branch([&touch, &reset, &old]), None);
+    }
+
+    /// Returns the positions of two results that a marker with these trimmed keys and run start changes, where results
+    /// from `run` on belong to the run in progress.
+    fn trimmed(keys: [&str; 2], run_started: f64, run: usize) -> Vec<usize> {
+        let long = "x".repeat(5000);
+        let messages = [
+            result(r#","toolCallId":"call_1_0","timestamp":5"#, &long),
+            result(r#","toolCallId":"call_2_0","timestamp":8"#, &format!("{long}y")),
+        ];
+        let mark = |key: &str| format!(r#"{{"key":"{key}","mode":"soft"}}"#);
+        let frozen = |at: usize| {
+            let hash = source_hash(&messages[at]);
+            format!(r#"{{"key":"{}","sourceHash":"{hash}"}}"#, keys[at])
+        };
+        let data = format!(
+            r#"{{"prunedToolResults":[{},{}],"frozenToolResults":[{},{}]}}"#,
+            mark(keys[0]),
+            mark(keys[1]),
+            frozen(0),
+            frozen(1)
+        );
+        let mut snapshot = ProjectionSnapshot::from_marker_data(&parse(&data).unwrap()).unwrap();
+        snapshot.run_started = Some(Moment(run_started));
+        snapshot.apply_to_results(&results(&messages), run, &settings()).into_keys().collect()
+    }
+
+    #[test]
+    fn a_result_is_found_under_the_id_that_its_provider_received() {
+        let rewritten = ["tool:call10:5", "tool:call20:8"];
+        assert_eq!(trimmed(rewritten, 9.0, 2), [0, 1]);
+        assert_eq!(
+            trimmed(["tool:abcdef123:5", "tool:call_2_0:8"], 7.0, 1),
+            [0, 1],
+            "a hash, and the id itself"
+        );
+        assert_eq!(trimmed(["tool:call10:6", "tool:other:8"], 9.0, 2), [1], "other times are other results");
+    }
+
+    #[test]
+    fn the_next_run_forgets_marks_under_ids_that_it_rewrites() {
+        let recorded = ["tool:call_1_0:5", "tool:call_2_0:8"];
+        assert_eq!(trimmed(recorded, 7.0, 1), [0, 1], "the run goes on");
+        assert_eq!(trimmed(recorded, 7.0, 2), [0], "the provider of the first result takes its id");
+        assert!(is_rewritten("call_1") && !is_rewritten("toolu_01_a") && !is_rewritten("functions.read:0"));
     }
 
     #[test]
@@ -285,7 +281,7 @@ mod tests {
             source_hash(&messages[0])
         );
         let snapshot = ProjectionSnapshot::from_marker_data(&parse(&data).unwrap()).unwrap();
-        let new = snapshot.apply_to_results(&results(&messages), &settings());
+        let new = snapshot.apply_to_results(&results(&messages), 0, &settings());
         assert_eq!(new.keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
         assert!(text_of(&new[&0].1).contains("kept first 1500 chars and last 1500 chars of 5000 chars"));
         assert_eq!((text_of(&new[&1].1), text_of(&new[&2].1)), ("gone".to_owned(), "short".to_owned()));

@@ -127,7 +127,16 @@ fn remembered_changes(
     let bodies: Vec<(usize, Arc<Value>)> =
         results.filter_map(|(at, message)| Some((at, message.body?.value()))).collect();
     let results: Vec<(usize, &Value)> = bodies.iter().map(|(at, body)| (*at, &**body)).collect();
-    remembered.apply_to_results(&results, settings)
+    remembered.apply_to_results(&results, run_start(messages), settings)
+}
+
+/// Returns the position from which messages belong to the run in progress; after an answer, the next run begins.
+fn run_start(messages: &[MeasuredMessage<'_>]) -> usize {
+    let is_user = |message: &MeasuredMessage<'_>| message.role == Role::User;
+    match messages.last() {
+        Some(last) if last.role != Role::Assistant => messages.iter().rposition(is_user).unwrap_or(0),
+        _ => messages.len(),
+    }
 }
 
 /// Returns the chars of thinking that the model does not receive again: that of every answer but the last.
@@ -338,5 +347,23 @@ mod tests {
         let open = prune_round(&messages, &remembered, Tokens(1000.0), true);
         assert_eq!((open.has_new_changes, &open.changed), (false, &shut.changed));
         assert_eq!(open.ratio_before, f64::from(2 + 4 + 3086) / 4000.0);
+    }
+
+    #[test]
+    fn a_mark_under_a_rewritten_id_counts_for_results_of_the_run_only_while_it_lasts() {
+        let started = Some(crate::units::Moment(5.0));
+        let data = r#"{"prunedToolResults":[{"key":"tool:c_1:7","mode":"soft"}]}"#;
+        let of_run = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();
+        let remembered = ProjectionSnapshot { run_started: started, ..of_run };
+        let result = r#"{"role":"toolResult","toolCallId":"c_1","timestamp":7,"content":[{"type":"text","text":"TEXT"}]}"#;
+        let mut messages = list("u");
+        messages.push(parse(&result.replace("TEXT", &"x".repeat(5000))).unwrap());
+        let changed =
+            |messages: &[Value]| prune_round(messages, &remembered, Tokens(1e6), false).changed.len();
+        assert_eq!(changed(&messages), 1);
+        messages.extend(list("a"));
+        assert_eq!(changed(&messages), 0, "the next call is one of another run");
+        messages.extend(list("u"));
+        assert_eq!(changed(&messages), 0);
     }
 }
