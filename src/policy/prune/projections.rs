@@ -108,7 +108,10 @@ impl ProjectionSnapshot {
                 continue;
             };
             let Some(projection) = self.projections.get(key) else { continue };
-            if self.sources.get(key).is_some_and(|hash| *hash != source_hash(message)) {
+            // While a run goes on, the gateway holds a result as its tool returned it; the transcript's may be cut.
+            let is_held = at >= run && matches!(projection, Projection::Cut { .. });
+            let is_other = || self.sources.get(key).is_some_and(|hash| *hash != source_hash(message));
+            if !is_held && is_other() {
                 continue;
             }
             let new = match projection {
@@ -266,6 +269,16 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_of_the_run_in_progress_applies_to_the_stored_text_too() {
+        let stored = [result(r#","toolCallId":"a""#, "stored")];
+        let data = r#"{"prunedToolResults":[],"frozenToolResults":[{"key":"tool:a","sourceHash":"of more text","texts":["sent"]}]}"#;
+        let snapshot = ProjectionSnapshot::from_marker_data(&parse(data).unwrap()).unwrap();
+        let changed = |run| snapshot.apply_to_results(&results(&stored), run, &settings());
+        assert_eq!(text_of(&changed(0)[&0].1), "sent");
+        assert!(changed(1).is_empty(), "the next run reads the stored text");
+    }
+
+    #[test]
     fn unchanged_results_keep_their_earlier_pruning() {
         let long = "x".repeat(5000);
         let messages = [
@@ -281,7 +294,7 @@ mod tests {
             source_hash(&messages[0])
         );
         let snapshot = ProjectionSnapshot::from_marker_data(&parse(&data).unwrap()).unwrap();
-        let new = snapshot.apply_to_results(&results(&messages), 0, &settings());
+        let new = snapshot.apply_to_results(&results(&messages), messages.len(), &settings());
         assert_eq!(new.keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
         assert!(text_of(&new[&0].1).contains("kept first 1500 chars and last 1500 chars of 5000 chars"));
         assert_eq!((text_of(&new[&1].1), text_of(&new[&2].1)), ("gone".to_owned(), "short".to_owned()));
