@@ -15,7 +15,7 @@ pub(super) type UnreliableAnswers = HashSet<EntryIx>;
 /// A call that the provider refused because its prompt was too large, according to the texts of the transcript.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefusedCall {
-    /// The failed answer, or the gateway's note of a prompt that threw.
+    /// The failed answer, the gateway's note of a prompt that threw, or the compaction after a refusal without either.
     pub entry: EntryIx,
     /// Tokens of the prompt, if the text names them.
     pub requested: Option<Tokens>,
@@ -59,7 +59,7 @@ pub struct CacheKey {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelCall {
-    /// The answer, or the note of a prompt that threw.
+    /// The answer, the note of a prompt that threw, or the compaction after a refusal without either.
     pub entry: EntryIx,
     pub path_index: usize,
     /// Its start: the time of the message before it, or of the answer itself if that is unknown or later;
@@ -168,8 +168,8 @@ impl CallCollector<'_> {
             _ => {}
         }
         let is_answer = entry.is_model_call();
-        let noted =
-            self.refusal_of(ix).filter(|_| entry.kind == EntryKind::Custom && !self.state.last_was_refused);
+        let is_note = matches!(entry.kind, EntryKind::Custom | EntryKind::Compaction);
+        let noted = self.refusal_of(ix).filter(|_| is_note && !self.state.last_was_refused);
         let call = (is_answer && !self.copied.contains(&ix) || noted.is_some())
             .then(|| self.build_call(place, ix, entry));
         if entry.becomes_message() || entry.kind == EntryKind::Compaction {

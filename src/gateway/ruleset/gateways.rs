@@ -273,8 +273,9 @@ pub(super) static V2026_5_22: Rules = Rules {
     ..V2026_5_18
 };
 
-const DOUBLED: Pressure = Pressure { results_by_units: false, as_sent: false, provider_count: false };
-const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, provider_count: false };
+const DOUBLED: Pressure =
+    Pressure { results_by_units: false, as_sent: false, provider_count: false, is_diagnostic: false };
+const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, ..DOUBLED };
 
 pub(super) static V2026_5_28: Rules = Rules {
     duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER_MS },
@@ -366,7 +367,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     guard: Guard::Single,
     guard_counts_details: false,
     mid_turn_check: true,
-    preflight: Preflight::Pressure(Pressure { provider_count: true, ..AS_SENT }),
+    preflight: Preflight::Pressure(Pressure { provider_count: true, is_diagnostic: true, ..AS_SENT }),
     chat_preflight: ChatPreflight::WithinReserve,
     chat_window: ChatWindow::OfRun,
     transcript_total: TranscriptTotal::UsageOfPath,

@@ -108,6 +108,12 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Whether the check before a prompt only records its result, so that a prompt above the budget is sent (releases
+    /// R60).
+    pub fn sends_above_budget(&self) -> bool {
+        matches!(self.preflight, Preflight::Pressure(Pressure { is_diagnostic: true, .. }))
+    }
+
     /// Whether policies need text features and not only lengths: the weight of characters, the
     /// words at the end of a text, the mentions of media (pruning 8.3, 8.5, 8.7; releases R11–R14, R32, R51).
     pub fn needs_text_features(&self) -> bool {
@@ -459,6 +465,8 @@ pub struct Pressure {
     pub as_sent: bool,
     /// Whether a provider's count replaces the estimate of everything before the answer that records it.
     pub provider_count: bool,
+    /// Whether the result is only recorded: the prompt is sent, whatever it is (releases R60).
+    pub is_diagnostic: bool,
 }
 
 /// The rewriting of a stored session with oversized results.

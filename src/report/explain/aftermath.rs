@@ -132,7 +132,7 @@ pub(super) fn find_aftermath(case: &OverflowCase<'_>) -> Vec<Found<Aftermath>> {
 fn detect_refused_again(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let failure = case.failure.as_ref()?;
     let index = &case.session.index;
-    let last = case.overflows().iter().rfind(|it| it.kind.is_refusal())?;
+    let last = case.overflows().iter().rfind(|it| it.kind.is_refusal() && !it.is_compaction())?;
     let path = case.session.tree.path_to(index, last.entry);
     let place = path.iter().rposition(|ix| index.entry(*ix).kind == EntryKind::Compaction)?;
     let answered = path[place + 1..].iter().any(|ix| is_answer(index.entry(*ix)));
@@ -222,7 +222,7 @@ fn refused_failure<'a>(case: &'a OverflowCase<'_>) -> Option<&'a Failure> {
 
 /// Entries were written long after the refusal, and none of them is a recovery.
 fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
-    let refusal = refused_failure(case)?.overflow.entry;
+    let refusal = refused_failure(case).filter(|it| !it.overflow.is_compaction())?.overflow.entry;
     let index = &case.session.index;
     let since = index.entry(refusal).time_ms;
     let later = || index.entries.iter_from(refusal.index() + 1);
@@ -244,7 +244,7 @@ fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
 }
 
 fn detect_moved(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
-    let failure = refused_failure(case)?;
+    let failure = refused_failure(case).filter(|it| !it.overflow.is_compaction())?;
     let item = &case.session.item;
     let successor = case.session.successor.clone();
     let left = item.has(Mark::Orphan) || item.has(Mark::Reset) || successor.is_some();

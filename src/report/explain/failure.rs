@@ -108,7 +108,7 @@ impl Failure {
             last_counted: before,
             first_new: new_from,
             prompt_tokens: requested.unwrap_or(estimated),
-            is_measured: overflow.requested.is_some() && overflow.kind != OverflowKind::Precheck,
+            is_measured: overflow.requested.is_some() && overflow.is_counted(),
             limit,
             fixed_tokens: fixed.whole(),
             head_tokens: head.whole(),
@@ -155,8 +155,8 @@ impl Failure {
     pub fn serves_less(&self) -> bool {
         let believed = self.believed_window.runtime;
         let served = self.overflow.limit.unwrap_or(self.limit);
-        let tokens = matches!(self.overflow.kind, OverflowKind::Refused | OverflowKind::CutShort)
-            || self.overflow.is_truncated();
+        let kinds = [OverflowKind::Refused, OverflowKind::CutShort, OverflowKind::Unrecorded];
+        let tokens = kinds.contains(&self.overflow.kind) || self.overflow.is_truncated();
         tokens && self.limit > 0 && Tokens(served as f64) < believed * SAME_WINDOW_SHARE
     }
 

@@ -10,8 +10,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::replay_runner::{ReplayRunner, enable_compaction};
-use crate::session::overflow::OverflowKind;
-use crate::session::overflow::implausible_counts;
+use crate::session::overflow::{Overflow, OverflowKind, implausible_counts};
 use crate::session::setting_change::SettingChange;
 use crate::store::entry::StopReason;
 use crate::units::Tokens;
@@ -174,7 +173,11 @@ fn detect_wrong_window(
         believed: failure.believed_window.runtime,
         served,
         is_default: failure.believed_window.gateway.model_source == WindowSource::Default,
-        proof: if truncated { truncation_proof(case, runner) } else { limit_proof(failure, is_stated) },
+        proof: if truncated {
+            truncation_proof(case, runner)
+        } else {
+            limit_proof(case, failure, runner, is_stated)
+        },
         refusal: failure.overflow.entry,
     };
     let confidence = if is_stated { Confidence::Sure } else { Confidence::Likely };
@@ -213,14 +216,27 @@ fn truncation_proof(case: &OverflowCase<'_>, runner: &ReplayRunner) -> LimitProo
     }
 }
 
-fn limit_proof(failure: &Failure, is_stated: bool) -> LimitProof {
+fn limit_proof(
+    case: &OverflowCase<'_>,
+    failure: &Failure,
+    runner: &ReplayRunner,
+    is_stated: bool,
+) -> LimitProof {
     if is_stated {
         return LimitProof::Stated;
     }
-    let accepted = failure.last_counted.map_or(failure.limit, |(_, tokens)| tokens);
+    let calls = runner.recorded_trace.calls.iter();
+    let accepted = calls.filter(|call| call.refused.is_none() && call.cache_key.model == failure.model);
+    let accepted = accepted.filter_map(|call| call.measured_tokens()).fold(Tokens::ZERO, Tokens::max).whole();
+    let alike = case
+        .overflows()
+        .iter()
+        .filter(|it| (it.kind, it.model.or(failure.model)) == (failure.overflow.kind, failure.model));
+    // The smallest refused prompt says most of the limit.
+    let refused = alike.filter_map(Overflow::prompt_tokens).filter(|tokens| *tokens > accepted).min();
     LimitProof::Accepted {
-        accepted: accepted.max(failure.limit),
-        refused: failure.prompt_tokens,
+        accepted: if accepted > 0 { accepted } else { failure.limit },
+        refused: refused.unwrap_or(failure.prompt_tokens).min(failure.prompt_tokens),
         is_measured: failure.is_measured,
     }
 }

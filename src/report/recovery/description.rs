@@ -221,6 +221,9 @@ pub(super) fn describe_refused_call(session: &LoadedSession, refusal: &RefusedCa
     .flatten()
     .collect();
     let by = if by.is_empty() { "nobody".to_owned() } else { join_with_and(&by) };
+    if text.is_empty() {
+        return format!("The gateway kept no error; the compaction after it shows one. Recognised by {by}.");
+    }
     let message = if refusal.entry.is_some() { "The error" } else { "This provider's text" };
     format!("{message}: {text} — recognised as an overflow by {by}.")
 }

@@ -74,6 +74,7 @@ pub(super) fn read_events(
     let index = &session.index;
     let Some(first) = refusal.entry else { return Ok(Vec::new()) };
     let mut recorded = vec![RecoveryEvent::Refused(refusal.clone())];
+    recorded.extend(compaction_of(session, first));
     let mut rewriting = false;
     let answered = answered_before(session, first);
     for (ix, entry) in index.iter().skip(first.index() + 1).take(MAX_ENTRIES) {
@@ -87,6 +88,7 @@ pub(super) fn read_events(
         if let Some(refusal) = refused_call::refused_call_at(session, ix) {
             if !rewriting || !is_copy(session, ix, refusal.time_ms)? {
                 recorded.push(RecoveryEvent::Refused(refusal));
+                recorded.extend(compaction_of(session, ix));
             }
             continue;
         }
@@ -113,6 +115,12 @@ pub(super) fn read_events(
         }
     }
     Ok(recorded)
+}
+
+/// Returns the compaction that is all that an entry records of a refusal.
+fn compaction_of(session: &LoadedSession, entry: EntryIx) -> Option<RecoveryEvent> {
+    let is_it = session.index.entry(entry).kind == EntryKind::Compaction;
+    is_it.then_some(RecoveryEvent::Compacted { entry })
 }
 
 /// Returns the calls answered before the refusal: a later result of such a call is a copy.

@@ -35,13 +35,7 @@ impl RefusedCall {
 
     /// Builds the provider's usual refusal for a call that has not been made.
     pub(super) fn for_next_call(session: &LoadedSession) -> Self {
-        let text = match session.provider.to_ascii_lowercase().as_str() {
-            "openai" | "openai-codex" => "Your input exceeds the context window of this model".to_owned(),
-            "google" | "google-vertex" | "google-gemini-cli" => {
-                "The input token count exceeds the maximum number of tokens allowed".to_owned()
-            }
-            _ => "prompt is too long".to_owned(),
-        };
+        let text = usual_text(&session.provider).to_owned();
         Self {
             entry: None,
             source: ErrorSource::Assistant,
@@ -51,6 +45,17 @@ impl RefusedCall {
             tokens: None,
             limit: None,
         }
+    }
+}
+
+/// Returns the words of a provider's refusals.
+fn usual_text(provider: &str) -> &'static str {
+    match provider.to_ascii_lowercase().as_str() {
+        "openai" | "openai-codex" => "Your input exceeds the context window of this model",
+        "google" | "google-vertex" | "google-gemini-cli" => {
+            "The input token count exceeds the maximum number of tokens allowed"
+        }
+        _ => "prompt is too long",
     }
 }
 
@@ -71,7 +76,11 @@ fn is_unanswered(overflow: &Overflow) -> bool {
 
 /// Returns the refusal that an entry records; `None` if it records none.
 pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<RefusedCall> {
-    session.overflow_at(ix).filter(|overflow| is_unanswered(overflow)).map(|overflow| RefusedCall {
+    let overflow = session.overflow_at(ix).filter(|overflow| is_unanswered(overflow))?;
+    let provider = called_provider(session, overflow);
+    // The compaction shows that the gateway recognised the words, whatever they were.
+    let text = if overflow.is_compaction() { usual_text(&provider) } else { overflow.text.as_str() };
+    Some(RefusedCall {
         entry: Some(ix),
         source: match overflow.kind {
             OverflowKind::Silent => ErrorSource::Silent,
@@ -79,7 +88,7 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
             _ => ErrorSource::Assistant,
         },
         text: overflow.text.clone(),
-        detection: detect_under(session, &overflow.text, &called_provider(session, overflow)),
+        detection: detect_under(session, text, &provider),
         time_ms: overflow.time_ms,
         tokens: overflow.requested,
         limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),

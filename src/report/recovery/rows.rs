@@ -75,7 +75,11 @@ pub(super) fn build_rows(
     for (at, attempt) in expected.attempts.iter().enumerate() {
         rows.push(attempt_row(at + 1));
         for (nth, policy) in attempt.steps.iter().enumerate() {
-            let seen = shown.next_matching(policy);
+            let seen = match attempt.steps.get(nth + 1) {
+                // A compaction that is left to the gateway is the gateway's next step.
+                Some(RecoveryStep::Compaction { .. }) if is_unstarted(policy) => None,
+                _ => shown.next_matching(policy),
+            };
             let mut row = step_row(session, policy);
             // A prompt too small to be refused is answered at once, without an error text.
             if at == 0 && nth == 0 && !matches!(policy, RecoveryStep::Answered { .. }) {
@@ -134,6 +138,10 @@ impl<'a> EventCursor<'a> {
     fn remaining(&self) -> &'a [RecoveryEvent] {
         &self.events[self.next..]
     }
+}
+
+fn is_unstarted(step: &RecoveryStep) -> bool {
+    matches!(step, RecoveryStep::Compaction { outcome, .. } if !outcome.has_started())
 }
 
 fn attempt_row(attempt: usize) -> RecoveryRow {

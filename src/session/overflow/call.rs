@@ -23,6 +23,9 @@ pub enum OverflowKind {
     Bytes,
     /// It was answered although its usage exceeds the model's window or leaves no room for a reply (overflow-texts 6).
     Silent,
+    /// It was refused for its tokens, and the gateway kept no answer: a compaction far below the trigger shows it. The
+    /// numbers are the gateway's.
+    Unrecorded,
     /// The reply ended where prompt and reply together filled the window.
     CutShort,
 }
@@ -34,20 +37,21 @@ impl OverflowKind {
             Self::Precheck => "precheck",
             Self::Bytes => "bytes",
             Self::Silent => "silent",
+            Self::Unrecorded => "unrecorded",
             Self::CutShort => "cut-short",
         }
     }
 
     /// Whether the call got no answer.
     pub fn is_refusal(self) -> bool {
-        matches!(self, Self::Refused | Self::Precheck | Self::Bytes)
+        matches!(self, Self::Refused | Self::Precheck | Self::Bytes | Self::Unrecorded)
     }
 }
 
 /// A model call that overflowed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overflow {
-    /// Its answer, or the gateway's note of a prompt that threw.
+    /// Its answer, the gateway's note of a prompt that threw, or the compaction that followed a refusal.
     pub entry: EntryIx,
     pub kind: OverflowKind,
     /// Whether the gateway noted the error itself (`openclaw:prompt-error`) instead of keeping a failed answer.
@@ -106,6 +110,16 @@ impl Overflow {
         masked(&self.text)
     }
 
+    /// Whether its entry is the compaction that the refusal caused.
+    pub fn is_compaction(&self) -> bool {
+        self.kind == OverflowKind::Unrecorded
+    }
+
+    /// Whether the tokens of the request are the provider's count, not the gateway's estimate.
+    pub fn is_counted(&self) -> bool {
+        !matches!(self.kind, OverflowKind::Precheck | OverflowKind::Unrecorded)
+    }
+
     /// Returns the tokens of only the prompt, if known.
     pub fn prompt_tokens(&self) -> Option<u64> {
         Some(self.requested?.saturating_sub(self.reply_reserve.unwrap_or(0)))
@@ -124,7 +138,7 @@ impl Overflow {
     /// Returns the source of the numbers, as a noun.
     pub fn limit_source(&self) -> &'static str {
         match self.kind {
-            OverflowKind::Refused | OverflowKind::Bytes => "the provider",
+            OverflowKind::Refused | OverflowKind::Bytes | OverflowKind::Unrecorded => "the provider",
             OverflowKind::Precheck => "the gateway",
             OverflowKind::Silent => "the answer's usage",
             OverflowKind::CutShort => "the place where the reply ended",

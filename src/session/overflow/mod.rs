@@ -15,6 +15,7 @@ pub(crate) mod refused;
 mod row_error;
 mod silent;
 mod truncated;
+mod unrecorded;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ pub fn find_failures(scope: &OverflowScope<'_>) -> CallFailures {
     found.extend(truncated::find_truncated(&scope, &windows));
     found.extend(silent::find_silent(scope.index, &windows, &wrong));
     found.extend(cut_short::find_cut_short(scope.index, &windows));
+    found.extend(unrecorded::find_unrecorded(&scope, &windows));
     // The sort is stable, so of two signs of one call the first detector's is kept.
     found.sort_by_key(|overflow| overflow.entry);
     found.dedup_by_key(|overflow| overflow.entry);

@@ -14,9 +14,10 @@ pub use find::{RecordingLookup, find_recording};
 pub use location::RecordingLocation;
 pub use recording::{RecordedEvent, Recording};
 
-use crate::js::{JsString, Value};
+use crate::js::{JsString, Value, date_value};
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};
 use crate::store::source::Source;
+use crate::units::Moment;
 use std::path::Path;
 
 /// Returns the system prompt sizes from a session's newest recorded run that has them. `dir` is the recordings folder
@@ -28,6 +29,31 @@ pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) ->
     let own = attempts.iter().rev().filter(|attempt| attempt.belongs_to(session));
     let report = own.into_iter().find_map(|attempt| recording.prompt_report(attempt))?;
     Some(SystemPromptReport { source: ReportSource::Recorded, ..report })
+}
+
+/// Returns the run id and the end of each recorded attempt whose model call failed, oldest first: no answer of it is
+/// stored since 2026.8.1 (trajectory 3.6). `None` without a recording. A call that timed out or was aborted is left out.
+pub fn failed_attempts(source: &Source, session: &str, dir: Option<&Path>) -> Option<Vec<FailedAttempt>> {
+    let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
+    let recording = Recording::read_kind(&place, "trace.artifacts").ok()?;
+    let failed = recording.events.iter().filter_map(|event| {
+        let data = recording.data(event)?;
+        let is = |key: &str, word: &str| data.get(key).is_some_and(|value| value.str_is(word));
+        let is_set = |key: &str| data.get(key) == Some(&Value::Bool(true));
+        let stopped = is_set("aborted") || is_set("timedOut") || is_set("idleTimedOut");
+        let ended_ms = date_value(Some(&Value::from(event.time.as_str())));
+        (is("finalStatus", "error") && is("stopReason", "error") && !stopped)
+            .then(|| FailedAttempt { run_id: event.run_id.clone(), ended_ms })
+    });
+    Some(failed.collect())
+}
+
+/// A recorded attempt without an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedAttempt {
+    pub run_id: String,
+    /// NaN if unknown.
+    pub ended_ms: Moment,
 }
 
 /// Reason in the mark that ends a cut array.

@@ -1,10 +1,11 @@
 //! Every class, each on the smallest session that shows it, in several sizes and in several providers' words.
 
 use clawscope::report::explain::{FindingClass, GuardKind, OverflowKind};
+use clawscope::units::Moment;
 use serde_json::json;
 
-use super::made::{Made, words};
-use super::on_store::Read;
+use super::made::{Made, START_MS, words};
+use super::on_store::{KEY, Read, read_session};
 use super::{finding, line, number, verdict, why};
 
 /// Providers' texts for a prompt of `sent` tokens that does not fit `limit`.
@@ -383,4 +384,64 @@ fn the_release_that_did_not_recognise_an_overflow_is_named() {
     let message = made.read(131_072).said();
     assert_eq!(message.overflows[0].recognised, Some(false), "no release knows Qwen's words");
     assert!(why(&message, GuardKind::Recovery).contains("did not recognise this"), "{}", line(&message));
+}
+
+/// A session whose newest message waits for its answer when it is compacted, twice, at about these tokens.
+fn compacted_while_waiting(tokens: u64, release: &str) -> Read {
+    let mut made = Made::new();
+    made.fixed = 3_000.0;
+    for _ in 0..2 {
+        let kept = made.user("go on");
+        made.grow_to(tokens, 2_000);
+        made.user("and now?");
+        made.compaction(&words(2_000), kept);
+        made.settle(6_000);
+        made.answer(300);
+    }
+    made.on(32_000).config(json!({ "meta": { "lastTouchedVersion": release } })).read()
+}
+
+#[test]
+fn a_compaction_far_below_the_trigger_while_a_message_waits_shows_a_refusal() {
+    let session = compacted_while_waiting(13_800, "2026.9.6");
+    let said = ["Overflowed 2x: the provider refused ~", "but the gateway assumes 32,000"];
+    let message = verdict(&session, FindingClass::WrongWindow, &said);
+    assert_eq!(message.findings[0].confidence.as_str(), "likely");
+    assert!(message.overflows.iter().all(|it| it.kind == OverflowKind::Unrecorded));
+    assert!(why(&message, GuardKind::Recovery).contains("1 compaction followed"), "{}", line(&message));
+    assert!(message.findings.iter().all(|it| it.class != FindingClass::CompactionRefused));
+}
+
+#[test]
+fn a_compaction_near_the_trigger_or_of_a_release_that_keeps_refusals_shows_none() {
+    for (tokens, release) in [(23_000, "2026.9.6"), (13_800, "2026.7.1")] {
+        let session = compacted_while_waiting(tokens, release);
+        assert!(session.overflows.is_empty(), "{tokens} under {release}");
+    }
+}
+
+#[test]
+fn a_recording_without_a_failed_call_shows_that_nothing_was_refused() {
+    let folder = compacted_while_waiting(13_800, "2026.9.6");
+    let event = |status: &str| {
+        json!({
+            "traceSchema": "openclaw-trajectory", "schemaVersion": 1, "source": "runtime", "type": "trace.artifacts",
+            "ts": "2026-11-19T08:00:01.000Z", "sessionId": "s", "runId": "r", "seq": 1,
+            "data": { "finalStatus": status, "stopReason": status }
+        })
+    };
+    let sessions = folder.folder().join("agents/main/sessions");
+    let transcript = sessions.join("s.jsonl");
+    let named = std::fs::read_to_string(&transcript).unwrap();
+    let named =
+        named.replace(r#""type":"compaction","#, r#""type":"compaction","__openclaw":{"runId":"r"},"#);
+    std::fs::write(&transcript, named).unwrap();
+    for (status, refused) in [("success", 0), ("error", 2)] {
+        std::fs::write(sessions.join("s.trajectory.jsonl"), format!("{}\n", event(status))).unwrap();
+        assert_eq!(
+            read_session(folder.folder(), Moment(START_MS), |key| key.0 == KEY).overflows.len(),
+            refused,
+            "{status}"
+        );
+    }
 }

@@ -148,18 +148,24 @@ impl OnStore {
     /// Writes the store and reads the session from it.
     pub(crate) fn read(&self) -> Read {
         let folder = self.write();
-        let now = self.made.now;
-        let place =
-            StoreLocation::new(&StoreRequest::Path(folder.path().to_path_buf()), Environment::default())
-                .expect("a place");
-        let listed = list_sessions(&place, Moment(now));
         let is_other = |key: &SessionKey| self.others.iter().any(|it| it.0 == key.0);
         let own = |key: &SessionKey| if self.has_row { key.0 == self.key } else { !is_other(key) };
-        let item = listed.items.iter().find(|item| own(&item.key)).expect("it is listed");
-        let session = open(&listed.store, &item.key, None, Moment(now), &mut |_, _| true).expect("it opens");
+        let session = read_session(folder.path(), Moment(self.made.now), own);
         assert_eq!(session.window.tokens, Tokens(self.window as f64), "the window of the store");
         Read { folder, session }
     }
+}
+
+/// Reads a session of a store.
+pub(crate) fn read_session(
+    folder: &std::path::Path,
+    now: Moment,
+    is_it: impl Fn(&SessionKey) -> bool,
+) -> LoadedSession {
+    let place = StoreLocation::new(&StoreRequest::Path(folder.to_path_buf()), Environment::default());
+    let listed = list_sessions(&place.expect("a place"), now);
+    let item = listed.items.iter().find(|item| is_it(&item.key)).expect("it is listed");
+    open(&listed.store, &item.key, None, now, &mut |_, _| true).expect("it opens")
 }
 
 /// A row with a report of this many chars of system prompt and tool schemas.

@@ -16,6 +16,17 @@ impl Described for Mismeasured {
                 format_number(*served),
                 format_number(believed.whole())
             ),
+            Self::Window {
+                believed,
+                proof: LimitProof::Accepted { refused, is_measured: false, .. },
+                ..
+            } => {
+                format!(
+                    "the provider refused {} tokens, but the gateway assumes {}",
+                    format_short_estimate(*refused),
+                    format_number(believed.whole())
+                )
+            }
             Self::Implausible(usage) => format!(
                 "a count of {} tokens for {} of text is impossible",
                 format_number(usage.counted),

@@ -37,7 +37,9 @@ pub(super) fn threshold_guard(case: &OverflowCase<'_>, failure: &Failure) -> Gua
 }
 
 pub(super) fn recovery_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
-    let done = case.compactions.iter().filter(|it| it.entry > failure.overflow.entry).count();
+    let own = failure.overflow.entry;
+    let follows = |entry| entry > own || failure.overflow.is_compaction() && entry == own;
+    let done = case.compactions.iter().filter(|it| follows(it.entry)).count();
     let (state, reason) = match (failure.overflow.recognised, done) {
         (Some(false), 0) => {
             (GuardState::Blocked, GuardReason::NotRecognised { release: case.session.gateway_release() })
