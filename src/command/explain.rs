@@ -151,7 +151,10 @@ impl ExplanationPrinter<'_> {
         let limits = &self.session.limits;
         let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
         if let Some(budget) = limits.gateway_budget {
-            table.push(vec!["estimate".into(), budget.description(self.session.item.tokens).into()]);
+            table.push(vec![
+                "estimate".into(),
+                budget.description(self.session.item.tokens, self.session.ruleset.id.rules()).into(),
+            ]);
         }
         if let Some(error) = limits.run_error.as_deref() {
             let words = truncate(&masked(error), MAX_ERROR_COLUMNS).0;

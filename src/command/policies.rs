@@ -32,7 +32,7 @@ pub(super) fn describe_check(checked: &PreflightResult) -> String {
         Route::Fits => String::new(),
         _ => format!(", {} too many", format_number(checked.overflow.whole())),
     };
-    format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.route.description())
+    format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.description())
 }
 
 /// The check before the prompt.

@@ -59,6 +59,7 @@ mod tests {
     use crate::ids::LineIds;
     use crate::plan::PlanInput;
     use crate::policy::PolicySettings;
+    use crate::policy::preflight::FixedPressure;
     use crate::policy::prune::Gate;
     use crate::store::load::load_bytes;
     use crate::transcript::{Leaf, Tree};
@@ -95,7 +96,7 @@ mod tests {
             gate: Gate::Open { idle_ms: Millis::ZERO },
             drops_thinking: false,
             is_responses_api: false,
-            system_tokens: Tokens::ZERO,
+            fixed_pressure: FixedPressure::default(),
         })
         .expect("plans")
     }

@@ -11,6 +11,7 @@ use crate::policy::compact::{CompactionInput, Preparation};
 use crate::policy::features::ContentFeatures;
 use crate::policy::guard::GuardOutcome;
 use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
+use crate::policy::preflight::FixedPressure;
 use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::prune::{Gate, PruneOutcome};
@@ -43,7 +44,7 @@ pub struct PlanInput<'a> {
     /// The model is called through the Responses API (compaction 6.8).
     pub is_responses_api: bool,
     /// Tokens of the system prompt, for versions whose prompt check counts them; without tools.
-    pub system_tokens: Tokens,
+    pub fixed_pressure: FixedPressure,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -172,7 +173,7 @@ impl<'a> PlanRun<'a> {
             remembered: input.remembered,
             drops_thinking: input.drops_thinking,
             is_responses_api: input.is_responses_api,
-            system_tokens: input.system_tokens,
+            fixed_pressure: input.fixed_pressure,
             list_tokens: self.tokens.iter().sum(),
         }
     }

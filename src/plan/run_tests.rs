@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::PolicySet;
 use crate::policy::message_list::MessageOrigin;
+use crate::policy::preflight::FixedPressure;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
 use crate::units::{Chars, Millis, Tokens};
 
@@ -30,7 +31,7 @@ fn plan_behind(
         gate,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: Tokens::ZERO,
+        fixed_pressure: FixedPressure::default(),
     })
 }
 

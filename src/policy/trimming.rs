@@ -9,6 +9,7 @@ use crate::policy::fate::MessageFate;
 use crate::policy::guard::GuardOutcome;
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::Phase;
+use crate::policy::preflight::FixedPressure;
 use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::prune::{Gate, PruneOutcome};
@@ -16,7 +17,6 @@ use crate::policy::reason::Reason;
 use crate::policy::repair::RepairRules;
 use crate::policy::settings::PolicySettings;
 use crate::store::intern::ValueTable;
-use crate::units::Tokens;
 
 /// One trimming rule of the gateway or the provider.
 pub trait TrimmingPolicy: Sync {
@@ -76,8 +76,8 @@ pub struct PolicyInput<'a> {
     pub drops_thinking: bool,
     /// The model is called through the Responses API (compaction 6.8).
     pub is_responses_api: bool,
-    /// Tokens of the system prompt, without tools.
-    pub system_tokens: Tokens,
+    /// System prompt and tools, as the check before the prompt counts them.
+    pub fixed_pressure: FixedPressure,
     /// Estimated tokens of all messages of the list.
     pub list_tokens: u64,
 }

@@ -118,7 +118,7 @@ impl Trace<'_> {
     /// gateway wrote the transcript.
     fn preflight_tokens(&self, preflight: Preflight) -> (f64, f64) {
         let Preflight::Pressure(rule) = preflight else { return (0.0, self.totals().check_tokens.get()) };
-        let system = self.session.system_tokens;
+        let fixed = self.session.fixed_pressure;
         let counted = self.last_call.map(|last| last.tokens).filter(|tokens| tokens.is_finite());
         // The provider's count is outdated once something was truncated or compacted.
         let is_known = rule.provider_count
@@ -128,15 +128,19 @@ impl Trace<'_> {
         match (counted.filter(|_| is_known), self.last_answer) {
             (Some(tokens), Some(at)) if at >= self.run_start.from => (
                 tokens.get(),
-                (self.prefix_sums.range(at + 1, self.messages_seen).check_tokens + system).get(),
+                (self.prefix_sums.range(at + 1, self.messages_seen).check_tokens + fixed.beside(tokens))
+                    .get(),
             ),
-            _ => (0.0, (self.totals().check_tokens + system).get()),
+            _ => (0.0, (self.totals().check_tokens + fixed.beside(Tokens::ZERO)).get()),
         }
     }
 
     /// Applies the route. Where the recorded settings also requested an action and the record shows none, the action
-    /// did not happen and is skipped here too.
+    /// did not happen and is skipped here too. A check that is only a diagnostic acts nowhere but in a tool loop.
     pub(super) fn apply_route(&mut self, call: &ModelCall, record: &CallReplay, route: Route) {
+        if self.starts_run && self.settings.policies.ruleset.rules().sends_above_budget() {
+            return;
+        }
         let was_requested = record.checked.is_some_and(|route| route != Route::Fits);
         if route == Route::Fits || was_requested && record.compacted.is_none() {
             return;

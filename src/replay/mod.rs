@@ -65,6 +65,7 @@ use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::policy::compact::BranchEntry;
 use crate::policy::features::ContentFeatures;
+use crate::policy::preflight::FixedPressure;
 use crate::policy::repair::RepairRules;
 use crate::policy::{Policy, PolicySettings};
 use crate::store::index::Index;
@@ -103,7 +104,7 @@ pub struct ReplaySession<'a> {
     /// Tokens before the messages, estimated from chars.
     pub fixed_tokens: u64,
     /// Tokens of the system prompt, included in `fixed_tokens`.
-    pub system_tokens: Tokens,
+    pub fixed_pressure: FixedPressure,
     /// The model receives only the thinking of its last answer (releases R13).
     pub drops_thinking: bool,
     /// The repair of the version for the model.

@@ -16,6 +16,7 @@ use crate::js;
 use crate::policy::PolicySet;
 use crate::policy::compact::branch_entries;
 use crate::policy::features::ContentFeatures;
+use crate::policy::preflight::FixedPressure;
 use crate::policy::prune::Gate;
 use crate::store::entry::ReadMode;
 use crate::store::load::{load_bytes, load_for_release};
@@ -133,7 +134,7 @@ impl Script {
             cache_touches: &[],
             prune_eligible: true,
             fixed_tokens: 0,
-            system_tokens: Tokens::ZERO,
+            fixed_pressure: FixedPressure::default(),
             drops_thinking: false,
             repair: RepairRules::default(),
             calibrated: None,

@@ -2,6 +2,7 @@
 //! route it took (overflow-texts 1.2).
 
 use crate::format::format_number;
+use crate::gateway::ruleset::Rules;
 use crate::js::Value;
 use crate::policy::preflight::Route;
 use crate::session::TokenCount;
@@ -50,14 +51,17 @@ impl GatewayBudget {
         (self.estimate - self.budget).max(Tokens::ZERO)
     }
 
-    /// Describes the estimate against the budget, beside the tokens of the next prompt.
-    pub fn description(&self, next: Option<TokenCount>) -> String {
+    /// Describes the estimate against the budget, beside the tokens of the next prompt, under a version's rules.
+    pub fn description(&self, next: Option<TokenCount>, rules: &Rules) -> String {
         let number = |tokens: Tokens| format_number(tokens.whole());
         let relation = match self.excess() {
             excess if excess > Tokens::ZERO => format!("over by {}", number(excess)),
             _ => "fits".to_owned(),
         };
-        let route = self.route.map(|route| format!("; {}", route.description())).unwrap_or_default();
+        let route = self
+            .route
+            .map(|route| format!("; {}", route.description(rules.sends_above_budget())))
+            .unwrap_or_default();
         let compared = next.filter(|next| next.tokens > 0).map(|next| {
             let ratio = self.estimate.get() / next.tokens as f64;
             format!("; {ratio:.2}x the {} tokens counted here", format_number(next.tokens))

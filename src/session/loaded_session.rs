@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
-use crate::context::tokens::chars4::estimate_chars;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
@@ -23,6 +22,7 @@ use crate::js::{JsException, Value};
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
+use crate::policy::preflight::{FixedPressure, ToolChars};
 use crate::policy::prune::{Gate, gate_under, is_touched_by};
 use crate::policy::settings::PolicySetting;
 use crate::policy::{Policy, PolicySet, PolicySettings};
@@ -41,7 +41,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Millis, Moment, Tokens};
+use crate::units::{Chars, Millis, Moment};
 
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
@@ -192,9 +192,16 @@ impl LoadedSession {
         self.route.is_responses_api(&self.provider)
     }
 
-    /// Estimates the tokens of the system prompt with its workspace files, without the tools.
-    pub(in crate::session) fn system_prompt_tokens(&self) -> Tokens {
-        Tokens(self.fixed_chars.map_or(0.0, |fixed| estimate_chars(fixed.system) as f64))
+    /// Estimates system prompt and tools as the check before the prompt does.
+    pub(in crate::session) fn fixed_pressure(&self) -> FixedPressure {
+        let chars = self.fixed_chars.unwrap_or_default();
+        let tools = self.prompt_report.as_ref().map_or(&[][..], |report| &report.tools);
+        let tools = tools.iter().map(|tool| ToolChars {
+            name: Chars::from_len(tool.name.encode_utf16().count()),
+            description: tool.summary_chars,
+            parameters: tool.schema_chars,
+        });
+        FixedPressure::new(self.ruleset.id.rules(), chars.system, (chars.tools, tools))
     }
 
     /// Returns the policies that a run and a call of this release apply (pruning 1.1–1.4, 8). When the server clears
@@ -228,7 +235,7 @@ impl LoadedSession {
             gate,
             drops_thinking: self.drops_thinking(),
             is_responses_api: self.is_responses_api(),
-            system_tokens: self.system_prompt_tokens(),
+            fixed_pressure: self.fixed_pressure(),
         })
     }
 

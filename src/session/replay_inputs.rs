@@ -289,7 +289,7 @@ impl ReplayInputs {
             cache_touches: &self.touches,
             prune_eligible: self.prune_eligible,
             fixed_tokens: session.fixed_tokens(),
-            system_tokens: session.system_prompt_tokens(),
+            fixed_pressure: session.fixed_pressure(),
             drops_thinking: session.drops_thinking(),
             repair: RepairRules {
                 rules: session.ruleset.id.rules(),

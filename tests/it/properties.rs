@@ -18,6 +18,7 @@ use clawscope::policy::clear_tool_uses::{
 use clawscope::policy::edit::apply_all;
 use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::message_list::MessageOrigin;
+use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::{GuardSettings, ReduceSettings, TruncateSettings};
 use clawscope::policy::truncate::result_budget;
@@ -340,7 +341,7 @@ proptest! {
             gate: Gate::Open { idle_ms: Millis(1.0) },
             drops_thinking: false,
             is_responses_api: false,
-            system_tokens: Tokens::ZERO,
+            fixed_pressure: FixedPressure::default(),
         });
         // Texts that are not strings may make the real programs throw; then nothing is done.
         let Ok(plan) = plan else { return Ok(()) };
@@ -434,7 +435,7 @@ proptest! {
                 gate: Gate::Off,
                 drops_thinking: false,
                 is_responses_api: false,
-                system_tokens: Tokens::ZERO,
+                fixed_pressure: FixedPressure::default(),
             })?;
             let made = bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan));
             Ok::<_, PlanError>((made.collect::<Vec<Value>>(), plan.cleared))
@@ -480,7 +481,7 @@ proptest! {
                 gate: Gate::Off,
                 drops_thinking: false,
                 is_responses_api: false,
-                system_tokens: Tokens::ZERO,
+                fixed_pressure: FixedPressure::default(),
             });
             let plan = plan.expect("these steps never throw by these rules");
             bodies.iter().enumerate().map(|(at, body)| message_after(body, at, &plan)).collect()

@@ -6,6 +6,7 @@ use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::ids::EntryIx;
 use clawscope::plan::{Plan, PlanInput};
 use clawscope::policy::clear_tool_uses::ClearSettings;
+use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::GuardSettings;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
@@ -83,7 +84,7 @@ fn planned(session: &LoadedSession, context: &Context, settings: &Settings, gate
         gate,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: Tokens::ZERO,
+        fixed_pressure: FixedPressure::default(),
     })
     .expect("is planned")
 }

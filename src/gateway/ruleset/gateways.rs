@@ -43,6 +43,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     mid_turn_check: false,
     preflight: Preflight::None,
     chat_preflight: ChatPreflight::None,
+    turn_end_counts_summarised: false,
     chat_window: ChatWindow::OfFlush,
     transcript_total: TranscriptTotal::AllMessages,
     server_threshold: false,
@@ -273,11 +274,18 @@ pub(super) static V2026_5_22: Rules = Rules {
     ..V2026_5_18
 };
 
-const DOUBLED: Pressure =
-    Pressure { results_by_units: false, as_sent: false, provider_count: false, is_diagnostic: false };
+const DOUBLED: Pressure = Pressure {
+    results_by_units: false,
+    as_sent: false,
+    provider_count: false,
+    counts_tools: false,
+    is_diagnostic: false,
+};
+const DIAGNOSTIC: Pressure = Pressure { provider_count: true, is_diagnostic: true, ..AS_SENT };
 const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, ..DOUBLED };
 
 pub(super) static V2026_5_28: Rules = Rules {
+    turn_end_counts_summarised: true,
     duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER_MS },
     result_limit: ResultLimit::Stepped { configured: true },
     truncation: Truncation::Ends(ADVISED),
@@ -324,6 +332,7 @@ pub(super) static V2026_7_1: Rules = Rules {
 
 pub(super) static V2026_8_1: Rules = Rules {
     pruner: Pruner::Projections { stored: false },
+    preflight: Preflight::Pressure(DIAGNOSTIC),
     server_clearing: false,
     reserve: Reserve::CappedAlone,
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
@@ -367,8 +376,9 @@ pub(super) static V2026_9_2: Rules = Rules {
     guard: Guard::Single,
     guard_counts_details: false,
     mid_turn_check: true,
-    preflight: Preflight::Pressure(Pressure { provider_count: true, is_diagnostic: true, ..AS_SENT }),
+    preflight: Preflight::Pressure(Pressure { counts_tools: true, ..DIAGNOSTIC }),
     chat_preflight: ChatPreflight::WithinReserve,
+    turn_end_counts_summarised: false,
     chat_window: ChatWindow::OfRun,
     transcript_total: TranscriptTotal::UsageOfPath,
     server_threshold: true,

@@ -68,6 +68,9 @@ pub struct Rules {
     pub chat_preflight: ChatPreflight,
     pub chat_window: ChatWindow,
     pub transcript_total: TranscriptTotal,
+    /// Whether the check after the turn of an `openclaw agent` command counts all messages of the branch, those that were
+    /// summarised too (releases R73).
+    pub turn_end_counts_summarised: bool,
     /// Whether the check before a chat turn leaves compaction to a provider that does it.
     pub server_threshold: bool,
     /// Row "Server-side clearing": whether the gateway makes a provider that can do so clear tool uses.
@@ -465,6 +468,8 @@ pub struct Pressure {
     pub as_sent: bool,
     /// Whether a provider's count replaces the estimate of everything before the answer that records it.
     pub provider_count: bool,
+    /// Whether the tools count too, as the JSON of names, descriptions and parameters.
+    pub counts_tools: bool,
     /// Whether the result is only recorded: the prompt is sent, whatever it is (releases R60).
     pub is_diagnostic: bool,
 }

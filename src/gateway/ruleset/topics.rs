@@ -24,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 38] = [
+const ROWS: [TopicRow; 39] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -77,6 +77,14 @@ const ROWS: [TopicRow; 38] = [
     ("Each run", "turn limit keys", |rules| history_lookup(rules.history_lookup).to_owned()),
     ("Each run", "check before a prompt", |rules| preflight(rules.preflight).to_owned()),
     ("Each run", "check before a chat turn", |rules| chat_preflight(rules.chat_preflight).to_owned()),
+    ("Each run", "check after an openclaw agent turn", |rules| {
+        if rules.turn_end_counts_summarised {
+            "of all messages, also summarised ones"
+        } else {
+            "of the context"
+        }
+        .to_owned()
+    }),
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
     }),

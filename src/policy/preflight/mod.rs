@@ -1,9 +1,11 @@
 //! The check before a prompt is sent, in OpenClaw since 2026.4.8: it compares an estimate with the window minus the
 //! reserve and chooses compaction, truncation or both when the prompt does not fit (releases R60–R62).
 
+mod fixed;
 mod policy;
 mod pressure;
 
+pub use fixed::{FixedPressure, ToolChars};
 pub use policy::CheckPolicy;
 pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
@@ -64,9 +66,10 @@ impl Route {
             .find(|route| route.as_str() == name)
     }
 
-    /// A description for the screen.
-    pub fn description(self) -> &'static str {
+    /// A description for the screen. A release that `sends_anyway` only records the result.
+    pub fn description(self, sends_anyway: bool) -> &'static str {
         match self {
+            _ if sends_anyway && self != Self::Fits => "the gateway records this and sends the prompt anyway",
             Self::Fits => "the gateway sends the prompt unchanged",
             Self::Compact => "the gateway compacts the session first",
             Self::Truncate => "the gateway cuts tool results first",
@@ -89,6 +92,22 @@ pub struct PreflightResult {
     pub reserve: Option<Tokens>,
     /// Chars that truncating tool results would remove.
     pub reducible_chars: Chars,
+    /// Whether the release sends the prompt whatever the route is (releases R60).
+    pub sends_anyway: bool,
+}
+
+impl PreflightResult {
+    /// Describes what follows.
+    pub fn description(&self) -> &'static str {
+        self.route.description(self.sends_anyway)
+    }
+}
+
+/// Returns the estimate of the check after the turn of an `openclaw agent` command: all messages of the branch and an
+/// empty prompt (releases R73).
+pub fn turn_end_estimate(messages: &[Pressure]) -> Tokens {
+    let sum: f64 = messages.iter().map(|message| message.tokens).sum();
+    Tokens(((sum + pressure::MESSAGE_TOKENS) * SAFETY_MARGIN).ceil())
 }
 
 /// Checks a prompt under a version's rules; `None` when the version has no such check.
@@ -123,6 +142,7 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
         overflow,
         reserve: caps.then_some(reserve),
         reducible_chars,
+        sends_anyway: rules.sends_above_budget(),
     })
 }
 

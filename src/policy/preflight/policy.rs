@@ -53,7 +53,8 @@ fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<Preflig
             let pressure =
                 |at| list.features_at(at).map_or_else(Pressure::default, ContentFeatures::pressure);
             let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
-            (counted, messages + input.system_tokens.get() + prompt.get())
+            let fixed = input.fixed_pressure.beside(Tokens(counted));
+            (counted, messages + fixed.get() + prompt.get())
         }
         _ => (0.0, input.list_tokens as f64 + prompt.get()),
     };

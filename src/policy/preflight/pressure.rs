@@ -11,7 +11,7 @@ use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Overhead of a message, a system prompt or a prompt, in tokens.
-const MESSAGE_TOKENS: f64 = 12.0;
+pub(super) const MESSAGE_TOKENS: f64 = 12.0;
 /// Overhead of a block, in tokens.
 const BLOCK_TOKENS: f64 = 6.0;
 const IMAGE_TOKENS: f64 = 2000.0;

@@ -207,7 +207,12 @@ impl Story {
         let features = Some(features).filter(|_| self.script.has_texts);
         self.script.with_session(Tokens(self.window), &self.refused, |session| {
             let features = features.as_deref();
-            ask(&ReplaySession { features, system_tokens: Tokens(30.0), fixed_tokens: 50, ..*session })
+            ask(&ReplaySession {
+                features,
+                fixed_pressure: FixedPressure { system: Tokens(30.0), ..FixedPressure::default() },
+                fixed_tokens: 50,
+                ..*session
+            })
         })
     }
 

@@ -8,6 +8,7 @@ use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::premature::{PrematureCompactions, detect_premature};
+use crate::report::explain::turn_end::{TurnEndCheck, turn_end_check};
 use crate::session::Mark;
 use crate::session::overflow::CallError;
 use crate::session::overflow::refused::is_summary_call_error;
@@ -72,6 +73,8 @@ pub enum Aftermath {
         entries: Vec<EntryIx>,
         /// Estimated tokens before and after the last one.
         estimated: (u64, u64),
+        /// The check that asks for one after every turn.
+        turn_end: Option<TurnEndCheck>,
     },
     /// Compactions ran far below the trigger.
     Premature(PrematureCompactions),
@@ -103,8 +106,11 @@ impl Aftermath {
                 ("compactions", *compactions as f64),
                 ("summaryChars", summary_chars.get()),
             ],
-            Self::FreedNothing { estimated: (before, after), .. } => {
-                vec![("before", *before as f64), ("after", *after as f64)]
+            Self::FreedNothing { estimated: (before, after), turn_end, .. } => {
+                let check = turn_end.iter().flat_map(|check| {
+                    [("turnEndEstimate", check.estimate.get()), ("turnEndBudget", check.budget.get())]
+                });
+                [("before", *before as f64), ("after", *after as f64)].into_iter().chain(check).collect()
             }
             Self::Premature(facts) => facts.numbers(),
             Self::Stuck { idle_ms, .. } => vec![("idleMs", idle_ms.get())],
@@ -204,9 +210,11 @@ fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
         (1..).zip(&case.compactions).filter(|(_, it)| has_freed_nothing(it)).collect();
     let (number, last) = *idle.last()?;
     let entries = idle.iter().rev().map(|(_, it)| it.entry).collect();
-    let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated };
+    let turn_end = turn_end_check(case.session, last.entry);
+    let rule = if turn_end.is_some() { "releases R73" } else { "compaction 3.6" };
+    let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated, turn_end };
     let is_newest = number == case.compactions.len();
-    Some(Found::new(FindingClass::CompactionNoOp, sure_if(is_newest), facts).with_rule("compaction 3.6"))
+    Some(Found::new(FindingClass::CompactionNoOp, sure_if(is_newest), facts).with_rule(rule))
 }
 
 /// Whether a compaction kept nearly everything.

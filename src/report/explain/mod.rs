@@ -31,6 +31,7 @@ mod replay_runner;
 mod stored_counter;
 #[cfg(test)]
 mod testing;
+mod turn_end;
 mod unanswered;
 mod verdict;
 mod verdict_facts;

@@ -123,8 +123,8 @@ impl SessionCollector<'_> {
         ];
         let mut row = SessionRecord::from_database(node.key.clone(), raw);
         row.updated_at = times.into_iter().flatten().max().map(Moment::from_whole);
-        let running = row.member("status").is_some_and(|status| status.str_is("running"))
-            || js::is_truthy(row.member("activeWriterRunId").as_ref());
+        let is_interrupted = row.member("abortedLastRun") == Some(js::Value::Bool(true));
+        let running = row.member("status").is_some_and(|status| status.str_is("running")) && !is_interrupted;
         let mut session = unlocated_from_record(row, self.agent);
         session.id.clone_from(&node.session_id);
         if node.archived_at.is_some() {

@@ -309,6 +309,18 @@ fn fields_missing_in_columns_are_read_from_the_record() {
         (None, Some("telegram"), Some(Moment(9.0)))
     );
     assert!(own.has_flag(Flag::Running));
+    let is_running = |entry: String| {
+        made.execute("UPDATE session_nodes SET entry_json = ?1", [entry]);
+        session(&listed(made.state()), "s1").has_flag(Flag::Running)
+    };
+    assert!(
+        !is_running(entry.replace("\"status\":\"running\"", "\"activeWriterRunId\":\"r\"")),
+        "the last run's claim"
+    );
+    assert!(
+        !is_running(entry.replace("\"status\"", "\"abortedLastRun\":true,\"status\"")),
+        "a restart ended it"
+    );
     made.execute(
         "UPDATE session_nodes SET entry_json = ?1",
         [entry.replace("\"status\"", "\"totalTokensVersion\":1,\"x\"")],

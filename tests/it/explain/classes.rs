@@ -445,3 +445,24 @@ fn a_recording_without_a_failed_call_shows_that_nothing_was_refused() {
         );
     }
 }
+
+#[test]
+fn a_release_that_counts_summarised_messages_compacts_after_every_turn() {
+    let mut made = Made::new();
+    made.fixed = 3_000.0;
+    made.grow_to(15_000, 2_000);
+    let kept = made.user("go on");
+    made.answer(4_000);
+    made.compaction(&words(2_000), kept);
+    made.user("and now?");
+    made.answer(8_000);
+    made.compaction(&words(2_000), kept);
+    let said = |release: &str| {
+        let read = made.on(24_000).config(json!({ "meta": { "lastTouchedVersion": release },
+            "agents": { "defaults": { "compaction": { "reserveTokens": 8_000, "reserveTokensFloor": 8_000 } } } }));
+        let message = read.read().said();
+        finding(&message, FindingClass::CompactionNoOp).headline()
+    };
+    assert!(said("2026.7.1").ends_with("freed nothing: this release compacts after every turn"));
+    assert!(said("2026.9.6").ends_with("freed nothing"));
+}

@@ -7,6 +7,7 @@ use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
 use clawscope::js::{self, JsException, Object, Value};
 use clawscope::plan::{Plan, PlanInput, message_after};
 use clawscope::policy::PolicySettings;
+use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::{Gate, gate_under, last_touch_under};
 use clawscope::store::body;
 use clawscope::store::entry::Role;
@@ -48,7 +49,7 @@ pub(crate) fn answer(session: &Session) -> Value {
         gate: opened,
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: Tokens::ZERO,
+        fixed_pressure: FixedPressure::default(),
     });
     if let Ok(plan) = plan {
         planned(session, &plan, &messages, before, &mut result);

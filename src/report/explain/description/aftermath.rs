@@ -1,6 +1,6 @@
 //! Findings about compactions and about the time after a refusal, in words.
 
-use crate::format::{format_duration, format_number, quantity};
+use crate::format::{format_duration, format_estimate, format_number, quantity};
 use crate::report::explain::aftermath::Aftermath;
 use crate::report::explain::description::evidence::{Described, Evidence};
 
@@ -18,7 +18,12 @@ impl Described for Aftermath {
             Self::HollowSummary { number, .. } => {
                 format!("compaction #{number} summarised nothing: its summary is empty")
             }
-            Self::FreedNothing { number, .. } => format!("compaction #{number} freed nothing"),
+            Self::FreedNothing { number, turn_end: None, .. } => {
+                format!("compaction #{number} freed nothing")
+            }
+            Self::FreedNothing { number, turn_end: Some(_), .. } => {
+                format!("compaction #{number} freed nothing: this release compacts after every turn")
+            }
             Self::Premature(facts) => facts.headline(),
             Self::Stuck { idle_ms, .. } => {
                 format!("the gateway did nothing about the refusal for {}", format_duration(*idle_ms))
@@ -69,13 +74,21 @@ impl Described for Aftermath {
                     Evidence::new("branch from here to get everything back").with_entries(*parent),
                 ]
             }
-            Self::FreedNothing { entries, estimated: (before, after), .. } => {
+            Self::FreedNothing { entries, estimated: (before, after), turn_end, .. } => {
                 let (before, after) = (format_number(*before), format_number(*after));
-                vec![
-                    Evidence::new(format!("~{before} tokens before, ~{after} after"))
-                        .with_entries(entries.iter().copied())
-                        .with_rule("compaction 3.6"),
-                ]
+                let why = turn_end.map(|check| {
+                    let words = format!(
+                        "after a turn of `openclaw agent` it counts {} of all {}, also of summarised ones; its budget is {}",
+                        format_estimate(check.estimate.whole()),
+                        quantity(check.messages, "message"),
+                        format_number(check.budget.whole())
+                    );
+                    Evidence::new(words).with_rule("releases R73")
+                });
+                let freed = Evidence::new(format!("~{before} tokens before, ~{after} after"))
+                    .with_entries(entries.iter().copied())
+                    .with_rule("compaction 3.6");
+                [freed].into_iter().chain(why).collect()
             }
             Self::Premature(facts) => facts.evidence(),
             Self::Stuck { refusal, is_recovered, .. } => {
@@ -95,8 +108,14 @@ impl Described for Aftermath {
     }
 
     fn step(&self) -> Option<String> {
-        let Self::Premature(facts) = self else { return None };
-        facts.step()
+        match self {
+            Self::Premature(facts) => facts.step(),
+            Self::FreedNothing { turn_end: Some(_), .. } => Some(
+                "Update to 2026.8.1 or later, or start a new session (/new): settings do not end it."
+                    .to_owned(),
+            ),
+            _ => None,
+        }
     }
 }
 

@@ -67,7 +67,7 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
         "{} of {}: {}",
         format_short_estimate(checked.estimate.whole()),
         format_short(checked.prompt_limit.whole()),
-        checked.route.description()
+        checked.description()
     );
     Some(("check", vec![vec![Span::styled(words, theme.style(role))]]))
 }

@@ -16,6 +16,7 @@ use clawscope::js::{JsException, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::features::ContentFeatures;
 use clawscope::policy::message_list::MessageList;
+use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::repair::RepairRules;
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
@@ -110,7 +111,7 @@ impl Released {
             gate,
             drops_thinking: drops,
             is_responses_api: false,
-            system_tokens: Tokens::ZERO,
+            fixed_pressure: FixedPressure::default(),
         })
     }
 
