@@ -43,7 +43,7 @@ impl PlanTotals {
         let mut figures = Self {
             current: session.next_prompt.budget(context),
             count_source: session.next_prompt.total.source,
-            after: plan.map(|plan| session.next_prompt.budget_after(context, plan)),
+            after: plan.map(|plan| session.next_budget_after(plan)),
             cache_cost: plan.and_then(|plan| session.cache_cost(plan, now_ms)),
             long_results: results.filter(|message| message.size.joined_chars > max_chars).count() as u64,
             ..Self::default()

@@ -380,7 +380,7 @@ impl TuningPane {
         }
         self.clear_profile();
         self.profile_key = profiled;
-        let (prompt, context) = (&session.next_prompt, &session.context);
+        let prompt = &session.next_prompt;
         for position in 0..PROFILE_POSITIONS {
             let share = position as f64 / (PROFILE_POSITIONS - 1) as f64;
             values[at] =
@@ -389,7 +389,7 @@ impl TuningPane {
             let settings = PolicySettings { enabled: self.policies.without(waiting), ..settings };
             let total = session
                 .plan(&settings, gate(&settings.prune))
-                .map(|plan| prompt.budget_after(context, &plan).total());
+                .map(|plan| session.next_budget_after(&plan).total());
             self.profile.push(total.unwrap_or(prompt.fixed_tokens));
         }
     }

@@ -242,17 +242,15 @@ fn the_profile_has_one_total_for_each_position_and_falls_as_more_is_pruned() {
     assert!(profile.is_sorted() && profile[0] < profile[PROFILE_POSITIONS - 1], "{profile:?}");
     assert_eq!(
         *profile.last().unwrap(),
-        long.next_prompt
-            .budget_after(
-                &long.context,
-                &long
-                    .plan(
-                        &PolicySettings { enabled: PolicySet::NONE, ..PolicySettings::default() },
-                        open(&pane.prune_settings())
-                    )
-                    .unwrap()
-            )
-            .total()
+        long.next_budget_after(
+            &long
+                .plan(
+                    &PolicySettings { enabled: PolicySet::NONE, ..PolicySettings::default() },
+                    open(&pane.prune_settings())
+                )
+                .unwrap()
+        )
+        .total()
     );
     pane.adjust(5.0);
     pane.compute_profile(&long, open, PolicySet::NONE);

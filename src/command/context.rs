@@ -184,8 +184,8 @@ fn print_totals(
     let sums = format!("{count} · {} tokens by chars/4 · whole session {whole}", format_estimate(sum));
     output.line(Tone::Plain, &sums)?;
     let (next, budget) = next_call(session, plan);
-    let left_out = if plan.is_none() { session.next_prompt.last_answer_tokens } else { 0 };
-    output.line(Tone::Strong, &describe_next_call(next, left_out, session.window))?;
+    let answer = if plan.is_none() { session.next_prompt.last_answer_tokens } else { 0 };
+    output.line(Tone::Strong, &describe_next_call(next, answer, session.window))?;
     output.line(Tone::Plain, &describe_estimate(session, estimate))?;
     if budget.total() > 0 {
         let basis = if next.source == CountSource::Estimated { "by chars/4" } else { "scaled to that" };
@@ -206,13 +206,13 @@ fn print_totals(
     Ok(())
 }
 
-/// `left_out` are the tokens of the last answer, which the next prompt includes and a measured count does not.
-fn describe_next_call(next: TokenCount, left_out: u64, window: WindowInfo) -> String {
+/// `answer` are the tokens of the last answer, which the provider counted apart from its prompt.
+fn describe_next_call(next: TokenCount, answer: u64, window: WindowInfo) -> String {
     let share = format_percent(next.tokens, round_tokens(window.model_tokens));
     let tokens = match next.source {
-        CountSource::Measured if left_out > 0 => {
-            let (tokens, answer) = (format_number(next.tokens), format_number(left_out));
-            format!("{tokens}, measured without the last answer ({answer})")
+        CountSource::Measured if answer > 0 => {
+            let (tokens, answer) = (format_number(next.tokens), format_number(answer));
+            format!("{tokens}, measured with the last answer ({answer})")
         }
         CountSource::Measured => format!("{}, measured", format_number(next.tokens)),
         CountSource::Calibrated => {

@@ -232,7 +232,7 @@ fn flush_json(flush: &Flush) -> FlushJson {
 pub(super) fn next_call(session: &LoadedSession, plan: Option<&Plan>) -> (TokenCount, Budget) {
     let next = &session.next_prompt;
     let budget = match plan {
-        Some(plan) => next.budget_after(&session.context, plan),
+        Some(plan) => session.next_budget_after(plan),
         None => next.budget(&session.context),
     };
     let is_changed = budget.total() != next.total.tokens;

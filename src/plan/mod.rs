@@ -26,7 +26,7 @@ use crate::policy::guard::GuardOutcome;
 use crate::policy::message_list::{MessageChange, PlannedMessage};
 use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::{Gate, PruneOutcome};
-use crate::policy::{Fate, MessageFate, PolicySettings};
+use crate::policy::{Fate, MessageFate, Policy, PolicySettings};
 use crate::store::entry::MessageSize;
 use crate::units::{Chars, Tokens};
 
@@ -77,6 +77,11 @@ impl Plan {
 
     pub fn is_empty(&self) -> bool {
         !self.changed
+    }
+
+    /// Whether a policy changes the list.
+    pub fn is_changed_by(&self, policy: Policy) -> bool {
+        self.effects.iter().any(|effect| effect.policy == policy && effect.changed)
     }
 
     pub fn count(&self, fate: Fate) -> usize {

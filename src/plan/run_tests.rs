@@ -7,6 +7,7 @@ use crate::policy::preflight::FixedPressure;
 use crate::policy::testing::{ListFixture as Messages, calls, result};
 use crate::units::{Chars, Millis, Tokens};
 
+const ANSWER: &str = r#"{"role":"assistant","content":[{"type":"text","text":"ok"}]}"#;
 const USER: &str = r#"{"role":"user","content":"go"}"#;
 
 fn plan(messages: &Messages, settings: &PolicySettings, features: bool) -> Result<Plan, PlanError> {
@@ -62,8 +63,10 @@ fn the_history_limit_pairs_its_messages_again() {
 
 #[test]
 fn only_repair_pairs_results() {
-    let history = plan(&reused(), &settings(&[Policy::History]), true).expect("plans");
-    assert_eq!((history.effects.len(), history.messages.len()), (1, 3));
+    let (call, result) = (calls(&["c"]), result("c", "a"));
+    let ended = Messages::of(&[USER, &call, &result, USER, &call, &result, ANSWER]);
+    let history = plan(&ended, &settings(&[Policy::History]), true).expect("plans");
+    assert_eq!((history.effects.len(), history.messages.len()), (1, 4));
     let repair = plan(&reused(), &settings(&[Policy::Repair]), true).expect("plans");
     assert_eq!((repair.effects.len(), repair.messages.len()), (1, 5));
 }

@@ -1,25 +1,7 @@
 //! The history turn limit: the gateway sends only the last user turns of a context, with everything that follows them
 //! (pruning 2.1).
 
-use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::message_list::MessageList;
-use crate::policy::reason::Reason;
 use crate::store::entry::Role;
-
-/// Drops the messages beyond the limit and returns the fate of every message of the old list.
-pub fn limit_history(list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
-    let first = first_kept(list.sizes().map(|size| size.role), limit);
-    let fates = list.sizes().enumerate().map(|(at, size)| {
-        if at < first {
-            MessageFate::removed(&size, Fate::Dropped, Reason::BeyondHistoryLimit)
-        } else {
-            MessageFate::kept(&size, Reason::Untouched)
-        }
-    });
-    let fates = fates.collect();
-    list.keep_from(first);
-    fates
-}
 
 /// Returns the index of the first message that stays under a limit of `limit` user turns: 0 if all stay, the number of
 /// messages if none does (pruning 2.1).

@@ -7,7 +7,7 @@
 use crate::gateway::ruleset::{HistoryLimitRule, Rules};
 use crate::js::Object;
 use crate::policy::fate::{Fate, MessageFate};
-use crate::policy::history_limit::{first_kept, limit_history};
+use crate::policy::history_limit::first_kept;
 use crate::policy::message_list::MessageList;
 use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
@@ -46,7 +46,8 @@ impl TrimmingPolicy for HistoryPolicy {
 
     fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
         let limit = input.settings.history_limit;
-        Ok(PolicyOutcome::new(limit_history_under(input.rules(), list, limit)))
+        let loaded = loaded_history(list.sizes().map(|size| size.role));
+        Ok(PolicyOutcome::new(limit_history_under(input.rules(), list, limit, loaded)))
     }
 }
 
@@ -67,12 +68,29 @@ impl RetainedRange {
     }
 }
 
-/// Drops the messages beyond a version's limit and returns the fate of every message of the old list.
-pub fn limit_history_under(rules: &Rules, list: &mut MessageList, limit: f64) -> Vec<MessageFate> {
-    let roles: Vec<Role> = list.sizes().map(|size| size.role).collect();
+/// Returns the number of messages that a run loaded as its history. The limit applies to them before the new message is
+/// added (pruning 2.1), so a list that ends in the middle of a run has the messages of this run behind them.
+pub fn loaded_history(roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator) -> usize {
+    let roles: Vec<Role> = roles.collect();
+    let running = roles.last().is_some_and(|last| *last != Role::Assistant);
+    let message = roles.iter().rposition(|role| *role == Role::User);
+    message.filter(|_| running).unwrap_or(roles.len())
+}
+
+/// Drops those of the first `loaded` messages that are beyond a version's limit, and returns the fate of every message of
+/// the old list.
+pub fn limit_history_under(
+    rules: &Rules,
+    list: &mut MessageList,
+    limit: f64,
+    loaded: usize,
+) -> Vec<MessageFate> {
+    let roles: Vec<Role> = list.sizes().map(|size| size.role).take(loaded).collect();
     let kept = match rules.history_limit {
         HistoryLimitRule::None => RetainedRange::ALL,
-        HistoryLimitRule::Exact => return limit_history(list, limit),
+        HistoryLimitRule::Exact => {
+            RetainedRange { prelude: 0, from: first_kept(roles.iter().copied(), limit) }
+        }
         HistoryLimitRule::ExactWithPrelude => retained_with_prelude(&roles, limit),
         HistoryLimitRule::Batches => retained_in_batches(&roles, limit),
     };
@@ -151,6 +169,15 @@ mod tests {
         let kept = retained_in_batches(&roles, 1.0);
         assert_eq!(kept, RetainedRange { prelude: 1, from: 5 });
         assert_eq!((0..8).filter(|at| kept.contains(*at)).collect::<Vec<_>>(), [0, 5, 6, 7]);
+    }
+
+    #[test]
+    fn the_running_turn_is_not_part_of_the_loaded_history() {
+        let loaded = |letters: &str| loaded_history(roles(letters).into_iter());
+        assert_eq!(loaded("uaurau"), 5, "the new message is added behind the history");
+        assert_eq!(loaded("uaurauar"), 5, "a later call of the same run");
+        assert_eq!(loaded("uaura"), 5, "the run has ended: the next one loads everything");
+        assert_eq!((loaded("rr"), loaded("")), (2, 0));
     }
 
     #[test]

@@ -240,11 +240,6 @@ impl<'a> MessageList<'a> {
         })
     }
 
-    /// Drops the messages before `first`.
-    pub fn keep_from(&mut self, first: usize) {
-        self.messages_mut().drain(..first);
-    }
-
     /// Whether the list still holds every message of the context at its own position.
     pub fn is_in_context_order(&self) -> bool {
         !self.is_moved

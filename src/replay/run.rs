@@ -263,7 +263,7 @@ impl Trace<'_> {
                 items.iter().map(|item| self.arena.estimate_message_tokens(item)).sum::<Tokens>()
             };
             let (count, tokens_before) = (list.len(), tokens(list.messages()));
-            limit_history_under(settings.ruleset.rules(), &mut list, settings.history_limit);
+            limit_history_under(settings.ruleset.rules(), &mut list, settings.history_limit, count);
             history.cleared = (count - list.len()) as u32;
             history.tokens = tokens_before - tokens(list.messages());
             pair_list(&mut list, self.session.repair);

@@ -66,5 +66,5 @@ fn next_call_tokens(
     };
     let session = LoadedSession { details, ..session.clone() };
     let plan = session.plan(settings, session.gate(prune_on, &settings.prune, now_ms)).ok();
-    Ok(plan.map(|plan| session.next_prompt.budget_after(&session.context, &plan).total()))
+    Ok(plan.map(|plan| session.next_budget_after(&plan).total()))
 }

@@ -7,15 +7,22 @@
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
+use crate::policy::guard::GuardLimits;
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::prompt_estimates::estimate_with_images;
-use crate::store::entry::{Entry, EntryKind, Usage};
+use crate::session::sent_forms::most_guard_chars;
+use crate::store::entry::{Entry, EntryKind, MessageSize, Usage};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 /// Counted tokens per estimated token. No script is outside this range, so such a growth had another cause.
 pub(super) const FACTOR_RANGE: (f64, f64) = (0.2, 8.0);
+/// Chars per token of the guard's limits.
+const CHARS_PER_TOKEN: f64 = 4.0;
+/// Factor between growth and estimate up to which a growth is that of the new messages, where the guard shortens older
+/// ones.
+const GUARDED_RANGE: f64 = 2.0;
 /// Upper limit for stretches with images, whose tokens depend on their pixels.
 const MAX_IMAGE_FACTOR: f64 = 40.0;
 /// Growth, in estimated tokens, below which a message's envelope outweighs its text.
@@ -35,6 +42,8 @@ struct Stretch {
     growth: Option<Tokens>,
     /// Those of them that have images.
     images: Vec<usize>,
+    /// Tokens that the guard leaves of each message at most, by its estimate.
+    most: Tokens,
 }
 
 /// Returns the tokens before the messages, and the tokens of each entry's message. `fitted` is the fit of the session.
@@ -77,14 +86,24 @@ fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
 }
 
 impl Stretch {
+    /// Returns the most tokens of a message that the call after the stretch sent: the guard's limit, or no limit if whole
+    /// messages are nearer to the growth.
+    fn sent_limit(&self, weights: &[Tokens], growth: Tokens) -> Tokens {
+        let sum = |most: Tokens| self.positions.iter().map(|at| weights[*at].min(most)).sum::<Tokens>();
+        let distance = |sum: Tokens| (growth / sum).ln().abs();
+        let is_guarded = distance(sum(self.most)) < distance(sum(Tokens(f64::INFINITY)));
+        if is_guarded { self.most } else { Tokens(f64::INFINITY) }
+    }
+
     /// Scales the messages to the growth. If some have images, these carry the rest that the text does not explain.
     fn scale(&self, weights: &mut [Tokens]) {
         let scaled = if self.images.is_empty() { &self.positions } else { &self.images };
-        let text =
-            self.positions.iter().filter(|at| !scaled.contains(at)).map(|at| weights[*at]).sum::<Tokens>();
-        let estimated = scaled.iter().map(|at| weights[*at]).sum::<Tokens>();
-        let most = if self.images.is_empty() { FACTOR_RANGE.1 } else { MAX_IMAGE_FACTOR };
         let Some(growth) = self.growth else { return };
+        let limit = self.sent_limit(weights, growth);
+        let sent = |at: &usize| weights[*at].min(limit);
+        let text = self.positions.iter().filter(|at| !scaled.contains(at)).map(sent).sum::<Tokens>();
+        let estimated = scaled.iter().map(sent).sum::<Tokens>();
+        let most = if self.images.is_empty() { FACTOR_RANGE.1 } else { MAX_IMAGE_FACTOR };
         let factor = (growth - text) / estimated;
         if factor >= FACTOR_RANGE.0 && factor <= most {
             for at in scaled {
@@ -97,9 +116,10 @@ impl Stretch {
 /// Returns the counted tokens per estimated token over all growths.
 fn ratio(stretches: &[Stretch], weights: &[Tokens]) -> Option<f64> {
     let growths = stretches.iter().filter_map(|stretch| {
-        let estimated: Tokens = stretch.positions.iter().map(|at| weights[*at]).sum();
-        let grown = stretch.growth.filter(|grown| *grown >= Tokens::ZERO && estimated >= MIN_GROWTH)?;
-        Some((grown, estimated))
+        let grown = stretch.growth.filter(|grown| *grown >= Tokens::ZERO)?;
+        let limit = stretch.sent_limit(weights, grown);
+        let estimated: Tokens = stretch.positions.iter().map(|at| weights[*at].min(limit)).sum();
+        (estimated >= MIN_GROWTH).then_some((grown, estimated))
     });
     let (count, grown, estimated) = growths
         .fold((0, Tokens::ZERO, Tokens::ZERO), |sum: (usize, Tokens, Tokens), growth| {
@@ -121,6 +141,34 @@ struct StretchBuilder {
     pending: Vec<usize>,
     images: Vec<usize>,
     last_count: Option<(f64, Option<(ValueIx, ValueIx)>)>,
+    guard: GuardRoom,
+    /// Estimated tokens of each message of the path.
+    weights: Vec<Tokens>,
+}
+
+/// Follows the messages of a path to where the guard begins to shorten older ones.
+#[derive(Default)]
+struct GuardRoom {
+    limits: Option<GuardLimits>,
+    chars: Chars,
+}
+
+impl GuardRoom {
+    fn add(&mut self, size: &MessageSize) {
+        let most = self.limits.map_or(Chars::INFINITY, |limits| limits.single);
+        self.chars += most_guard_chars(size).min(most);
+    }
+
+    /// Whether a prompt lacks parts of messages that the prompts before it had.
+    fn shortens_older(&self) -> bool {
+        self.limits.is_some_and(|limits| self.chars > limits.budget)
+    }
+
+    /// Returns the tokens that the guard leaves of a result at most.
+    fn most_tokens(&self) -> Tokens {
+        let most = self.limits.map_or(f64::INFINITY, |limits| limits.single.get());
+        Chars(most).to_tokens(CHARS_PER_TOKEN)
+    }
 }
 
 impl StretchBuilder {
@@ -128,12 +176,14 @@ impl StretchBuilder {
         let (index, path) = (counts.index, &counts.context.path);
         let refused = counts.refused_prompts();
         let copied: HashSet<EntryIx> = copied_answers(index, path).into_iter().collect();
-        let mut walk = Self::default();
+        let guard = GuardRoom { limits: counts.guard, chars: Chars::ZERO };
+        let mut walk = Self { guard, weights: chars4_weights(counts), ..Self::default() };
         for (place, ix) in path.iter().enumerate() {
             let entry = index.entry(*ix);
             if matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset | EntryKind::ContextEdit) {
                 walk.close_stretch(None);
                 walk.last_count = None;
+                walk.guard.chars = Chars::ZERO;
             }
             let whole = !copied.contains(ix) && !counts.unreliable_counts.contains(ix);
             let counted = counted_prompt(entry).filter(|_| whole);
@@ -142,6 +192,7 @@ impl StretchBuilder {
             }
             if entry.message.is_some() && (entry.becomes_message() || entry.kind == EntryKind::Compaction) {
                 walk.pending.push(place);
+                entry.message.iter().for_each(|size| walk.guard.add(size));
                 walk.images.extend(entry.message.filter(|size| size.images > 0).map(|_| place));
             }
         }
@@ -151,7 +202,8 @@ impl StretchBuilder {
 
     fn record_count(&mut self, place: usize, prompt: Tokens, model: Option<(ValueIx, ValueIx)>) {
         let same = self.last_count.filter(|(_, last)| *last == model || model.is_none());
-        self.close_stretch(same.map(|(last, _)| prompt - Tokens(last)).map(Tokens::get));
+        let growth = same.map(|(last, _)| prompt - Tokens(last)).filter(|growth| self.is_plausible(*growth));
+        self.close_stretch(growth.map(Tokens::get));
         if self.first_count.is_none() {
             (self.first_count, self.first_model) = (Some((place, prompt)), model);
         }
@@ -161,11 +213,18 @@ impl StretchBuilder {
         self.last_count = Some((prompt.get(), model.or(self.last_count.and_then(|(_, model)| model))));
     }
 
+    /// Whether a growth is that of the new messages: the guard may have shortened older ones meanwhile.
+    fn is_plausible(&self, growth: Tokens) -> bool {
+        let added: Tokens = self.pending.iter().map(|place| self.weights[*place]).sum();
+        !self.guard.shortens_older() || (added / GUARDED_RANGE..=added * GUARDED_RANGE).contains(&growth)
+    }
+
     fn close_stretch(&mut self, grown: Option<f64>) {
         let places = std::mem::take(&mut self.pending);
         let images = std::mem::take(&mut self.images);
         if !places.is_empty() {
-            self.stretches.push(Stretch { positions: places, growth: grown.map(Tokens), images });
+            let most = self.guard.most_tokens();
+            self.stretches.push(Stretch { positions: places, growth: grown.map(Tokens), images, most });
         }
     }
 }

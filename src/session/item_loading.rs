@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
 use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::window::{WindowInfo, WindowSource};
 use crate::ids::{EntryIx, LineIds};
 use crate::policy::prune::last_touch_under;
+use crate::policy::settings::GuardSettings;
 use crate::session::list::list_item;
+use crate::session::loading::open_from;
 use crate::session::message::facts::time_ms;
 use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
@@ -18,6 +21,7 @@ use crate::session::overflow::{CallState, ModelWindow, OverflowScope, find_failu
 use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
+use crate::session::sent_forms::StepSettings;
 use crate::session::title::title;
 use crate::session::unreliable_counts::find_unreliable_counts;
 use crate::session::usage_totals::{session_usage, transcript_usage};
@@ -95,14 +99,28 @@ pub fn load_item(
     let read_entry = |ix| body::read_entry(&source, &index, ix);
     let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
         && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
-    let next_prompt = NextPrompt::from_counts(&PromptCounts {
+    let steps = StepSettings {
+        rules,
+        model_window: window.model_tokens,
+        guard: GuardSettings::default(),
+        prunes,
+        history_limit: history_limit_under(rules, &session.key.0, &store.config.js_root)
+            .map_or(0.0, |limit| limit.turns()),
+    };
+    // Sizes do not show what these steps leave of the messages.
+    if !steps.steps_for(&context).is_empty() {
+        return Ok(open_from(store, session, source, None, now_ms, progress)?.item);
+    }
+    let counts = PromptCounts {
         source: &source,
         index: &index,
         context: &context,
         overflows: &failures.overflows,
-        unreliable_counts: &find_unreliable_counts(&scope, &failures.overflows, &context.path, prunes),
+        unreliable_counts: &find_unreliable_counts(&scope, &failures.overflows, &context.path, &steps),
         fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
-    });
+        guard: steps.guard_limits(),
+    };
+    let next_prompt = NextPrompt::from_counts(&counts, None);
     let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
     let config = &store.config.js_root;

@@ -12,7 +12,6 @@ use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
-use crate::gateway::pruning::PruneSettings;
 use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
@@ -23,7 +22,7 @@ use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::preflight::{FixedPressure, ToolChars};
-use crate::policy::prune::{Gate, gate_under, is_touched_by};
+use crate::policy::prune::{Gate, is_touched_by};
 use crate::policy::settings::PolicySetting;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
@@ -167,13 +166,6 @@ impl LoadedSession {
         SessionViewKey { key: self.item.key.clone(), epoch: self.epoch, leaf: self.context.leaf }
     }
 
-    /// Returns the pruner's gate at `now_ms`.
-    pub fn gate(&self, on: bool, settings: &PruneSettings, now_ms: Moment) -> Gate {
-        let rules = self.ruleset.id.rules();
-        let eligible = self.is_prune_eligible();
-        gate_under(rules, on.then_some(settings), eligible, self.last_cache_touch_ms, now_ms)
-    }
-
     /// Whether pruning can run for the model: by the rules, or because the gateway touched the cache for it.
     pub(in crate::session) fn is_prune_eligible(&self) -> bool {
         let rules = self.ruleset.id.rules();
@@ -223,11 +215,22 @@ impl LoadedSession {
 
     /// Plans the enabled policies under these settings and this gate.
     pub fn plan(&self, settings: &PolicySettings, gate: Gate) -> Result<Plan, PlanError> {
+        self.plan_context(&self.context, settings, gate)
+    }
+
+    /// Plans for `context`, whose messages are the first ones of the session's context.
+    pub(in crate::session) fn plan_context(
+        &self,
+        context: &Context,
+        settings: &PolicySettings,
+        gate: Gate,
+    ) -> Result<Plan, PlanError> {
+        let count = context.messages.len();
         Plan::new(&PlanInput {
             index: &self.index,
-            context: &self.context,
+            context,
             branch: self.details.as_ref().map(|details| details.compaction_input()),
-            features: self.details.as_ref().map(|details| details.features.as_slice()),
+            features: self.details.as_ref().and_then(|details| details.features.get(..count)),
             remembered: self.details.as_ref().map(|details| &details.stored_pruning),
             settings,
             window: self.window.tokens,
@@ -265,11 +268,12 @@ impl LoadedSession {
 
     /// Finds unreliable counts on the path and recounts the next prompt. Call it again after a change of leaf.
     pub fn recount_prompt(&mut self) {
-        let prunes = self.pruning_configured && self.last_cache_touch_ms.is_some();
+        let steps = self.step_settings();
         let doubted =
-            find_unreliable_counts(&self.overflow_scope(), &self.overflows, &self.context.path, prunes);
+            find_unreliable_counts(&self.overflow_scope(), &self.overflows, &self.context.path, &steps);
         self.unreliable_counts = Arc::new(doubted);
-        self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts()));
+        let forms = self.find_sent_forms();
+        self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts(), forms.as_ref()));
     }
 
     pub(super) fn prompt_counts(&self) -> PromptCounts<'_> {
@@ -280,6 +284,7 @@ impl LoadedSession {
             overflows: &self.overflows,
             unreliable_counts: &self.unreliable_counts,
             fixed_chars: self.fixed_chars,
+            guard: self.step_settings().guard_limits(),
         }
     }
 
@@ -295,7 +300,7 @@ impl LoadedSession {
 
     /// Returns the tokens of the next prompt under a plan.
     pub fn prompt_tokens_after(&self, plan: &Plan) -> u64 {
-        self.next_prompt.budget_after(&self.context, plan).total()
+        self.next_budget_after(plan).total()
     }
 
     /// Returns the tokens of the next prompt that a plan frees.

@@ -96,7 +96,7 @@ pub fn open_from(
         ..assemble_session(store, session, source, index, epoch, (chosen, now_ms))
     };
     let details = known.and_then(|known| extend_details(known, &loaded, progress));
-    Ok(LoadedSession { details, ..loaded })
+    Ok(LoadedSession { details: details.or_else(|| loaded.details.clone()), ..loaded })
 }
 
 /// Extends the earlier reading's context details by the added entries. Returns `None` under another ruleset, or when

@@ -7,14 +7,18 @@ use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::plan::Plan;
+use crate::policy::PolicySet;
 use crate::session::growth_weights::{FACTOR_RANGE, weights_from_growth};
 use crate::session::prompt_counts::{LastCount, PromptCounts};
 use crate::session::prompt_estimates::estimate_with_images;
+use crate::session::sent_forms::SentForms;
 use crate::session::{CountSource, TokenCount};
 use crate::units::Tokens;
 
 /// Estimated tokens below which the messages do not show the provider's scale.
 const MIN_MESSAGE_TOKENS: u64 = 2_000;
+/// The forms of a count are taken over if its error with them is below this share of the error without.
+const MIN_FORM_IMPROVEMENT: f64 = 0.5;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NextPrompt {
@@ -24,9 +28,13 @@ pub struct NextPrompt {
     pub estimated_tokens: u64,
     /// Tokens before the messages.
     pub fixed_tokens: u64,
-    /// Tokens of each message of the context, by the same count as the total.
+    /// Tokens of each message of the context as it is sent, by the same count as the total.
     pub message_tokens: Vec<u64>,
-    /// Tokens of the last answer that a measured total lacks, although the next prompt includes it.
+    /// Tokens of each whole message, by the same count.
+    whole_tokens: Vec<u64>,
+    /// The steps that shorten the messages in every call.
+    pub(super) own_steps: PolicySet,
+    /// Tokens of the last answer, which the total includes and the provider counted apart from its prompt.
     pub last_answer_tokens: u64,
     /// Whether a commit planned the prompt, and no call was made since.
     pub is_planned: bool,
@@ -34,7 +42,8 @@ pub struct NextPrompt {
 }
 
 impl NextPrompt {
-    pub(super) fn from_counts(counts: &PromptCounts<'_>) -> Self {
+    /// `forms` are the forms in which the gateway sends the messages, if it does not send them whole.
+    pub(super) fn from_counts(counts: &PromptCounts<'_>, forms: Option<&SentForms>) -> Self {
         let by_chars = Budget::from_context(counts.fixed_chars, counts.context);
         let estimates =
             || counts.context.messages.iter().map(|message| Tokens(estimate_or_zero(&message.size) as f64));
@@ -52,18 +61,26 @@ impl NextPrompt {
         let anchor = counts.last_count();
         let is_planned = anchor.as_ref().is_some_and(|anchor| anchor.is_planned);
         let last_answer = anchor.as_ref().map_or(Tokens::ZERO, |anchor| anchor.answer_tokens);
+        let forms = forms.and_then(|forms| Some((forms, anchor.as_ref()?)));
+        let forms = forms.and_then(|(forms, anchor)| weighed.forms_of_count(counts.context, forms, anchor));
         let (weighed, source) = match anchor {
-            Some(anchor) => weighed.scaled_to(counts.context, &anchor),
+            Some(anchor) => weighed.scaled_to(counts.context, &anchor, forms),
             None if is_calibrated => (weighed, CountSource::Calibrated),
             None => (weighed, CountSource::Estimated),
         };
-        let (fixed_tokens, message_tokens) = weighed.rounded();
+        let (fixed_tokens, whole_tokens) = weighed.rounded();
+        let message_tokens = match forms {
+            Some(forms) => weighed.with_forms(counts.context, &forms.next).rounded().1,
+            None => whole_tokens.clone(),
+        };
         let tokens = fixed_tokens + message_tokens.iter().sum::<u64>();
         Self {
             total: TokenCount { tokens, source },
             estimated_tokens: by_chars.total(),
             fixed_tokens,
             message_tokens,
+            whole_tokens,
+            own_steps: forms.map_or(PolicySet::NONE, |forms| forms.steps),
             is_planned,
             last_answer_tokens: if source == CountSource::Measured { last_answer.whole() } else { 0 },
             fixed_chars: counts.fixed_chars,
@@ -75,9 +92,9 @@ impl NextPrompt {
         Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| self.tokens_of(at))
     }
 
-    /// Returns the content of the window under a plan. A message that is cut loses the same share of its tokens as of
+    /// Returns the content of the window under a plan that includes the gateway's own steps. A message that is cut loses the same share of its tokens as of
     /// its estimate.
-    pub fn budget_after(&self, context: &Context, plan: &Plan) -> Budget {
+    pub(super) fn budget_after(&self, context: &Context, plan: &Plan) -> Budget {
         let tokens = |at: usize| self.tokens_after(context, plan, at);
         let mut budget = Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, tokens);
         for (size, tokens) in plan.added_messages() {
@@ -93,7 +110,8 @@ impl NextPrompt {
 
     /// Returns the tokens of a message under a plan.
     pub fn tokens_after(&self, context: &Context, plan: &Plan, at: usize) -> u64 {
-        Self::scaled(self.tokens_of(at), estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
+        let whole = self.whole_tokens.get(at).copied().unwrap_or(0);
+        Self::scaled(whole, estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
     }
 
     /// Returns the tokens of a message without its images: the share that its text has of its estimate.
@@ -114,7 +132,7 @@ impl NextPrompt {
     /// threshold in chars to the scale of the total.
     pub fn scale_factors(&self) -> (u64, f64) {
         let by_chars = self.estimated_tokens.saturating_sub(Budget::fixed_only(self.fixed_chars).total());
-        let tokens: u64 = self.message_tokens.iter().sum();
+        let tokens: u64 = self.whole_tokens.iter().sum();
         let factor =
             if by_chars < MIN_MESSAGE_TOKENS || tokens == 0 { 1.0 } else { tokens as f64 / by_chars as f64 };
         (self.fixed_tokens, factor)
@@ -138,25 +156,74 @@ struct PromptWeights {
 }
 
 impl PromptWeights {
-    /// Scales the part up to `anchor` to the anchor's count.
-    fn scaled_to(mut self, context: &Context, anchor: &LastCount) -> (Self, CountSource) {
+    /// Returns the forms if the count agrees with them better than with whole messages: the gateway may have had other
+    /// settings then.
+    fn forms_of_count<'a>(
+        &self,
+        context: &Context,
+        forms: &'a SentForms,
+        count: &LastCount,
+    ) -> Option<&'a SentForms> {
+        let error = |weights: &[Tokens]| {
+            let messages: Tokens = weights[..forms.at_count.len()].iter().sum();
+            (self.fixed_tokens + messages - count.tokens).abs()
+        };
+        let [whole, sent] =
+            [error(&self.message_tokens), error(&self.with_forms(context, &forms.at_count).message_tokens)];
+        (sent == whole || sent < whole * MIN_FORM_IMPROVEMENT).then_some(forms)
+    }
+
+    /// Returns the weights of messages in these forms: the same share of each weight as of its estimate.
+    fn with_forms(&self, context: &Context, forms: &[u64]) -> Self {
+        let mut weights = self.message_tokens.clone();
+        for ((weight, message), form) in weights.iter_mut().zip(&context.messages).zip(forms) {
+            let whole = estimate_or_zero(&message.size);
+            if *form != whole && whole > 0 {
+                *weight *= *form as f64 / whole as f64;
+            }
+        }
+        Self { fixed_tokens: self.fixed_tokens, message_tokens: weights }
+    }
+
+    /// Scales the messages such that those up to the anchor, in the forms in which its call sent them, add up to its
+    /// count.
+    fn scaled_to(
+        mut self,
+        context: &Context,
+        anchor: &LastCount,
+        forms: Option<&SentForms>,
+    ) -> (Self, CountSource) {
         let messages = &context.messages;
         if anchor.is_planned {
             let at =
                 messages.iter().rposition(|message| message.entry <= anchor.entry).map_or(0, |at| at + 1);
-            self.fixed_tokens =
-                scale_to_count(self.fixed_tokens, &mut self.message_tokens[..at], anchor.tokens);
+            self.scale_first(at, None, context, anchor);
             return (self, CountSource::Calibrated);
         }
         let after = messages.iter().rposition(|message| message.entry == anchor.entry);
         let at = after.unwrap_or_else(|| messages.partition_point(|message| message.entry < anchor.entry));
-        self.fixed_tokens = scale_to_count(self.fixed_tokens, &mut self.message_tokens[..at], anchor.tokens);
+        self.scale_first(at, forms, context, anchor);
         let behind = if after.is_some() { at + 1 } else { at };
-        let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == Tokens::ZERO);
+        let is_last = self.message_tokens[behind..].iter().all(|tokens| *tokens == Tokens::ZERO)
+            && forms.is_none_or(SentForms::is_sent_again);
         if let Some(own) = self.message_tokens[at..behind].first_mut() {
-            *own = if is_last { Tokens::ZERO } else { anchor.answer_tokens };
+            *own = anchor.answer_tokens;
         }
         (self, if is_last { CountSource::Measured } else { CountSource::Calibrated })
+    }
+
+    /// Scales the first `at` messages to the count.
+    fn scale_first(&mut self, at: usize, forms: Option<&SentForms>, context: &Context, count: &LastCount) {
+        let mut sent = match forms {
+            Some(forms) => self.with_forms(context, &forms.at_count).message_tokens,
+            None => self.message_tokens.clone(),
+        };
+        let before: Tokens = sent[..at].iter().sum();
+        self.fixed_tokens = scale_to_count(self.fixed_tokens, &mut sent[..at], count.tokens);
+        let factor = sent[..at].iter().sum::<Tokens>() / before;
+        for weight in self.message_tokens[..at].iter_mut().filter(|_| before > Tokens::ZERO) {
+            *weight *= factor;
+        }
     }
 
     /// Rounds to whole tokens such that they add up to the rounded total.
@@ -207,7 +274,7 @@ mod tests {
         let steps = PolicySettings::default();
         let nothing = PolicySettings { enabled: crate::policy::PolicySet::NONE, ..steps };
         let nothing: Plan = loaded.plan(&nothing, Gate::Off).expect("a plan");
-        assert_eq!(prompt.budget_after(&loaded.context, &nothing).total(), prompt.total.tokens);
+        assert_eq!(loaded.next_budget_after(&nothing).total(), prompt.total.tokens);
     }
 
     #[test]
@@ -223,7 +290,7 @@ mod tests {
         let text = "word ".repeat(4_000);
         let mut entries = vec![user(&text), answer(8_000, 10)];
         let loaded = session(&entries);
-        assert_eq!(loaded.next_prompt.total, TokenCount { tokens: 8_000, source: CountSource::Measured });
+        assert_eq!(loaded.next_prompt.total, TokenCount { tokens: 8_010, source: CountSource::Measured });
         adds_up(&loaded);
         entries.push(user(&text));
         let loaded = session(&entries);

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use crate::ids::EntryIx;
+use crate::policy::guard::GuardLimits;
 use crate::session::prompt_estimates::PromptEstimates;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
@@ -41,25 +42,27 @@ struct LowCount {
     lacks_field: bool,
 }
 
-/// Returns the answers of a path whose usage is partial; `known` are those that are unreliable for another reason.
+/// Returns the answers of a path whose usage is partial; `known` are those that are unreliable for another reason. No prompt
+/// is larger than the guard's limits let it be.
 pub(super) fn find_partial_usage(
     index: &Index,
     path: &[EntryIx],
     known: &HashSet<EntryIx>,
+    guard: Option<GuardLimits>,
 ) -> HashSet<EntryIx> {
     let path: Vec<EntryIx> = path.iter().copied().filter(|ix| !known.contains(ix)).collect();
-    let low = low_counts(index, &path);
+    let low = low_counts(index, &path, guard);
     let is_partial =
         low.len() >= MIN_CALLS && (has_impossible_shape(&low) || low.iter().all(|it| it.lacks_field));
     if is_partial { low.iter().map(|count| count.entry).collect() } else { HashSet::new() }
 }
 
-fn low_counts(index: &Index, path: &[EntryIx]) -> Vec<LowCount> {
+fn low_counts(index: &Index, path: &[EntryIx], guard: Option<GuardLimits>) -> Vec<LowCount> {
     let counted = path.iter().filter(|ix| index.entry(**ix).is_model_call());
     if counted.count() < MIN_CALLS {
         return Vec::new();
     }
-    let estimates = PromptEstimates::new(index);
+    let estimates = PromptEstimates::new(index, guard);
     let mut segment = 0;
     let mut low = Vec::new();
     for ix in path {
@@ -108,7 +111,7 @@ mod tests {
             entries.push(user(&"word ".repeat(1_600)));
         }
         let made = loaded_session(&transcript(&entries), 200_000.0);
-        find_partial_usage(&made.index, &made.context.path, &HashSet::new()).len()
+        find_partial_usage(&made.index, &made.context.path, &HashSet::new(), None).len()
     }
 
     #[test]

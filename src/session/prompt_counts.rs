@@ -7,6 +7,7 @@ use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContentSource, Context, ContextMessage};
 use crate::ids::EntryIx;
+use crate::policy::guard::GuardLimits;
 use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{EntryKind, ReadMode, Usage};
@@ -25,6 +26,8 @@ pub(super) struct PromptCounts<'a> {
     pub(super) unreliable_counts: &'a HashSet<EntryIx>,
     /// Chars before the messages, when a run left a report.
     pub(super) fixed_chars: Option<FixedChars>,
+    /// The limits of the gateway's guard, within which every prompt was sent.
+    pub(super) guard: Option<GuardLimits>,
 }
 
 /// The last prompt of the path that the provider counted, or that a commit left.

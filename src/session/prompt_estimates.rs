@@ -2,6 +2,7 @@
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
+use crate::policy::guard::GuardLimits;
 use crate::store::entry::{Entry, EntryKind, MessageSize, Role};
 use crate::store::index::Index;
 use crate::transcript::Tree;
@@ -9,6 +10,8 @@ use crate::units::Tokens;
 
 /// Tokens of an image in a user message, which chars/4 leaves out.
 const IMAGE_TOKENS: u64 = 1_200;
+/// Chars per token of the guard's limits.
+const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// The estimated messages above each entry, by chars/4.
 pub(super) struct PromptEstimates {
@@ -17,17 +20,23 @@ pub(super) struct PromptEstimates {
     totals: Vec<u64>,
     /// Estimate of the entries that are not sent any more, because of a compaction or reset on the path.
     dropped: Vec<u64>,
+    /// The most that the guard leaves of all messages.
+    most: u64,
 }
 
 impl PromptEstimates {
-    pub(super) fn new(index: &Index) -> Self {
+    /// Estimates the messages within the guard's limits, if there is a guard.
+    pub(super) fn new(index: &Index, guard: Option<GuardLimits>) -> Self {
+        let [most, single] = guard.map_or([u64::MAX; 2], |limits| {
+            [limits.budget, limits.single].map(|chars| chars.to_tokens(CHARS_PER_TOKEN).whole())
+        });
         let tree = Tree::new(index);
         let count = index.entries.len();
-        let mut made = Self { tree, totals: vec![0; count], dropped: vec![0; count] };
+        let mut made = Self { tree, totals: vec![0; count], dropped: vec![0; count], most };
         for (ix, entry) in index.iter() {
             let above = made.parent(ix);
             let before = above.map_or(0, |above| made.totals[above.index()]);
-            made.totals[ix.index()] = before + own_tokens(entry);
+            made.totals[ix.index()] = before + own_tokens(entry, single);
             made.dropped[ix.index()] = match entry.kind {
                 EntryKind::Compaction => made.kept_from(entry).unwrap_or(before),
                 EntryKind::Reset => before,
@@ -45,7 +54,7 @@ impl PromptEstimates {
     /// Returns the messages that a call was sent, whose answer is this entry.
     pub(super) fn sent_to(&self, ix: EntryIx) -> Tokens {
         let at = |above: EntryIx| self.totals[above.index()].saturating_sub(self.dropped[above.index()]);
-        Tokens(self.parent(ix).map_or(0, at) as f64)
+        Tokens(self.parent(ix).map_or(0, at).min(self.most) as f64)
     }
 
     /// Returns the estimate before the first entry that a compaction kept.
@@ -55,9 +64,11 @@ impl PromptEstimates {
     }
 }
 
-fn own_tokens(entry: &Entry) -> u64 {
+/// `single` is the most that the guard leaves of a tool result.
+fn own_tokens(entry: &Entry, single: u64) -> u64 {
     let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
-    entry.message.filter(|_| sent).map_or(0, |size| estimate_with_images(&size))
+    let most = if entry.role() == Some(Role::ToolResult) { single } else { u64::MAX };
+    entry.message.filter(|_| sent).map_or(0, |size| estimate_with_images(&size).min(most))
 }
 
 /// Estimates a message by chars/4. The runtime's estimate ignores images in user messages; providers count them.

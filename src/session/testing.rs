@@ -111,7 +111,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     };
     let CallFailures { overflows, errors } = find_failures(&session.overflow_scope());
     let mut counted = LoadedSession { overflows, errors, ..session };
-    counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts()));
+    counted.next_prompt = Arc::new(NextPrompt::from_counts(&counted.prompt_counts(), None));
     counted
 }
 

@@ -6,19 +6,20 @@ use crate::ids::EntryIx;
 use crate::session::overflow::implausible_counts;
 use crate::session::overflow::{Overflow, OverflowScope};
 use crate::session::partial_usage::find_partial_usage;
+use crate::session::sent_forms::StepSettings;
 
-/// Returns the answers whose usage is impossible, of a prompt that the server cut, or on this path partial. If pruning
-/// can act (`prunes`), small prompts may be its effect.
+/// Returns the answers whose usage is impossible, of a prompt that the server cut, or on this path partial. Where pruning or
+/// a history limit can act, small prompts may be its effect.
 pub(super) fn find_unreliable_counts(
     scope: &OverflowScope<'_>,
     overflows: &[Overflow],
     path: &[EntryIx],
-    prunes: bool,
+    steps: &StepSettings<'_>,
 ) -> HashSet<EntryIx> {
     let mut found = implausible_counts(scope);
     found.extend(overflows.iter().filter(|overflow| overflow.is_truncated()).map(|overflow| overflow.entry));
-    if !prunes {
-        let partial = find_partial_usage(scope.index, path, &found);
+    if !steps.prunes && !(steps.history_limit > 0.0) {
+        let partial = find_partial_usage(scope.index, path, &found, steps.guard_limits());
         found.extend(partial);
     }
     found

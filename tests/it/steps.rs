@@ -47,7 +47,7 @@ fn agree(driver: &Driver) {
     let totals = &driver.app.transcript.as_ref().expect("a transcript").running_totals;
     assert!(totals.is_sorted());
     assert_eq!(totals.last().copied(), Some(estimate));
-    let bar = session.next_prompt.budget_after(&session.context, plan);
+    let bar = session.next_budget_after(plan);
     assert_eq!(driver.app.preview.totals.after, Some(bar));
 }
 

@@ -87,8 +87,9 @@ impl WindowContents {
             estimated_tokens: prompt.estimated_tokens,
             // The plan's budget already covers messages that it creates; they have no entry in this context.
             after: plan.map(|plan| {
-                let budget = prompt.budget_after(context, plan);
-                let tokens = |at: usize| prompt.tokens_after(context, plan, at);
+                let budget = session.next_budget_after(plan);
+                let sent = session.with_own_steps(plan);
+                let tokens = |at: usize| prompt.tokens_after(context, &sent, at);
                 Breakdown::with_budget(budget, report, index, context, tokens)
             }),
             remainder: Remainder::new(session),

@@ -36,7 +36,7 @@ pub(super) fn find_implausible(scope: &OverflowScope<'_>, windows: &WindowCache<
         .filter_map(|(ix, entry)| Some((ix, entry.message?.usage.filter(Usage::has_prompt_tokens)?)))
         .map(|(ix, usage)| (ix, usage.prompt_tokens()))
         .collect();
-    let estimates = LazyCell::new(|| PromptEstimates::new(scope.index));
+    let estimates = LazyCell::new(|| PromptEstimates::new(scope.index, None));
     let window_of = |ix: EntryIx| windows.known_window(scope.index.entry(ix).model).unwrap_or(DEFAULT_WINDOW);
     // The estimates take a walk through the tree, so the window is compared first.
     let is_wrong = |at: &usize| {

@@ -149,7 +149,7 @@ struct CallChains {
 
 impl CallChains {
     fn new(index: &Index, counted: Vec<Counted>) -> Self {
-        let estimates = PromptEstimates::new(index);
+        let estimates = PromptEstimates::new(index, None);
         // The last counted answer up to and including each entry.
         let mut last: Vec<Option<usize>> = vec![None; index.entries.len()];
         let mut previous = Vec::with_capacity(counted.len());

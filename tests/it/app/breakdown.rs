@@ -99,7 +99,7 @@ fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     driver.press("B");
     let session = driver.app.displayed_session().expect("a session");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
-    let after = session.next_prompt.budget_after(&session.context, plan);
+    let after = session.next_budget_after(plan);
     assert_eq!(driver.app.preview.totals.after, Some(after));
     let screen = breakdown(&driver);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));

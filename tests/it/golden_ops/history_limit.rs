@@ -23,7 +23,10 @@ pub(crate) fn answer(session: &Session) -> Value {
 /// Returns the messages kept under a limit of turns in a version.
 pub(super) fn limited(session: &Session, ruleset: Ruleset, limit: Option<Value>) -> Value {
     let mut list = MessageList::from_context(&session.context, None);
-    let fates = limit_history_under(ruleset.rules(), &mut list, js::to_number(limit.as_ref()));
+    let fates = {
+        let count = list.len();
+        limit_history_under(ruleset.rules(), &mut list, js::to_number(limit.as_ref()), count)
+    };
     let mut messages = session.messages();
     let before = messages.len();
     let mut stays = fates.iter().map(|fate| fate.fate != Fate::Dropped);
