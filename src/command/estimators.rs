@@ -14,7 +14,7 @@ use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_deviation, format_estimate, format_number, format_signed_percent};
+use crate::format::{format_count, format_deviation, format_number, format_signed_percent};
 use crate::js::Members;
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
 use crate::session::LoadedSession;
@@ -71,7 +71,7 @@ fn estimator_table(estimates: &Estimates) -> Table {
         let of = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
         table.push(vec![
             estimator.name().into(),
-            of(estimates.next_prompt.get(estimator).map(format_estimate)),
+            of(estimates.describe_next(estimator)),
             error_cell(last),
             of(deviation.map(|deviation| format_deviation(deviation.mean))),
             of(deviation.map(|deviation| format_signed_percent(deviation.bias))),

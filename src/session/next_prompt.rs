@@ -108,10 +108,18 @@ impl NextPrompt {
         self.message_tokens.get(at).copied().unwrap_or(0)
     }
 
+    /// Returns the tokens of a whole message, before the gateway's own steps.
+    pub fn whole_tokens_of(&self, at: usize) -> u64 {
+        self.whole_tokens.get(at).copied().unwrap_or(0)
+    }
+
     /// Returns the tokens of a message under a plan.
     pub fn tokens_after(&self, context: &Context, plan: &Plan, at: usize) -> u64 {
-        let whole = self.whole_tokens.get(at).copied().unwrap_or(0);
-        Self::scaled(whole, estimate_or_zero(&context.messages[at].size), plan.tokens_after[at])
+        Self::scaled(
+            self.whole_tokens_of(at),
+            estimate_or_zero(&context.messages[at].size),
+            plan.tokens_after[at],
+        )
     }
 
     /// Returns the tokens of a message without its images: the share that its text has of its estimate.

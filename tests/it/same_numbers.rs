@@ -447,7 +447,7 @@ fn counts_of_one_prompt_name_what_they_include() {
         let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         if line("runtime's estimate: ").contains(" with its answer") && row["overflows"] == 0 {
             with_answer += 1;
-            assert!(line("next call: ").contains("measured without the last answer ("), "{shown}");
+            assert!(line("next call: ").contains("measured with the last answer ("), "{shown}");
         }
         let flush = line("memory flush: at ");
         let names = flush.contains("from the stored total (")

@@ -7,6 +7,7 @@ use crate::ids::{EntryIx, LineIds};
 use crate::js;
 use crate::policy::compact::branch_entries;
 use crate::policy::overflow::{Runtime, detect};
+use crate::policy::recovery::MessageWeight;
 use crate::store::load::load_bytes;
 use crate::units::Tokens;
 
@@ -273,4 +274,41 @@ fn since_4_8_all_results_together_are_cut_too_and_the_rewrite_loses_nothing() {
     assert_eq!(last(Ruleset::V2026_3_2), "nothing oversized", "no result has 1,200 chars");
     assert_eq!(last(Ruleset::V2026_4_8), "cut 5", "the newest are cut until 1,200 chars are left");
     assert_eq!(last(Ruleset::V2026_2_1), "gateway: cancelled", "no release before 2.12 cuts");
+}
+
+#[test]
+fn the_beginning_of_a_split_turn_is_summarised_in_a_call_of_its_own() {
+    let mut lines: Vec<String> =
+        (0..10).flat_map(|_| [message("user", 100), message("assistant", 100)]).collect();
+    lines.push(message("user", 40));
+    lines.extend((0..12).map(|_| message("assistant", 200)));
+    let branch = sized(&lines);
+    let both = branch.tokens();
+    let input = RecoveryInput { mode: CompactionMode::Default, ..facts(branch, ANTHROPIC) };
+    assert!(both > input.runtime_window, "one call for both would be refused: {both:?}");
+    assert_eq!(words(&predict_recovery(&input)), [["refused", "run: done", "answered"]]);
+}
+
+#[test]
+fn a_compaction_that_only_drops_what_an_earlier_one_kept_frees_tokens() {
+    let done = |lost: usize, summarised: usize| CompactionOutcome::Done {
+        summarised,
+        merges_summary: true,
+        first_kept: EntryIx(0),
+        kept_tokens: Tokens(10.0),
+        lost,
+        request_kept: true,
+    };
+    assert!(done(0, 0).frees_nothing());
+    assert!(!done(9, 0).frees_nothing() && !done(0, 1).frees_nothing());
+}
+
+#[test]
+fn a_result_that_the_guard_shortens_is_sent_no_smaller_when_the_file_is_cut() {
+    let mut branch = sized(&[message("user", 40), message("assistant", 4_000)]);
+    let weight = MessageWeight { factor: 1.0, most: Tokens(300.0) };
+    branch.weights.insert(branch.entries[1].entry, weight);
+    assert_eq!(branch.tokens(), Tokens(310.0));
+    branch.weights.insert(branch.entries[1].entry, MessageWeight { most: Tokens(900.0), ..weight });
+    assert_eq!(branch.tokens(), Tokens(910.0), "its own size is 1,000");
 }

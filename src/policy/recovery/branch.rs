@@ -1,6 +1,7 @@
 //! The branch that recovery attempts change, as sizes only: each compaction or truncation edits it in memory.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::context::tokens::estimate_message;
 use crate::gateway::compaction::CompactionMode;
@@ -23,10 +24,25 @@ pub struct Branch {
     pub entries: Vec<BranchEntry>,
     /// Position of the first entry that the last compaction kept; `None` when it is not on the branch.
     pub first_kept: Option<usize>,
-    /// Tokens in the provider's count per estimated token of each message; 1 for other messages.
-    pub weights: HashMap<EntryIx, f64>,
+    /// The weights of the messages in the provider's count; other messages have the default.
+    pub weights: HashMap<EntryIx, MessageWeight>,
     /// Tokens of the last compaction's summary in the provider's count, if the recovery wrote it.
     pub summary_tokens: Option<Tokens>,
+}
+
+/// The weight of a message in the provider's count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MessageWeight {
+    /// Tokens per estimated token.
+    pub factor: f64,
+    /// Tokens of the message as it is sent at most: the gateway's guard may shorten it.
+    pub most: Tokens,
+}
+
+impl Default for MessageWeight {
+    fn default() -> Self {
+        Self { factor: 1.0, most: Tokens(f64::INFINITY) }
+    }
 }
 
 impl Branch {
@@ -54,10 +70,19 @@ impl Branch {
         self.context().map(|entry| self.weighted_tokens(entry)).sum()
     }
 
+    /// Returns the tokens of a message as it is sent.
     fn weighted_tokens(&self, entry: &BranchEntry) -> Tokens {
-        let Some(size) = entry.message else { return Tokens::ZERO };
         let written = self.summary_tokens.filter(|_| entry.kind == EntryKind::Compaction);
-        written.unwrap_or_else(|| tokens(&size) * self.weights.get(&entry.entry).copied().unwrap_or(1.0))
+        written.unwrap_or_else(|| self.whole_tokens(entry).min(self.weight(entry).most))
+    }
+
+    /// Returns the tokens of a whole message, as a summary call reads it.
+    fn whole_tokens(&self, entry: &BranchEntry) -> Tokens {
+        entry.message.map_or(Tokens::ZERO, |size| tokens(&size) * self.weight(entry).factor)
+    }
+
+    fn weight(&self, entry: &BranchEntry) -> MessageWeight {
+        self.weights.get(&entry.entry).copied().unwrap_or_default()
     }
 
     /// Appends the provider's refusal, which is stored after the prompt (compaction 8.8).
@@ -101,7 +126,7 @@ impl Branch {
         if let Some(refused) = self.give_up_reason(rules, &prepared, mode, one_call) {
             return refused;
         }
-        let summarised = self.summarised(&prepared).count();
+        let summarised = self.summarised(prepared.history().start..prepared.turn_prefix().end).count();
         let merges_summary = prepared.previous_compaction.is_some();
         let lost =
             if rules.compaction == Compaction::AfterPrevious { self.lost_messages(&prepared) } else { 0 };
@@ -147,17 +172,23 @@ impl Branch {
                 (!real).then_some(CompactionOutcome::Cancelled { turns })
             }
             CompactionMode::Default => {
-                let tokens: Tokens = self.summarised(prepared).map(|entry| self.weighted_tokens(entry)).sum();
-                (tokens > Tokens(one_call)).then_some(CompactionOutcome::SummaryTooLarge { tokens })
+                // The beginning of a split turn has a call of its own.
+                let calls = [prepared.history(), prepared.turn_prefix()];
+                let tokens =
+                    calls.map(|range| self.tokens_to_summarise(range)).into_iter().max_by(Tokens::total_cmp);
+                let tokens = tokens.filter(|tokens| *tokens > Tokens(one_call));
+                tokens.map(|tokens| CompactionOutcome::SummaryTooLarge { tokens })
             }
         }
     }
 
-    fn summarised(&self, prepared: &Preparation) -> impl Iterator<Item = &BranchEntry> {
-        let range = prepared.history().start..prepared.turn_prefix().end;
-        self.entries[range]
-            .iter()
-            .filter(|entry| entry.message.is_some() && entry.kind != EntryKind::Compaction)
+    fn summarised(&self, range: Range<usize>) -> impl Iterator<Item = &BranchEntry> {
+        let entries = self.entries[range].iter();
+        entries.filter(|entry| entry.message.is_some() && entry.kind != EntryKind::Compaction)
+    }
+
+    fn tokens_to_summarise(&self, range: Range<usize>) -> Tokens {
+        self.summarised(range).map(|entry| self.whole_tokens(entry)).sum()
     }
 
     fn push_summary(&mut self, tokens: Tokens) {

@@ -11,7 +11,7 @@ mod ending;
 mod transient;
 
 pub use attempts::predict_recovery;
-pub use branch::Branch;
+pub use branch::{Branch, MessageWeight};
 pub use ending::{Ending, GiveUpReason};
 pub use transient::is_transient;
 
@@ -140,6 +140,11 @@ pub enum CompactionOutcome {
 impl CompactionOutcome {
     pub fn is_done(self) -> bool {
         matches!(self, Self::Done { .. })
+    }
+
+    /// Whether the compaction frees nothing: it summarises no message, and drops none that an earlier one had kept.
+    pub fn frees_nothing(self) -> bool {
+        matches!(self, Self::Done { summarised: 0, lost: 0, .. })
     }
 
     /// Returns the summarised messages of the context, with the earlier summary, as a plan counts them.

@@ -13,8 +13,9 @@ use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::context::tokens::sent::SentSize;
+use crate::format::format_counted;
 use crate::ids::EntryIx;
-use crate::session::LoadedSession;
+use crate::session::{CountSource, LoadedSession};
 use crate::units::Tokens;
 use message_weights::Weights;
 pub use progress::{EstimatesError, Progress};
@@ -118,6 +119,8 @@ pub struct Estimates {
     pub calls: Vec<MeasuredCall>,
     /// Estimates of the next prompt.
     pub next_prompt: TokenEstimates,
+    /// Whether the provider counted all of the next prompt.
+    pub is_next_measured: bool,
     /// Chars of the messages in the next prompt.
     pub chars: ScriptChars,
     /// Images in the next prompt.
@@ -133,6 +136,12 @@ pub struct Estimates {
 }
 
 impl Estimates {
+    /// Formats an estimator's tokens of the next prompt. The last usage is no estimate if nothing follows it.
+    pub fn describe_next(&self, estimator: Estimator) -> Option<String> {
+        let is_count = estimator == Estimator::Usage && self.is_next_measured;
+        self.next_prompt.get(estimator).map(|tokens| format_counted(tokens, is_count))
+    }
+
     /// Returns the error statistics of an estimator over all reliable calls; `None` without such calls.
     pub fn deviation(&self, estimator: Estimator) -> Option<&Deviation> {
         self.deviations[estimator as usize].as_ref()
@@ -155,6 +164,7 @@ pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates
     let calls: Vec<MeasuredCall> = walked.calls.iter().map(|prompt| judge.estimate_call(prompt)).collect();
     Ok(Estimates {
         next_prompt: judge.estimate_prompt(&walked.next),
+        is_next_measured: session.next_prompt.total.source == CountSource::Measured,
         chars: walked.next.weights.chars,
         images: walked.next.weights.images,
         fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()),

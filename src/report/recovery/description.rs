@@ -94,14 +94,10 @@ fn describe_compaction(
             format!("compaction {who}: fails"),
             "The runtime cannot measure one message of the branch.".into(),
         ),
-        CompactionOutcome::SummaryTooLarge { tokens } => (
-            format!("compaction {who}: the summary call is too large"),
-            format!(
-                "The runtime summarises the whole history in one call, and ~{} do not fit either. compaction.mode safeguard would send it in chunks.",
-                quantity(tokens.get().round(), "token")
-            ),
-        ),
-        CompactionOutcome::Done { summarised: 0, kept_tokens, .. } => (
+        CompactionOutcome::SummaryTooLarge { tokens } => {
+            (format!("compaction {who}: the summary call is too large"), describe_large_summary_call(session, tokens))
+        }
+        CompactionOutcome::Done { kept_tokens, .. } if outcome.frees_nothing() => (
             format!("compacted {who}: nothing to summarise"),
             describe_nothing_summarized(session, kept_tokens),
         ),
@@ -114,6 +110,15 @@ fn describe_compaction(
         }
     };
     (words, why)
+}
+
+fn describe_large_summary_call(session: &LoadedSession, tokens: Tokens) -> String {
+    let tokens = quantity(tokens.get().round(), "token");
+    let mut why = format!("The runtime summarises the history in one call, and ~{tokens} do not fit either.");
+    if session.limits.is_gateway_run {
+        why.push_str(" compaction.mode safeguard would send it in chunks.");
+    }
+    why
 }
 
 fn describe_cancelled(session: &LoadedSession, turns: usize) -> String {

@@ -16,7 +16,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContextMessage, entries_since_reset};
 use crate::ids::EntryIx;
 use crate::policy::compact::branch_entries;
-use crate::policy::recovery::{self, Branch, ErrorSource, RecoveryInput};
+use crate::policy::recovery::{self, Branch, ErrorSource, MessageWeight, RecoveryInput};
 use crate::policy::truncate::max_result_chars_under;
 use crate::session::LoadedSession;
 use crate::session::overflow::CallError;
@@ -69,6 +69,7 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     let (fixed_tokens, weights) = refused_prompt_weights(session, &refusal);
     let limits = &session.limits;
     let rules = session.ruleset.id.rules();
+    let (refused_tokens, prompt_limit) = refusal.prompt_size();
     let unanswered = (!is_recorded).then(|| session.last_calls().error).flatten();
     let predict = || {
         recovery::predict_recovery(&RecoveryInput {
@@ -78,8 +79,8 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
             branch: Branch { entries, first_kept: kept_from, weights, summary_tokens: None },
             fixed_tokens,
             summary_tokens: session.assumed_summary().tokens,
-            refused_tokens: refusal.tokens.map(|tokens| tokens as f64).map(Tokens),
-            runtime_window: refusal.limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
+            refused_tokens: refused_tokens.map(|tokens| Tokens(tokens as f64)),
+            runtime_window: prompt_limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
             settings: session.configured_settings.compaction,
             mode: limits.compaction_mode,
             same_model: true,
@@ -97,14 +98,20 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     Ok(RecoveryView { refusal, unanswered, expected, events: recorded, earlier_overflows: earlier, rows })
 }
 
-/// Returns the tokens before the messages of the refused prompt, and the tokens per estimated token of each message,
-/// as the header counts that prompt.
-fn refused_prompt_weights(session: &LoadedSession, refusal: &RefusedCall) -> (Tokens, HashMap<EntryIx, f64>) {
+/// Returns the tokens before the messages of the refused prompt, and the weight of each message, as the header counts that
+/// prompt.
+fn refused_prompt_weights(
+    session: &LoadedSession,
+    refusal: &RefusedCall,
+) -> (Tokens, HashMap<EntryIx, MessageWeight>) {
     let then = refusal.entry.and_then(|entry| session.at_entry(entry));
     let then = then.as_ref().unwrap_or(session);
     let weight = |(at, message): (usize, &ContextMessage)| {
         let estimate = estimate_or_zero(&message.size);
-        (estimate > 0).then(|| (message.entry, then.next_prompt.tokens_of(at) as f64 / estimate as f64))
+        let [whole, sent] = [then.next_prompt.whole_tokens_of(at), then.next_prompt.tokens_of(at)];
+        let most = if sent < whole { Tokens(sent as f64) } else { Tokens(f64::INFINITY) };
+        let weight = || MessageWeight { factor: whole as f64 / estimate as f64, most };
+        (estimate > 0).then(|| (message.entry, weight()))
     };
     let weights = then.context.messages.iter().enumerate().filter_map(weight).collect();
     (Tokens(then.next_prompt.fixed_tokens as f64), weights)

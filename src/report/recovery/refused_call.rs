@@ -25,9 +25,17 @@ pub struct RefusedCall {
     pub tokens: Option<u64>,
     /// Tokens that fit, if the error text has them.
     pub limit: Option<u64>,
+    /// Tokens of `tokens` and `limit` that are reserved for the reply.
+    pub reply_reserve: u64,
 }
 
 impl RefusedCall {
+    /// Returns the tokens of the prompt alone and the tokens that it may have, where they are known.
+    pub(super) fn prompt_size(&self) -> (Option<u64>, Option<u64>) {
+        let without_reply = |tokens: u64| tokens.saturating_sub(self.reply_reserve);
+        (self.tokens.map(without_reply), self.limit.map(without_reply))
+    }
+
     /// Returns the error text without secrets.
     pub fn shown_text(&self) -> Cow<'_, str> {
         masked(&self.text)
@@ -44,6 +52,7 @@ impl RefusedCall {
             time_ms: Moment(f64::NAN),
             tokens: None,
             limit: None,
+            reply_reserve: 0,
         }
     }
 }
@@ -92,6 +101,7 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
         time_ms: overflow.time_ms,
         tokens: overflow.requested,
         limit: overflow.limit.filter(|_| overflow.kind.is_refusal()),
+        reply_reserve: overflow.reply_reserve.unwrap_or(0),
     })
 }
 

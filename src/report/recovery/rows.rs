@@ -185,10 +185,8 @@ fn row_mark(policy: &RecoveryStep) -> RowMark {
     match policy {
         RecoveryStep::Refused { .. } => RowMark::Refused,
         RecoveryStep::Retried | RecoveryStep::RunAgain => RowMark::Continued,
-        // It is written, but frees nothing.
-        RecoveryStep::Compaction { outcome: CompactionOutcome::Done { summarised: 0, .. }, .. } => {
-            RowMark::Failed
-        }
+        // It is written all the same.
+        RecoveryStep::Compaction { outcome, .. } if outcome.frees_nothing() => RowMark::Failed,
         RecoveryStep::Compaction { outcome, .. } if outcome.is_done() => RowMark::Done,
         RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome } if !outcome.has_started() => {
             RowMark::Neutral

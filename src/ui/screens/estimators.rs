@@ -140,7 +140,7 @@ fn estimator_row(theme: &Theme, estimates: &Estimates, estimator: Estimator, row
     let (x, end) = (row.x, row.right().saturating_sub(1));
     let deviation = estimates.deviation(estimator);
     put(buf, (x + 1, row.y), end, estimator.name(), theme.style(Role::Text));
-    let now = estimates.next_prompt.get(estimator).map(|tokens| format!("~{}", format_number(tokens as i64)));
+    let now = estimates.describe_next(estimator);
     let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
     let cells = [
         (now, theme.style(Role::Bright)),
