@@ -26,7 +26,7 @@ pub(super) fn find_unrecorded(scope: &OverflowScope<'_>, windows: &WindowCache<'
     {
         return Vec::new();
     }
-    let estimates = PromptEstimates::new(scope.index);
+    let estimates = PromptEstimates::new(scope.index, None);
     let mut search = Search { scope, windows, estimates, recorded: None };
     let compactions: Vec<EntryIx> =
         scope.index.iter().filter(|(_, entry)| is_compaction(entry)).map(|(ix, _)| ix).collect();
