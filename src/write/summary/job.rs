@@ -26,7 +26,7 @@ use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings}
 struct SummaryScope {
     session: SessionKey,
     ruleset: Ruleset,
-    /// Entries of the branch from the previous compaction up to the cut.
+    /// The previous compaction, and the entries that are summarised up to the cut.
     entries: Vec<EntryIx>,
     /// Start of the turn that the cut splits, as an index into the branch.
     turn_start: Option<usize>,
@@ -39,13 +39,14 @@ impl SummaryScope {
     fn from_plan(loaded: &LoadedSession, plan: &Plan) -> Option<Self> {
         let preparation = plan.compaction.as_ref()?;
         let branch = &loaded.details.as_ref()?.branch;
-        let from = preparation.previous_compaction.unwrap_or(preparation.start);
-        let part = branch.get(from..preparation.cut.first_kept)?;
+        // Newer gateways cut again inside the part that the previous compaction kept, which precedes its entry.
+        let previous = preparation.previous_compaction.and_then(|at| branch.get(at));
+        let part = branch.get(preparation.start..preparation.cut.first_kept)?;
         let first_kept = preparation.first_kept;
         Some(Self {
             session: loaded.item.key.clone(),
             ruleset: loaded.ruleset.id,
-            entries: part.iter().map(|entry| entry.entry).collect(),
+            entries: previous.into_iter().chain(part).map(|entry| entry.entry).collect(),
             turn_start: preparation.cut.turn_start,
             first_kept: (loaded.index.display_id(first_kept), loaded.index.entry(first_kept).offset),
         })
