@@ -139,9 +139,10 @@ fn compare_requests(finished: &Finished, history: &History, outcome: &mut Outcom
 }
 
 fn compare_messages(sent: &[Message], told: &[Message]) -> (Check, Option<String>) {
-    let found = difference(sent, told);
-    let is_only_added = found.is_some() && difference(&plain(sent), &plain(told)).is_none();
-    (if is_only_added { Check::AddedText } else { Check::Messages }, found)
+    match (difference(&plain(sent), &plain(told)), difference(sent, told)) {
+        (None, Some(added)) => (Check::AddedText, Some(added)),
+        (found, _) => (Check::Messages, found),
+    }
 }
 
 /// The messages that the program would send now, with all that it does on the way.

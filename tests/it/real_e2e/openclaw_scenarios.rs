@@ -364,7 +364,10 @@ pub(super) fn flush(program: &OpenClawProgram) -> Finished {
     for _ in 0..7 {
         world.say_in_chat("#say 7000");
     }
-    world.mock.assert_sent("memory flush");
+    if program.is_older_than(2026, 7) {
+        // Later releases compact before they would flush.
+        world.mock.assert_sent("memory flush");
+    }
     world.finish("flush", DIRECT)
 }
 
