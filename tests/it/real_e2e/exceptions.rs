@@ -26,6 +26,8 @@ const FAILED_TURN: &str = "a failed answer is sent as text before the next one";
 const CUT_NOTE: &str = "a cut result is two chars shorter";
 const ASKED_TO_CONTINUE: &str =
     "after a compaction for an overflow, a message that asks to continue is sent and not stored";
+const NO_LIMIT: &str =
+    "the history limit of a direct chat is not applied where the command line names its key";
 const NO_REFUSAL: &str = "a refusal leaves no answer in the database";
 const NOT_STORED: &str = "the message that announces a sub-agent's answer is sent and not stored";
 const OWN_REPLY: &str =
@@ -60,6 +62,7 @@ const EXCEPTIONS: &[Exception] = &[
     everywhere("openclaw 2026.9.6", Check::AddedText, TIME),
     known("openclaw 2026.9.6", "refusal", Check::Messages, 1, ASKED_TO_CONTINUE),
     known("openclaw 2026.9.6", "tool_loop", Check::Messages, 1, ASKED_TO_CONTINUE),
+    known("openclaw 2026.9.6", "history", Check::Messages, 2, NO_LIMIT),
     known("openclaw 2026.9.6", "refusal", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "tool_loop", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "single_huge", Check::Messages, 1, CUT_NOTE),
