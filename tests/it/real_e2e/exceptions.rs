@@ -26,6 +26,10 @@ const FAILED_TURN: &str = "a failed answer is sent as text before the next one";
 const CUT_NOTE: &str = "a cut result is two chars shorter";
 const ASKED_TO_CONTINUE: &str =
     "after a compaction for an overflow, a message that asks to continue is sent and not stored";
+const NO_THINKING: &str = "thinking is dropped where the request does not think";
+const OTHER_IDS: &str =
+    "marks of pruned results name calls by ids without `_`, results of the run in progress have the whole id";
+const PICTURES: &str = "pictures of results are sent in a message whose text `sent.rs` does not know";
 const NO_LIMIT: &str =
     "the history limit of a direct chat is not applied where the command line names its key";
 const NO_REFUSAL: &str = "a refusal leaves no answer in the database";
@@ -51,17 +55,14 @@ const EXCEPTIONS: &[Exception] = &[
     known("openclaw 2026.7.1", "refusal", Check::Messages, 1, FAILED_TURN),
     known("openclaw 2026.7.1", "fallback", Check::Messages, 9, FAILED_TURN),
     known("openclaw 2026.7.1", "single_huge", Check::Messages, 1, CUT_NOTE),
-    known(
-        "openclaw 2026.7.1",
-        "thinking",
-        Check::Messages,
-        4,
-        "thinking is dropped where the request does not think",
-    ),
+    known("openclaw 2026.7.1", "thinking", Check::Messages, 4, NO_THINKING),
     known("openclaw 2026.7.1", "tool_loop", Check::Row, 2, OWN_REPLY),
     everywhere("openclaw 2026.9.6", Check::AddedText, TIME),
     known("openclaw 2026.9.6", "refusal", Check::Messages, 1, ASKED_TO_CONTINUE),
     known("openclaw 2026.9.6", "tool_loop", Check::Messages, 1, ASKED_TO_CONTINUE),
+    known("openclaw 2026.9.6", "thinking", Check::Messages, 4, NO_THINKING),
+    known("openclaw 2026.9.6", "ttl", Check::Messages, 2, OTHER_IDS),
+    known("openclaw 2026.9.6", "images", Check::Messages, 7, PICTURES),
     known("openclaw 2026.9.6", "history", Check::Messages, 2, NO_LIMIT),
     known("openclaw 2026.9.6", "refusal", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "tool_loop", Check::NoEntry, 1, NO_REFUSAL),
