@@ -30,6 +30,8 @@ const NO_THINKING: &str = "thinking is dropped where the request does not think"
 const OTHER_IDS: &str =
     "marks of pruned results name calls by ids without `_`, results of the run in progress have the whole id";
 const PICTURES: &str = "pictures of results are sent in a message whose text `sent.rs` does not know";
+const NO_COMMIT: &str = "commits to a database are refused: only its gateway writes to it";
+const RETRIED: &str = "a message to the next model says that it is a retry, which is not stored";
 const NO_LIMIT: &str =
     "the history limit of a direct chat is not applied where the command line names its key";
 const NO_REFUSAL: &str = "a refusal leaves no answer in the database";
@@ -63,6 +65,9 @@ const EXCEPTIONS: &[Exception] = &[
     known("openclaw 2026.9.6", "thinking", Check::Messages, 4, NO_THINKING),
     known("openclaw 2026.9.6", "ttl", Check::Messages, 2, OTHER_IDS),
     known("openclaw 2026.9.6", "images", Check::Messages, 7, PICTURES),
+    known("openclaw 2026.9.6", "commits", Check::NextTurn, 4, NO_COMMIT),
+    known("openclaw 2026.9.6", "fallback", Check::Messages, 8, RETRIED),
+    known("openclaw 2026.9.6", "fallback", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "history", Check::Messages, 2, NO_LIMIT),
     known("openclaw 2026.9.6", "refusal", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "tool_loop", Check::NoEntry, 1, NO_REFUSAL),
