@@ -105,7 +105,7 @@ pub enum Command {
     /// Draw a transcript as a tree with sizes, branches and the active leaf
     #[command(after_long_help = help::TREE)]
     Tree(TreeArgs),
-    /// Show the messages that the next call would send to the model
+    /// Show the messages of the next call, and what the gateway sends of them
     #[command(after_long_help = help::CONTEXT)]
     Context(ContextViewArgs),
     /// Show how the gateway tries to recover from an overflow

@@ -53,7 +53,7 @@ pub(super) fn run(
         return breakdown::show(&session, None, args.target.json, output);
     }
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
-    let sent = stored_plan(&session)?;
+    let sent = sent_plan(&session)?;
     let estimate = session.runtime_estimate();
     if args.target.json {
         return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None))?);
@@ -66,17 +66,21 @@ pub(super) fn run(
         None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
     print_totals(&session, estimate, None, output)?;
-    sent.map_or(Ok(()), |sent| print_sent(&session, &sent, "earlier calls pruned these messages", output))
+    sent.map_or(Ok(()), |sent| {
+        print_sent(&session, &sent, "the gateway sends these messages shorter", output)
+    })
 }
 
-/// Returns the changes that earlier calls made to the messages, if any.
-fn stored_plan(session: &LoadedSession) -> Result<Option<Plan>, Failure> {
-    session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))
+/// Returns the changes that every call makes to the messages, if any: stored pruning, or the steps of the last counted
+/// call.
+fn sent_plan(session: &LoadedSession) -> Result<Option<Plan>, Failure> {
+    let stored = session.stored_pruning_plan().map_err(|error| Failure::unreadable(error.to_string()))?;
+    Ok(stored.or_else(|| session.own_steps_plan()))
 }
 
 /// Returns the messages of the next call under the settings in force, without their bodies.
 pub(super) fn sent_messages(session: &LoadedSession) -> Result<Vec<MessageJson>, Failure> {
-    let sent = stored_plan(session)?;
+    let sent = sent_plan(session)?;
     Ok(messages_json(session, None, sent.as_ref()))
 }
 

@@ -107,7 +107,7 @@ pub(super) struct MessageJson {
     chars: Option<f64>,
     /// Chars as the pruner counts them.
     pruner_chars: Option<f64>,
-    /// Its form in the last call, if pruning changed it.
+    /// Its form in the next call, if the guard, pruning or the history limit changes it as in the last one.
     sent: Option<SentJson>,
     /// The message, with `--messages`.
     #[serde(skip_serializing_if = "Option::is_none")]

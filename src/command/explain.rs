@@ -296,12 +296,13 @@ impl ExplanationPrinter<'_> {
             ("cost", Align::Right),
             ("", Align::Left),
         ]);
-        let is_measured = explanation.failure.as_ref().is_some_and(|failure| failure.is_measured);
+        let failure = explanation.failure.as_ref();
+        let is_measured = failure.is_some_and(|failure| failure.is_measured);
         if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
             table.push(vec![
                 Cell::new("recorded", Tone::Dim),
                 format_counted(first.tokens_before, is_measured).into(),
-                format_number(first.limit).into(),
+                format_number(failure.map_or(first.limit, |failure| failure.limit)).into(),
                 format_number(recorded.overflows as u64).into(),
                 format_counted(recorded.peak_tokens, recorded.peak_measured).into(),
                 recorded

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_output::finite;
-use crate::format::{format_count, format_number};
+use crate::format::{format_count, format_estimate, format_number};
 use crate::replay::Cost;
 use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
@@ -18,6 +18,8 @@ pub(super) struct UsageJson {
     failed: UsageTotalsJson,
     /// Calls outside the conversation, such as summaries.
     beside: UsageTotalsJson,
+    /// Summaries whose usage the store does not record, by estimate.
+    summaries: UsageTotalsJson,
     /// USD.
     cost: Option<f64>,
     #[serde(flatten)]
@@ -73,6 +75,7 @@ pub(super) fn usage_json(spending: &SessionUsage) -> UsageJson {
         answers: part(&spending.answers),
         failed: part(&spending.failed),
         beside: part(&spending.side_calls),
+        summaries: part(&spending.summaries),
         cost: cost.total(),
         origin: CostOriginJson::from(&cost),
     }
@@ -94,9 +97,21 @@ pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
     let answers = part(&spending.answers, "answer", "answers");
     let failed = part(&spending.failed, "failed call", "failed calls");
     let beside = part(&spending.side_calls, "side call", "side calls");
+    let summaries = describe_summaries(&spending.summaries);
     let cost = describe_cost(&spending.cost());
-    let parts: Vec<String> = [answers, failed, beside, cost].into_iter().flatten().collect();
+    let parts: Vec<String> = [answers, failed, beside, summaries, cost].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("all branches: {}", parts.join(" · ")))
+}
+
+fn describe_summaries(spent: &UsageTotals) -> Option<String> {
+    (spent.calls > 0).then(|| {
+        format!(
+            "{} without recorded usage, {} in, {} out",
+            format_count(spent.calls as u64, "summary", "summaries"),
+            format_estimate(spent.input.whole()),
+            format_estimate(spent.output.whole())
+        )
+    })
 }
 
 #[cfg(test)]

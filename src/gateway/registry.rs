@@ -34,6 +34,8 @@ pub struct RegistryModel {
     pub window: Tokens,
     /// Whether the file names the window; otherwise it is the runtime's default.
     pub has_own_window: bool,
+    /// The most tokens of a reply that the runtime requests; `None` if the file names none.
+    pub max_tokens: Option<Tokens>,
     /// The list price; `None` unless input and output are both listed.
     pub price: Option<Price>,
     /// The line of the window, else of the model; from 1.
@@ -90,13 +92,16 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
             let Some(id) = model.get("id").and_then(Value::as_str).map(JsString::to_string_lossy) else {
                 continue;
             };
-            let own = model.get("contextWindow").and_then(Value::as_f64).map(Tokens).and_then(whole_positive);
+            let tokens =
+                |key: &str| model.get(key).and_then(Value::as_f64).map(Tokens).and_then(whole_positive);
+            let own = tokens("contextWindow");
             found.push(RegistryModel {
                 line: lines.line(&provider, at),
                 provider: provider.clone(),
                 id,
                 window: own.unwrap_or(DEFAULT_LISTED_WINDOW),
                 has_own_window: own.is_some(),
+                max_tokens: tokens("maxTokens"),
                 price: price(model.get("cost")),
             });
         }

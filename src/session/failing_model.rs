@@ -63,8 +63,9 @@ impl LoadedSession {
         called.find(|model| seen.insert(*model) && self.model_names(*model).as_ref() == Some(names))
     }
 
-    /// Returns the configured `maxTokens` of a model.
+    /// Returns the `maxTokens` of a model: from the configuration, else from the agent's registry.
     pub fn max_tokens(&self, (provider, model): &ModelNames) -> Option<Tokens> {
-        configured_max_tokens(&self.config.js_root, provider, model)
+        let registered = || self.config.registry_model(&self.item.agent, provider, model)?.1.max_tokens;
+        configured_max_tokens(&self.config.js_root, provider, model).or_else(registered)
     }
 }

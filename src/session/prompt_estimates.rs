@@ -57,6 +57,13 @@ impl PromptEstimates {
         Tokens(self.parent(ix).map_or(0, at).min(self.most) as f64)
     }
 
+    /// Returns the messages that a compaction summarised, with the summary before it.
+    pub(super) fn summarised_by(&self, compaction: EntryIx) -> Tokens {
+        let dropped = |ix: EntryIx| self.dropped[ix.index()];
+        let before = self.parent(compaction).map_or(0, dropped);
+        Tokens(dropped(compaction).saturating_sub(before) as f64)
+    }
+
     /// Returns the estimate before the first entry that a compaction kept.
     fn kept_from(&self, compaction: &Entry) -> Option<u64> {
         let kept = self.tree.find(compaction.reference?)?;

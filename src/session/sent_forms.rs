@@ -147,6 +147,15 @@ impl LoadedSession {
         self.plan(&settings, gate).map_or(Cow::Borrowed(plan), Cow::Owned)
     }
 
+    /// Returns the plan of the steps that the gateway takes on every call, as the last count shows; `None` if they change
+    /// nothing.
+    pub fn own_steps_plan(&self) -> Option<Plan> {
+        let settings = PolicySettings { enabled: PolicySet::NONE, ..self.configured_settings.clone() };
+        let whole = self.plan(&settings, Gate::Off).ok()?;
+        let sent = self.with_own_steps(&whole).into_owned();
+        (!sent.is_empty()).then_some(sent)
+    }
+
     /// Returns the content of the window in the first call after a plan is carried out: the plan, and the steps that the
     /// gateway takes on every call.
     pub fn next_budget_after(&self, plan: &Plan) -> Budget {

@@ -2,18 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::commit::receipt_kind;
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::catalog::Price;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::session::lineage::inherited_calls;
 use crate::session::overflow::implausible_counts;
 use crate::session::price::{PriceSource, list_prices};
+use crate::session::prompt_estimates::PromptEstimates;
 use crate::session::{ItemUsage, LoadedSession};
-use crate::store::entry::Usage;
+use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::{copied_in_file, marked_keys};
 use crate::units::Tokens;
+
+const PER_MILLION: f64 = 1e6;
 
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -52,11 +57,14 @@ pub struct SessionUsage {
     pub failed: UsageTotals,
     /// Calls outside the conversation: `usage` entries, summaries of compactions and branches, and calls made by tools.
     pub side_calls: UsageTotals,
+    /// Summaries of compactions whose usage the store does not record, by estimate.
+    pub summaries: UsageTotals,
 }
 
 impl SessionUsage {
     pub fn cost(&self) -> Cost {
-        self.answers.cost.combined_with(self.failed.cost).combined_with(self.side_calls.cost)
+        let parts = [&self.failed, &self.side_calls, &self.summaries];
+        parts.into_iter().fold(self.answers.cost, |cost, part| cost.combined_with(part.cost))
     }
 
     /// Returns the totals of all kinds of calls.
@@ -103,7 +111,49 @@ pub(crate) fn transcript_usage(source: PriceSource<'_>, implausible: &HashSet<En
             spent.add(usage, prices.price_of(*ix).as_ref())
         })
     };
-    SessionUsage { answers: sum(answers), failed: sum(failed), side_calls: sum(side_calls) }
+    SessionUsage {
+        answers: sum(answers),
+        failed: sum(failed),
+        side_calls: sum(side_calls),
+        summaries: estimate_summaries(index, &prices),
+    }
+}
+
+/// Estimates the summaries that a model wrote and whose usage is not in the file: what each took in, and its length. The
+/// cost is the list price.
+fn estimate_summaries(index: &Index, prices: &PriceCache<'_>) -> UsageTotals {
+    let inherited: HashSet<EntryIx> = inherited_calls(index).into_iter().collect();
+    // A commit writes its summary right behind its record, and names its own cost.
+    let is_committed = |ix: EntryIx| {
+        ix.index().checked_sub(1).is_some_and(|at| receipt_kind(index, EntryIx(at as u32)).is_some())
+    };
+    let mut seen = HashSet::new();
+    let written: Vec<(EntryIx, Tokens)> = index
+        .auxiliary_entries()
+        .filter(|(ix, entry)| {
+            entry.kind == EntryKind::Compaction
+                && !index.unanchored_usage.contains_key(ix)
+                && !inherited.contains(ix)
+                && !is_committed(*ix)
+        })
+        .filter_map(|(ix, entry)| Some((ix, entry, estimate_or_zero(&entry.message?))))
+        // A rewritten branch holds a compaction again.
+        .filter(|(_, entry, tokens)| seen.insert((entry.payload_number.to_bits(), *tokens)))
+        .map(|(ix, _, tokens)| (ix, Tokens(tokens as f64)))
+        .collect();
+    if written.is_empty() {
+        return UsageTotals::default();
+    }
+    let estimates = PromptEstimates::new(index, None);
+    written.into_iter().fold(UsageTotals::default(), |mut sum, (ix, output)| {
+        let input = estimates.summarised_by(ix);
+        let listed = |price: Price| (input.get() * price.input + output.get() * price.output) / PER_MILLION;
+        sum.calls += 1;
+        sum.input += input;
+        sum.output += output;
+        sum.cost.add_summaries(1, None, prices.price_of(ix).map(listed));
+        sum
+    })
 }
 
 /// The calls of a transcript that were billed, each once and in file order.
@@ -229,6 +279,36 @@ mod tests {
         let spent = session_usage(&loaded_session(&lines.join("\n"), 200_000.0));
         assert_eq!((spent.answers.calls, spent.answers.input), (3, Tokens(30.0)));
         assert_eq!(spent.cost().recorded, Some(0.75));
+    }
+
+    #[test]
+    fn a_summary_without_usage_is_estimated_from_the_messages_that_it_took_in() {
+        let mut lines = vec![
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+            format!(r#"{{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{{"role":"user","content":"{}"}}}}"#, "x".repeat(4_000)),
+            answer("a1", "m1", 1_000, 0.25),
+            r#"{"type":"message","id":"m2","parentId":"a1","timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"on"}}"#.to_owned(),
+        ];
+        let compaction = |id: &str, usage: &str| {
+            format!(
+                r#"{{"type":"compaction","id":"{id}","parentId":"m2","timestamp":"2026-11-01T00:00:00.000Z","summary":"{}","firstKeptEntryId":"m2","tokensBefore":1000{usage}}}"#,
+                "y".repeat(400)
+            )
+        };
+        let spent = |lines: &[String]| {
+            let mut session = loaded_session(&lines.join("\n"), 200_000.0);
+            session.price = Some(Price { input: 1.0, output: 10.0, cache_read: 0.0, cache_write: 0.0 });
+            session_usage(&session)
+        };
+        lines.push(compaction("k1", ""));
+        let once = spent(&lines);
+        assert_eq!((once.summaries.calls, once.summaries.input), (1, Tokens(1_001.0)));
+        assert!((100..130).contains(&once.summaries.output.whole()), "{once:?}");
+        let cost = once.cost();
+        assert_eq!((cost.recorded, cost.unrecorded_calls, cost.unrecorded_summaries), (Some(0.25), 0, 1));
+        assert!(cost.listed.is_some_and(|usd| (0.002..0.0025).contains(&usd)), "{cost:?}");
+        lines.push(compaction("k2", ""));
+        assert_eq!(spent(&lines).summaries, once.summaries, "a copy on a rewritten branch");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn judge_size(details: &StopDetails, plain: &NormalizedText, signs: &Signs) -> C
     if let Some(rule) = signs.first_rule(&LOOKALIKES_BEFORE_BYTES) {
         return Classification::new(Verdict::NoOverflow, rule);
     }
-    if details.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless(&plain.message) {
+    if details.provider.to_ascii_lowercase().contains("cerebras") && is_bodyless_status(&plain.message) {
         return Classification::tokens("T43", RefusalNumbers::default());
     }
     if signs.has(Sign::ByteLimit) {
@@ -117,8 +117,9 @@ fn judge_size(details: &StopDetails, plain: &NormalizedText, signs: &Signs) -> C
     Classification::new(Verdict::NoOverflow, if signs.has(Sign::OutputLimit) { "L2" } else { "" })
 }
 
-/// Whether the text is a status 400 or 413 and nothing else.
-fn is_bodyless(plain: &str) -> bool {
+/// Whether a text is a status 400 or 413 and nothing else.
+pub fn is_bodyless_status(text: &str) -> bool {
+    let plain = text.trim().to_lowercase();
     let text = plain.trim_start_matches("error:").trim_start();
     let behind = text.strip_prefix("400").or_else(|| text.strip_prefix("413"));
     behind.is_some_and(|behind| {

@@ -25,7 +25,7 @@ mod word_order;
 
 pub use detection::{Detection, detect};
 pub use error_class::ErrorClass;
-pub use judge::{Classification, Verdict, classify_error, judge};
+pub use judge::{Classification, Verdict, classify_error, is_bodyless_status, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stop_details::StopDetails;

@@ -57,8 +57,9 @@ pub fn inherited_calls(index: &Index) -> Vec<EntryIx> {
     let Some((header, parent)) = header.and_then(|header| Some((header, header.parent.as_deref()?))) else {
         return Vec::new();
     };
-    // An id names a session of the same database; a path names a file, which may be gone.
-    let exists = !parent.contains(['/', '\\']) || Path::new(parent).is_file();
+    // An id names a session of the same database; a path names a file, which may be gone or moved with its folder.
+    let beside = || index.path.with_file_name(parent.rsplit(['/', '\\']).next().unwrap_or(parent));
+    let exists = !parent.contains(['/', '\\']) || Path::new(parent).is_file() || beside().is_file();
     if exists { copied_entries(index, header.started_ms) } else { Vec::new() }
 }
 

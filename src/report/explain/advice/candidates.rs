@@ -277,9 +277,8 @@ pub(super) fn advised_change(session: &LoadedSession, change: &SettingChange) ->
 fn replaced_value(session: &LoadedSession, id: SettingId, row: Option<&PolicySetting>) -> ReplacedValue {
     let Some(row) = row else {
         let setting = session_setting(id.spec());
-        return setting.map_or(ReplacedValue::Unknown, |setting| {
-            ReplacedValue::Set(Value::from(current_value(session, setting)))
-        });
+        let value = setting.map(|setting| current_value(session, setting)).filter(|value| !value.is_nan());
+        return value.map_or(ReplacedValue::Unknown, |value| ReplacedValue::Set(Value::from(value)));
     };
     let no_limit = id == SettingId::HistoryLimit && session.configured_settings.history_limit <= 0.0;
     if id == SettingId::PruneMode || no_limit {
