@@ -169,9 +169,9 @@ fn plans_become_sessions_of_the_real_gateways_and_the_old_one_stays() {
             let key = again["import"]["key"].as_str().expect("a key").to_owned();
             (key, again["import"]["title"].clone())
         };
-        let (second, title) = compacted(key, "8000");
+        let (second, title) = compacted(key, "2500");
         assert_eq!(title, "main pruned compacted");
-        let (third, _) = compacted(&second, "500");
+        let (third, _) = compacted(&second, "200");
         let (second, third) = (gateway.messages(&second), gateway.messages(&third));
         assert_eq!(
             (&second[0]["role"], &third[0]["role"]),

@@ -15,9 +15,6 @@ struct Exception {
     why: &'static str,
 }
 
-const PRUNED_TWICE: &str = "a second call of a run is pruned again, where the gateway prunes once and guards";
-const RUNNING_TURN: &str = "at a past moment, the turn in progress counts towards the history limit";
-const ONE_BY_ONE: &str = "a split turn is summarised in two calls, and `recovery` checks their sum";
 const NO_OVERFLOW_SEEN: &str = "a failed compaction in the run takes the failed answer with it: the gateway sees no overflow and ends the run";
 
 const AFTER_EACH_TURN: &str =
@@ -30,7 +27,6 @@ const NO_THINKING: &str = "thinking is dropped where the request does not think"
 const OTHER_IDS: &str =
     "marks of pruned results name calls by ids without `_`, results of the run in progress have the whole id";
 const PICTURES: &str = "pictures of results are sent in a message whose text `sent.rs` does not know";
-const NO_COMMIT: &str = "commits to a database are refused: only its gateway writes to it";
 const RETRIED: &str = "a message to the next model says that it is a retry, which is not stored";
 const NO_LIMIT: &str =
     "the history limit of a direct chat is not applied where the command line names its key";
@@ -42,8 +38,6 @@ const TIME: &str = "the gateway sends the time with each message, and since 2026
 
 /// By program, older releases first.
 const EXCEPTIONS: &[Exception] = &[
-    known("openclaw 2026.3.2", "ttl", Check::Messages, 1, PRUNED_TWICE),
-    known("openclaw 2026.3.2", "history", Check::Messages, 4, RUNNING_TURN),
     known("openclaw 2026.3.2", "single_huge", Check::Recovery, 2, NO_OVERFLOW_SEEN),
     everywhere("openclaw 2026.7.1", Check::AddedText, TIME),
     known("openclaw 2026.7.1", "talk", Check::Trigger, 2, AFTER_EACH_TURN),
@@ -65,7 +59,6 @@ const EXCEPTIONS: &[Exception] = &[
     known("openclaw 2026.9.6", "thinking", Check::Messages, 4, NO_THINKING),
     known("openclaw 2026.9.6", "ttl", Check::Messages, 2, OTHER_IDS),
     known("openclaw 2026.9.6", "images", Check::Messages, 7, PICTURES),
-    known("openclaw 2026.9.6", "commits", Check::NextTurn, 4, NO_COMMIT),
     known("openclaw 2026.9.6", "fallback", Check::Messages, 8, RETRIED),
     known("openclaw 2026.9.6", "fallback", Check::NoEntry, 1, NO_REFUSAL),
     known("openclaw 2026.9.6", "history", Check::Messages, 2, NO_LIMIT),
@@ -79,11 +72,6 @@ const EXCEPTIONS: &[Exception] = &[
         1,
         "the last turn ends above the trigger, and no check follows",
     ),
-    known("pi 0.55.3", "anthropic", Check::Recovery, 1, ONE_BY_ONE),
-    known("pi 0.55.3", "refusal", Check::Recovery, 1, ONE_BY_ONE),
-    known("pi 1.5.2", "anthropic", Check::Recovery, 1, ONE_BY_ONE),
-    known("pi 1.5.2", "late", Check::Recovery, 1, ONE_BY_ONE),
-    known("pi 1.5.2", "refusal", Check::Recovery, 1, ONE_BY_ONE),
 ];
 
 const fn known(

@@ -17,6 +17,8 @@ pub(super) struct Moment {
     store: PathBuf,
     session: String,
     now_ms: u64,
+    /// A folder with the program's command, for clawscope to run.
+    programs: Option<PathBuf>,
 }
 
 impl Moment {
@@ -24,12 +26,12 @@ impl Moment {
     pub(super) fn last(finished: &Finished) -> Self {
         let now_ms = finished.requests.last().map_or(0, |request| request.at_ms);
         let session = session_in(finished, finished.main(), &finished.store);
-        Self { _folder: None, store: finished.store.clone(), session, now_ms }
+        Self { _folder: None, store: finished.store.clone(), session, now_ms, programs: None }
     }
 
     /// A session of a store, now.
     pub(super) fn now(store: PathBuf, session: String) -> Self {
-        Self { _folder: None, store, session, now_ms: super::now_ms() }
+        Self { _folder: None, store, session, now_ms: super::now_ms(), programs: None }
     }
 
     /// A copy in which the session ends with the entry `leaf`.
@@ -47,7 +49,12 @@ impl Moment {
             Place::Database(path) => super::database::cut(&finished.store, path, &store, leaf),
         }
         let session = session_in(finished, session, &store);
-        Self { _folder: Some(folder), store, session, now_ms }
+        Self { _folder: Some(folder), store, session, now_ms, programs: None }
+    }
+
+    /// The same, with a folder of programs in `PATH`.
+    pub(super) fn with_programs(self, programs: PathBuf) -> Self {
+        Self { programs: Some(programs), ..self }
     }
 
     /// Runs a command about the session; returns what it prints as JSON.
@@ -66,7 +73,8 @@ impl Moment {
         let words = [&["clawscope"], words, &["--store", &store, "--json"]].concat();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let home = self.store.clone();
-        let env = Environment::new(Vec::<(String, String)>::new(), Some(home.clone()), home);
+        let path = self.programs.iter().map(|folder| ("PATH", folder.to_string_lossy().into_owned()));
+        let env = Environment::new(path, Some(home.clone()), home);
         let invocation = Invocation { env, now_ms: Time(self.now_ms as f64) };
         let code =
             command::main(words.iter().map(Into::into), &invocation, &mut Output::new(&mut out, &mut err));

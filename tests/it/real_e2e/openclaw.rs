@@ -140,6 +140,14 @@ impl OpenClaw {
         Program::start(&mut command, self.folder.join("stderr.log"))
     }
 
+    /// Ends the program, so that nothing holds its store, and returns a folder with the command `openclaw`.
+    pub(super) fn end_for_command(&mut self) -> PathBuf {
+        self.process = None;
+        let bin = self.folder.join("bin");
+        self.installed.install(&bin, &self.folder.join("home"));
+        bin
+    }
+
     /// Starts the gateway itself, on the port of its configuration.
     pub(super) fn start_gateway(&mut self, port: u16) {
         self.ask(&json!({ "gateway": port }));

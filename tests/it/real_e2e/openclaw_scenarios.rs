@@ -30,6 +30,10 @@ struct World {
     openclaw: OpenClaw,
     turns: usize,
     has_triggers: bool,
+    /// Whether the release keeps its sessions in a database.
+    is_database: bool,
+    /// Key and id of the session to go on in, if it is not the first one.
+    session: Option<(String, String)>,
     outcome: Outcome,
 }
 
@@ -45,6 +49,8 @@ impl World {
             openclaw,
             turns: 0,
             has_triggers: true,
+            is_database: !program.is_older_than(2026, 8),
+            session: None,
             outcome: Outcome::default(),
         }
     }
@@ -94,11 +100,23 @@ impl Continued for World {
     }
 
     fn moment(&self) -> Moment {
-        Moment::now(self.folder.path().join("state"), MAIN.to_owned())
+        let key = self.session.as_ref().map_or(MAIN, |(key, _)| key);
+        Moment::now(self.folder.path().join("state"), key.to_owned())
     }
 
     fn go_on(&mut self, directives: &str) {
-        self.say(directives);
+        match self.session.clone() {
+            Some((_, id)) => self.say_to(directives, &["--session-id", &id]),
+            None => self.say(directives),
+        }
+    }
+
+    fn importer(&mut self) -> Option<PathBuf> {
+        self.is_database.then(|| self.openclaw.end_for_command())
+    }
+
+    fn go_on_in(&mut self, session: Option<(String, String)>) {
+        self.session = session;
     }
 }
 

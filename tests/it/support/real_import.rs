@@ -32,17 +32,9 @@ impl RealImport {
         }
     }
 
-    /// Writes a program `openclaw` into a folder of programs, which runs this release with `home` as its home.
+    /// Writes a command `openclaw` into a folder of programs.
     pub(crate) fn install(&self, bin: &Path, home: &Path) {
-        use std::os::unix::fs::PermissionsExt as _;
-        let (node, program) = (&self.node, self.program.display());
-        let text = format!(
-            "#!/bin/sh\nHOME='{home}' OPENCLAW_HOME='{home}' exec '{node}' '{program}' \"$@\"\n",
-            home = home.display()
-        );
-        let path = bin.join("openclaw");
-        super::fixture::put(&path, text);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is a program");
+        self.0.install(bin, home);
     }
 
     /// Imports every agent's sessions; returns the output.

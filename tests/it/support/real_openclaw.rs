@@ -51,6 +51,20 @@ impl RealOpenClaw {
         let package = found.entry((version.to_owned(), fetch)).or_insert_with(|| installed(version, fetch));
         Ok(Self { node, package: package.clone()? })
     }
+
+    /// Writes a program `openclaw` into a folder of programs, which runs this release with `home` as its home.
+    pub(crate) fn install(&self, bin: &Path, home: &Path) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (node, program) = (self.node.display(), self.package.join("openclaw.mjs"));
+        let program = program.display();
+        let text = format!(
+            "#!/bin/sh\nHOME='{home}' OPENCLAW_HOME='{home}' exec '{node}' '{program}' \"$@\"\n",
+            home = home.display()
+        );
+        let path = bin.join("openclaw");
+        super::fixture::put(&path, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is a program");
+    }
 }
 
 fn installed(version: &str, fetch: Fetch) -> Result<PathBuf, String> {
