@@ -55,8 +55,10 @@ pub(super) fn run(
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
     let sent = sent_plan(&session)?;
     let estimate = session.runtime_estimate();
+    let added = messages::added_texts(&session)?;
     if args.target.json {
-        return Ok(output.json(&report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None))?);
+        let json = report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None, added);
+        return Ok(output.json(&json)?);
     }
     print_session_header(output, &session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
@@ -66,6 +68,7 @@ pub(super) fn run(
         None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
     print_totals(&session, estimate, None, output)?;
+    messages::print_added(&added, output)?;
     sent.map_or(Ok(()), |sent| {
         print_sent(&session, &sent, "the gateway sends these messages shorter", output)
     })
@@ -101,7 +104,8 @@ fn show_under_settings(
     }
     let estimate = session.runtime_estimate();
     if args.target.json {
-        return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan)))?);
+        let added = messages::added_texts(session)?;
+        return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan), added))?);
     }
     print_session_header(output, session, session.window)?;
     print_ruleset(&session.ruleset, output)?;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::messages::AddedTextJson;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
     BudgetJson, SessionJson, WindowJson, budget_json, finite, message_tokens, session_json, size_json,
@@ -48,6 +49,8 @@ pub(super) struct ContextJson {
     budget: BudgetJson,
     memory_flush: Option<FlushJson>,
     messages: Vec<MessageJson>,
+    /// What the gateway adds to these messages when it sends them.
+    added: Vec<AddedTextJson>,
 }
 
 impl JsonOutput for ContextJson {}
@@ -171,6 +174,7 @@ pub(super) fn report_json(
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
     settings: Option<&Plan>,
+    added: Vec<AddedTextJson>,
 ) -> ContextJson {
     let messages = &session.context.messages;
     let (next, budget) = next_call(session, settings);
@@ -192,6 +196,7 @@ pub(super) fn report_json(
         budget: budget_json(&budget),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
         messages: messages_json(session, bodies, sent),
+        added,
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
+use crate::format::{format_count, format_estimate};
 use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
-use crate::session::LoadedSession;
+use crate::session::{AddedText, LoadedSession};
 use crate::text::visible;
-use crate::units::Moment;
+use crate::units::{Moment, Tokens};
 
 pub(super) fn read(session: &LoadedSession) -> Result<Vec<Value>, Failure> {
     bodies::read_messages(&session.source, &session.index, &session.context)
@@ -27,6 +31,49 @@ pub(super) fn read_planned(
     let LoadedSession { source, index, context, .. } = session;
     messages_after(source, index, context, plan, &summary, now_ms)
         .map_err(|error| Failure::unreadable(error.to_string()))
+}
+
+/// A text that the gateway adds to a message when it sends it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AddedTextJson {
+    /// Position of the message in `messages`, from 0; their number for a message of its own.
+    message: usize,
+    /// What stands before its first text, or the message of its own.
+    before: String,
+    /// Estimated tokens.
+    tokens: Tokens,
+}
+
+pub(super) fn added_texts(session: &LoadedSession) -> Result<Vec<AddedTextJson>, Failure> {
+    let added = session.added_texts().map_err(|error| Failure::unreadable(error.to_string()))?;
+    Ok(added_json(added))
+}
+
+/// Returns what is added to the messages of a plan.
+pub(super) fn added_to(session: &LoadedSession, messages: &[Value]) -> Vec<AddedTextJson> {
+    added_json(session.added_to(messages.iter().enumerate(), messages.len()))
+}
+
+fn added_json(added: Vec<AddedText>) -> Vec<AddedTextJson> {
+    let json = |added: AddedText| AddedTextJson {
+        message: added.message,
+        tokens: added.tokens(),
+        before: added.before,
+    };
+    added.into_iter().map(json).collect()
+}
+
+/// Prints what is added on sending, in one line.
+pub(super) fn print_added(added: &[AddedTextJson], output: &mut Output) -> Result<(), Failure> {
+    let Some(first) = added.first() else { return Ok(()) };
+    let tokens: Tokens = added.iter().map(|added| added.tokens).sum();
+    let line = format!(
+        "on sending the gateway adds {}: {} tokens, such as {:?}",
+        format_count(added.len() as u64, "text", "texts"),
+        format_estimate(tokens.whole()),
+        first.before
+    );
+    Ok(output.line(Tone::Dim, &line)?)
 }
 
 /// Prints a message as text: `head`, then its blocks.

@@ -14,6 +14,7 @@ mod row;
 pub mod rows;
 pub mod system;
 pub mod system_report;
+pub mod time_stamp;
 pub mod tokens;
 pub mod tokens_before;
 

@@ -3,6 +3,7 @@
 //! The commands and the screens start here: [`loading::open`] reads a session once, and all answers about it come from
 //! the same [`LoadedSession`].
 
+mod added_texts;
 pub mod assumed_summary;
 mod at_leaf;
 mod branch_entries;
@@ -78,6 +79,7 @@ pub mod usage_totals;
 mod window_diagnostics;
 mod workspace_estimate;
 
+pub use added_texts::AddedText;
 pub use branch_tips::BranchTip;
 pub use context_details::{ContextDetails, PreviousDetails};
 pub use item::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};

@@ -44,6 +44,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     preflight: Preflight::None,
     chat_preflight: ChatPreflight::None,
     turn_end_counts_summarised: false,
+    stamps_user_messages: false,
     chat_window: ChatWindow::OfFlush,
     transcript_total: TranscriptTotal::AllMessages,
     server_threshold: false,
@@ -320,6 +321,7 @@ pub(super) static V2026_6_11: Rules = Rules {
 };
 
 pub(super) static V2026_7_1: Rules = Rules {
+    stamps_user_messages: true,
     history_limit: HistoryLimitRule::ExactWithPrelude,
     truncation: Truncation::Ends(HeadTailCut { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
@@ -379,6 +381,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     preflight: Preflight::Pressure(Pressure { counts_tools: true, ..DIAGNOSTIC }),
     chat_preflight: ChatPreflight::WithinReserve,
     turn_end_counts_summarised: false,
+    stamps_user_messages: true,
     chat_window: ChatWindow::OfRun,
     transcript_total: TranscriptTotal::UsageOfPath,
     server_threshold: true,

@@ -71,6 +71,8 @@ pub struct Rules {
     /// Whether the check after the turn of an `openclaw agent` command counts all messages of the branch, those that were
     /// summarised too (releases R73).
     pub turn_end_counts_summarised: bool,
+    /// Whether user messages are sent with their time before them (releases R74).
+    pub stamps_user_messages: bool,
     /// Whether the check before a chat turn leaves compaction to a provider that does it.
     pub server_threshold: bool,
     /// Row "Server-side clearing": whether the gateway makes a provider that can do so clear tool uses.

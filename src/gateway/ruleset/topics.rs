@@ -24,7 +24,7 @@ pub struct Topic {
 
 type TopicRow = (&'static str, &'static str, fn(&Rules) -> String);
 
-const ROWS: [TopicRow; 39] = [
+const ROWS: [TopicRow; 40] = [
     ("Pruning", "pruning", |rules| pruner(rules.pruner).to_owned()),
     ("Pruning", "pruned models", |rules| eligible(rules.eligibility).to_owned()),
     ("Pruning", "last touch", |rules| touch(rules)),
@@ -84,6 +84,9 @@ const ROWS: [TopicRow; 39] = [
             "of the context"
         }
         .to_owned()
+    }),
+    ("Each run", "time before user messages", |rules| {
+        if rules.stamps_user_messages { "sent" } else { "not added" }.to_owned()
     }),
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()

@@ -1,5 +1,6 @@
 //! What precedes the messages of a prompt, as the check before it counts (releases R62).
 
+use crate::context::time_stamp::STAMP_CHARS;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::units::{Chars, Tokens};
 
@@ -15,6 +16,8 @@ const TOOL_FRAME: Chars = Chars(42.0);
 pub struct FixedPressure {
     pub system: Tokens,
     pub tools: Tokens,
+    /// The time that is added to each user message.
+    pub stamp: Tokens,
 }
 
 /// The sizes of one tool.
@@ -37,6 +40,11 @@ impl FixedPressure {
         Self {
             system: system.to_tokens(SYSTEM_CHARS_PER_TOKEN).ceil() + overhead,
             tools: tools.to_tokens(TOOL_CHARS_PER_TOKEN).ceil(),
+            stamp: if rules.stamps_user_messages {
+                STAMP_CHARS.to_tokens(SYSTEM_CHARS_PER_TOKEN)
+            } else {
+                Tokens::ZERO
+            },
         }
     }
 
@@ -71,7 +79,7 @@ mod tests {
     #[test]
     fn tools_count_from_9_2_on_unless_a_provider_counted_them() {
         let new = pressure(Ruleset::V2026_9_2);
-        assert_eq!(new, FixedPressure { system: Tokens(1985.0), tools: Tokens(1416.0) });
+        assert_eq!(new, FixedPressure { system: Tokens(1985.0), tools: Tokens(1416.0), stamp: Tokens(6.75) });
         assert_eq!([new.beside(Tokens::ZERO), new.beside(Tokens(9.0))], [Tokens(3401.0), Tokens(1985.0)]);
         assert_eq!(pressure(Ruleset::V2026_8_1).tools, Tokens::ZERO);
     }

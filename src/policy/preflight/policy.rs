@@ -7,6 +7,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightInput, PreflightResult, Pressure, check, sum_pressure};
 use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
 use crate::policy::truncate::reducible_chars;
+use crate::store::entry::Role;
 use crate::units::Tokens;
 
 /// Compares the prompt with the window before it is sent (releases R60–R62).
@@ -54,7 +55,9 @@ fn check_list(list: &MessageList<'_>, input: &PolicyInput<'_>) -> Option<Preflig
                 |at| list.features_at(at).map_or_else(Pressure::default, ContentFeatures::pressure);
             let (counted, messages) = sum_pressure((0..list.len()).map(pressure));
             let fixed = input.fixed_pressure.beside(Tokens(counted));
-            (counted, messages + fixed.get() + prompt.get())
+            let users = (0..list.len()).filter(|at| list.size(*at).role == Role::User).count();
+            let stamps = input.fixed_pressure.stamp.get() * users as f64;
+            (counted, messages + fixed.get() + prompt.get() + stamps)
         }
         _ => (0.0, input.list_tokens as f64 + prompt.get()),
     };

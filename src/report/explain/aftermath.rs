@@ -210,7 +210,8 @@ fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
         (1..).zip(&case.compactions).filter(|(_, it)| has_freed_nothing(it)).collect();
     let (number, last) = *idle.last()?;
     let entries = idle.iter().rev().map(|(_, it)| it.entry).collect();
-    let turn_end = turn_end_check(case.session, last.entry);
+    let is_unexplained = !last.is_at_trigger(last.tokens_at());
+    let turn_end = turn_end_check(case.session, last.entry).filter(|_| is_unexplained);
     let rule = if turn_end.is_some() { "releases R73" } else { "compaction 3.6" };
     let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated, turn_end };
     let is_newest = number == case.compactions.len();

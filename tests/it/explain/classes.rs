@@ -413,6 +413,24 @@ fn a_compaction_far_below_the_trigger_while_a_message_waits_shows_a_refusal() {
 }
 
 #[test]
+fn after_the_compaction_of_a_refused_prompt_the_model_is_told_to_go_on() {
+    let mut made = Made::new();
+    made.fixed = 3_000.0;
+    let kept = made.user("go on");
+    made.grow_to(13_800, 2_000);
+    made.user("and now?");
+    made.compaction(&words(2_000), kept);
+    let added = |made: &Made| {
+        let read = made.on(32_000).config(json!({ "meta": { "lastTouchedVersion": "2026.9.6" } })).read();
+        let count = read.context.messages.len();
+        read.added_texts().unwrap().into_iter().filter(|it| it.message == count).count()
+    };
+    assert_eq!(added(&made), 1);
+    made.answer(300);
+    assert_eq!(added(&made), 0);
+}
+
+#[test]
 fn a_compaction_near_the_trigger_or_of_a_release_that_keeps_refusals_shows_none() {
     for (tokens, release) in [(23_000, "2026.9.6"), (13_800, "2026.7.1")] {
         let session = compacted_while_waiting(tokens, release);
@@ -463,6 +481,6 @@ fn a_release_that_counts_summarised_messages_compacts_after_every_turn() {
         let message = read.read().said();
         finding(&message, FindingClass::CompactionNoOp).headline()
     };
-    assert!(said("2026.7.1").ends_with("freed nothing: this release compacts after every turn"));
+    assert!(said("2026.7.1").ends_with("freed nothing: this release counts summarised messages again"));
     assert!(said("2026.9.6").ends_with("freed nothing"));
 }

@@ -22,7 +22,7 @@ impl Described for Aftermath {
                 format!("compaction #{number} freed nothing")
             }
             Self::FreedNothing { number, turn_end: Some(_), .. } => {
-                format!("compaction #{number} freed nothing: this release compacts after every turn")
+                format!("compaction #{number} freed nothing: this release counts summarised messages again")
             }
             Self::Premature(facts) => facts.headline(),
             Self::Stuck { idle_ms, .. } => {
