@@ -32,17 +32,6 @@ fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
 }
 
 #[test]
-fn from_8_1_on_a_prompt_above_the_budget_is_sent() {
-    let policies = [Policy::Check, Policy::Compact];
-    let counted = Script::default().user().answer(2, true).result(32_000).answer(8_985, false);
-    let script = counted.after(1).user().answer(9_010, false);
-    let replay = script.replay(&checking(Ruleset::V2026_8_1, &policies), Tokens(200_000.0), &[]);
-    let last = replay.simulated.last().expect("a call");
-    assert!(last.checked.is_some_and(|route| route != Route::Fits), "{:?}", last.checked);
-    assert!(last.compacted.is_none());
-}
-
-#[test]
 fn a_compaction_that_was_due_but_never_recorded_did_not_happen() {
     let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
     let replay = full().with_session(Tokens(200_000.0), &[], |session| {
