@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_output::finite;
-use crate::format::{format_count, format_estimate, format_number};
+use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::replay::Cost;
 use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
@@ -99,17 +99,19 @@ pub(super) fn describe_usage(spending: &SessionUsage) -> Option<String> {
     let beside = part(&spending.side_calls, "side call", "side calls");
     let summaries = describe_summaries(&spending.summaries);
     let cost = describe_cost(&spending.cost());
-    let parts: Vec<String> = [answers, failed, beside, summaries, cost].into_iter().flatten().collect();
+    let parts: Vec<String> = [answers, failed, beside, cost, summaries].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("all branches: {}", parts.join(" · ")))
 }
 
 fn describe_summaries(spent: &UsageTotals) -> Option<String> {
     (spent.calls > 0).then(|| {
+        let cost = spent.cost.total().map(|usd| format!(", {}", format_estimated_usd(usd)));
         format!(
-            "{} without recorded usage, {} in, {} out",
+            "{} without recorded usage, {} in, {} out{}",
             format_count(spent.calls as u64, "summary", "summaries"),
             format_estimate(spent.input.whole()),
-            format_estimate(spent.output.whole())
+            format_estimate(spent.output.whole()),
+            cost.unwrap_or_default()
         )
     })
 }

@@ -292,7 +292,7 @@ fn the_switch_shows_the_session_at_the_failed_call() {
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
     let next = loaded_session(&driver).clone();
-    assert_eq!(next.next_prompt.total.tokens, 150_000, "the next call follows the answer");
+    assert_eq!(next.next_prompt.total.tokens, 150_009, "the next call follows the answer, and includes it");
     driver.press("2 a");
     assert_eq!(driver.app.target, Target::FailedCall);
     let then = loaded_session(&driver);
@@ -305,7 +305,7 @@ fn the_switch_shows_the_session_at_the_failed_call() {
     driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
     assert_eq!(loaded_session(&driver).context.path, next.context.path);
-    assert_eq!(driver.app.preview.totals.current.total(), 150_000);
+    assert_eq!(driver.app.preview.totals.current.total(), 150_009);
 }
 
 #[test]

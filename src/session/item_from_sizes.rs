@@ -1,0 +1,109 @@
+//! Reads a session only for its list item, from sizes where these suffice.
+
+use std::sync::Arc;
+
+use crate::gateway::history_accounts::history_limit_under;
+use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::recorded_window::ModelUser;
+use crate::ids::LineIds;
+use crate::policy::prune::last_touch_under;
+use crate::policy::settings::GuardSettings;
+use crate::session::SessionItem;
+use crate::session::item_loading::{TranscriptFacts, complete_item};
+use crate::session::list::list_item;
+use crate::session::loading::open_from;
+use crate::session::next_model::next_model;
+use crate::session::next_prompt::NextPrompt;
+use crate::session::open_source::{OpenError, open_source};
+use crate::session::overflow::{ModelWindow, OverflowScope, find_failures, implausible_counts};
+use crate::session::price::{PriceSource, list_price};
+use crate::session::prompt_counts::PromptCounts;
+use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
+use crate::session::sent_forms::StepSettings;
+use crate::session::unreliable_counts::find_unreliable_counts;
+use crate::session::usage_totals::transcript_usage;
+use crate::store::body;
+use crate::store::discovery::Store;
+use crate::store::load::{ProgressFn, load};
+use crate::store::session::Session;
+use crate::transcript::Tree;
+use crate::units::Moment;
+
+/// Reads a session only for its list item. `now_ms` decides whether its lock is stale.
+pub fn load_item(
+    store: &Store,
+    session: &Session,
+    now_ms: Moment,
+    progress: ProgressFn<'_>,
+) -> Result<SessionItem, OpenError> {
+    let source = open_source(session, None)?;
+    let index = Arc::new(load(&source, &mut LineIds, progress)?);
+    let chosen = choose_ruleset(store, session, &index);
+    let rules = chosen.id.rules();
+    let (index, _) = reread_as(&source, index, rules.pi, progress)?;
+    let tree = Tree::under(rules, &index);
+    let (context, context_throws) = own_context(&index, &tree);
+    let mut item = list_item(store, session, now_ms);
+    let row = session.record.as_ref();
+    (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
+    item.ruleset = chosen.id;
+    let scope = OverflowScope {
+        source: &source,
+        index: &index,
+        config: &store.config,
+        user: ModelUser { agent: &session.agent, session: &session.key.0 },
+        ruleset: chosen.id,
+        refusals: &[],
+    };
+    let failures = find_failures(&scope).with_row_error(row, &index, &context.path);
+    let scope = OverflowScope { refusals: &failures.overflows, ..scope };
+    let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
+    let read_entry = |ix| body::read_entry(&source, &index, ix);
+    let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
+        && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
+    let steps = StepSettings {
+        rules,
+        model_window: window.model_tokens,
+        guard: GuardSettings::default(),
+        prunes,
+        history_limit: history_limit_under(rules, &session.key.0, &store.config.js_root)
+            .map_or(0.0, |limit| limit.turns()),
+    };
+    // Sizes do not show what these steps leave of the messages.
+    if !steps.steps_for(&context).is_empty() {
+        return Ok(open_from(store, session, source, None, now_ms, progress)?.item);
+    }
+    let counts = PromptCounts {
+        source: &source,
+        index: &index,
+        context: &context,
+        overflows: &failures.overflows,
+        unreliable_counts: &find_unreliable_counts(&scope, &failures.overflows, &context.path, &steps),
+        fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
+        guard: steps.guard_limits(),
+    };
+    let next_prompt = NextPrompt::from_counts(&counts, None);
+    let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
+    let registered = registered.and_then(|(_, model)| model.price);
+    let config = &store.config.js_root;
+    let prices = PriceSource {
+        index: &index,
+        config,
+        provider: &item.provider,
+        model: &item.model,
+        price: list_price(config, &item.provider, &item.model, registered),
+    };
+    let reported = TranscriptFacts {
+        usage: transcript_usage(prices, &implausible_counts(&scope)).for_item(),
+        source: &source,
+        index: &index,
+        tree: &tree,
+        context_throws,
+        window,
+        next_prompt: next_prompt.total,
+        overflows: failures.overflows.len(),
+        state: failures.last_calls(&index, &context.path).state,
+    };
+    Ok(complete_item(&reported, item, row))
+}
