@@ -20,8 +20,7 @@ use crate::units::{Chars, Tokens};
 pub(super) const FACTOR_RANGE: (f64, f64) = (0.2, 8.0);
 /// Chars per token of the guard's limits.
 const CHARS_PER_TOKEN: f64 = 4.0;
-/// Factor between growth and estimate up to which a growth is that of the new messages, where the guard shortens older
-/// ones.
+/// Factor by which a growth may be below the estimate of the new messages where the guard shortens older ones.
 const GUARDED_RANGE: f64 = 2.0;
 /// Upper limit for stretches with images, whose tokens depend on their pixels.
 const MAX_IMAGE_FACTOR: f64 = 40.0;
@@ -216,7 +215,7 @@ impl StretchBuilder {
     /// Whether a growth is that of the new messages: the guard may have shortened older ones meanwhile.
     fn is_plausible(&self, growth: Tokens) -> bool {
         let added: Tokens = self.pending.iter().map(|place| self.weights[*place]).sum();
-        !self.guard.shortens_older() || (added / GUARDED_RANGE..=added * GUARDED_RANGE).contains(&growth)
+        !self.guard.shortens_older() || growth >= added / GUARDED_RANGE
     }
 
     fn close_stretch(&mut self, grown: Option<f64>) {

@@ -52,9 +52,13 @@ impl StepSettings<'_> {
         let messages = &context.messages;
         let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
         PolicySet::NONE
-            .with(Policy::History, self.history_limit > 0.0 && turns as f64 > self.history_limit)
+            .with(Policy::History, self.limits_history() && turns as f64 > self.history_limit)
             .with(Policy::Prune, self.prunes)
             .with(Policy::Guard, self.may_guard(messages))
+    }
+
+    pub(super) fn limits_history(&self) -> bool {
+        self.history_limit > 0.0
     }
 
     fn may_guard(&self, messages: &[ContextMessage]) -> bool {
