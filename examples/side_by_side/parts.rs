@@ -12,6 +12,7 @@ use clawscope::gateway::ruleset::Ruleset;
 use clawscope::js;
 use clawscope::plan::{Plan, PlanInput};
 use clawscope::policy::message_list::MessageList;
+use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::{Gate, PruneInput, prune};
 use clawscope::policy::{Policy, PolicySet, PolicySettings};
 use clawscope::replay::simulated_trace;
@@ -64,7 +65,7 @@ pub(crate) fn preview(file: &Path, messages: usize, window: f64, out: &Path) -> 
         gate: Gate::Open { idle_ms: Millis(1e9) },
         drops_thinking: false,
         is_responses_api: false,
-        system_tokens: Tokens::ZERO,
+        fixed_pressure: FixedPressure::default(),
     };
     let plan = Plan::new(&requested).expect("a plan");
     let list = MessageList::from_context(&context, None);

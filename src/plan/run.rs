@@ -43,7 +43,7 @@ pub struct PlanInput<'a> {
     pub drops_thinking: bool,
     /// The model is called through the Responses API (compaction 6.8).
     pub is_responses_api: bool,
-    /// Tokens of the system prompt, for versions whose prompt check counts them; without tools.
+    /// The system prompt and the tools, for versions whose prompt check counts them.
     pub fixed_pressure: FixedPressure,
 }
 

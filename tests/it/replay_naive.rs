@@ -330,19 +330,19 @@ fn clearings() -> [ClearSettings; 9] {
 /// The number of calls on which each policy acted, over the traces that were compared with naive ones.
 type Acted = [u32; 4];
 
-fn compare(opened: &Opened, session: ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
+fn compare(opened: &Opened, session: &ReplaySession<'_>, settings: &Settings, acted: &mut Acted) {
     let nothing = Settings {
         policies: PolicySettings { enabled: PolicySet::NONE, ..settings.policies.clone() },
         ..settings.clone()
     };
     let always = || true;
-    let record = recorded_trace(&session, &nothing, &always).expect("wanted");
-    let trace = simulated_trace(&session, settings, &record, &always).expect("wanted");
-    let totals = simulated_totals(&session, settings, &record, &always);
+    let record = recorded_trace(session, &nothing, &always).expect("wanted");
+    let trace = simulated_trace(session, settings, &record, &always).expect("wanted");
+    let totals = simulated_totals(session, settings, &record, &always);
     assert_eq!(totals, Some(TraceTotals::of(&record.calls, &trace)));
     let (touch, assumed) = (None, None);
     let mut naive =
-        Naive { opened, session, settings, touch, assumed, before: None, compacted: false, run: 0 };
+        Naive { opened, session: *session, settings, touch, assumed, before: None, compacted: false, run: 0 };
     for (at, sent) in trace.iter().enumerate() {
         let Some(made) = naive.call(&record.calls, at) else { continue };
         assert_eq!(
@@ -404,7 +404,7 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
             &[Policy::Repair, Policy::History, Policy::Images, Policy::Prune, Policy::Guard],
             &RUN_AND_CALL,
         ] {
-            compare(&opened, session, &settings(policies, ruleset, window, history), acted);
+            compare(&opened, &session, &settings(policies, ruleset, window, history), acted);
         }
         for (nth, clear) in clearings().into_iter().enumerate() {
             let before =
@@ -412,7 +412,7 @@ fn of_all_steps(case: Case, acted: &mut Acted) {
             let policies = [before[nth % before.len()], &[Policy::Clear]].concat();
             let mut settings = settings(&policies, ruleset, window, history);
             settings.policies.clear = clear;
-            compare(&opened, session, &settings, acted);
+            compare(&opened, &session, &settings, acted);
         }
     }
 }

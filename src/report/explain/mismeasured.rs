@@ -6,6 +6,7 @@ use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
+use crate::replay::ModelCall;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
@@ -227,7 +228,7 @@ fn limit_proof(
     }
     let calls = runner.recorded_trace.calls.iter();
     let accepted = calls.filter(|call| call.refused.is_none() && call.cache_key.model == failure.model);
-    let accepted = accepted.filter_map(|call| call.measured_tokens()).fold(Tokens::ZERO, Tokens::max).whole();
+    let accepted = accepted.filter_map(ModelCall::measured_tokens).fold(Tokens::ZERO, Tokens::max).whole();
     let alike = case
         .overflows()
         .iter()

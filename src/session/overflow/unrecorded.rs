@@ -2,6 +2,8 @@
 //! transcript holds only a compaction while a message waits for its answer, far below the tokens that start one
 //! (releases R69).
 
+use std::cell::OnceCell;
+
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
@@ -27,7 +29,7 @@ pub(super) fn find_unrecorded(scope: &OverflowScope<'_>, windows: &WindowCache<'
         return Vec::new();
     }
     let estimates = PromptEstimates::new(scope.index, None);
-    let mut search = Search { scope, windows, estimates, recorded: None };
+    let search = Search { scope, windows, estimates, recorded: OnceCell::new() };
     let compactions: Vec<EntryIx> =
         scope.index.iter().filter(|(_, entry)| is_compaction(entry)).map(|(ix, _)| ix).collect();
     compactions.into_iter().filter_map(|ix| search.refusal_before(ix)).collect()
@@ -37,13 +39,13 @@ struct Search<'a> {
     scope: &'a OverflowScope<'a>,
     windows: &'a WindowCache<'a>,
     estimates: PromptEstimates,
-    /// The failed attempts of the recording, once read; the inner `None` means that there is no recording.
-    recorded: Option<Option<Vec<FailedAttempt>>>,
+    /// The failed attempts of the recording, once read; `None` without a recording.
+    recorded: OnceCell<Option<Vec<FailedAttempt>>>,
 }
 
 impl Search<'_> {
     /// Returns the refusal that a compaction answers, if a message waited for its answer.
-    fn refusal_before(&mut self, ix: EntryIx) -> Option<Overflow> {
+    fn refusal_before(&self, ix: EntryIx) -> Option<Overflow> {
         let index = self.scope.index;
         let above = |at: &EntryIx| self.estimates.parent(*at);
         let path = || std::iter::successors(above(&ix), above);
@@ -73,16 +75,17 @@ impl Search<'_> {
     }
 
     /// Whether the recording, if there is one of that run, says that a call failed before the compaction.
-    fn may_have_failed(&mut self, ix: EntryIx) -> bool {
+    fn may_have_failed(&self, ix: EntryIx) -> bool {
         let OverflowScope { source, index, config, .. } = *self.scope;
-        let recorded = self
-            .recorded
-            .get_or_insert_with(|| failed_attempts(source, "", config.trajectory_dir.as_deref()));
+        let recorded =
+            self.recorded.get_or_init(|| failed_attempts(source, "", config.trajectory_dir.as_deref()));
         let Some(failed) = recorded else { return true };
         let run = body::read_entry(source, index, ix).ok().and_then(|entry| run_id(&entry));
         let at = index.entry(ix).time_ms;
         let Some(run) = run else { return true };
-        failed.iter().any(|attempt| attempt.run_id == run && !(attempt.ended_ms > at))
+        failed
+            .iter()
+            .any(|attempt| attempt.run_id == run && (attempt.ended_ms.is_nan() || attempt.ended_ms <= at))
     }
 }
 

@@ -453,9 +453,9 @@ fn a_recording_without_a_failed_call_shows_that_nothing_was_refused() {
     let named = std::fs::read_to_string(&transcript).unwrap();
     let named =
         named.replace(r#""type":"compaction","#, r#""type":"compaction","__openclaw":{"runId":"r"},"#);
-    std::fs::write(&transcript, named).unwrap();
+    crate::support::fixture::put(&transcript, named);
     for (status, refused) in [("success", 0), ("error", 2)] {
-        std::fs::write(sessions.join("s.trajectory.jsonl"), format!("{}\n", event(status))).unwrap();
+        crate::support::fixture::put(&sessions.join("s.trajectory.jsonl"), format!("{}\n", event(status)));
         assert_eq!(
             read_session(folder.folder(), Moment(START_MS), |key| key.0 == KEY).overflows.len(),
             refused,
