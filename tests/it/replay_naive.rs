@@ -250,7 +250,8 @@ impl Naive<'_> {
             repair_list(&mut list, self.session.repair);
         }
         if policies.has(Policy::History) {
-            limit_history_under(rules, &mut list, settings.history_limit, loaded);
+            let count = list.len();
+            limit_history_under(rules, &mut list, settings.history_limit, count);
             if policies.has(Policy::Repair) {
                 pair_list(&mut list, self.session.repair);
             }

@@ -119,7 +119,7 @@ fn an_answer_above_the_believed_window_fitted() {
     assert_eq!(store.json(&["replay", SESSION])["totals"]["simulated"]["overflows"], 0);
     let (_, explained, _) = store.run(&["explain", SESSION]);
     assert!(
-        explained.starts_with("No overflow yet, but the prompt has 43,000 tokens; the window is 32,000"),
+        explained.starts_with("No overflow yet, but the prompt has 43,009 tokens; the window is 32,000"),
         "{explained}"
     );
     let (code, line, _) = store.run(&["check", SESSION, "--budget", "42k"]);

@@ -96,6 +96,8 @@ fn the_newest_version_drops_turns_in_batches() {
             &json!({ "role": "user", "content": "hi", "timestamp": at }),
         ));
     }
+    // The run has ended: the next one loads everything.
+    entries.push(message("a", Some("u6"), &json!({ "role": "assistant", "content": [], "timestamp": 8 })));
     store.write("turns.jsonl", &lines(&entries));
     let path = store.path().join("turns.jsonl");
     let dropped = |ruleset: &str| {
