@@ -75,6 +75,8 @@ impl Gateway {
 
 /// A limit for tool results, under the name that these releases read.
 const LIMIT: &str = "contextLimits.toolResultMaxChars=2000";
+/// Few messages are kept by a compaction.
+const KEEP: &str = "compaction.keepRecentTokens=1000";
 /// Pruning switched on; the thresholds of these releases are built in.
 const PRUNING: &str = "contextPruning.mode=cache-ttl";
 const MAIN: &str = "agent:main:main";
@@ -161,34 +163,19 @@ fn plans_become_sessions_of_the_real_gateways_and_the_old_one_stays() {
         let listed = gateway.json(&["sessions"]);
         let item = listed["sessions"].as_array().and_then(|all| all.iter().find(|item| item["key"] == key));
         assert_eq!(item.expect("it is listed")["parent"], MAIN, "{version}");
-        // A new session is committed to like any other, also inside the part that a compaction kept.
-        let compacted = |key: &str, keep: &str| {
-            let keep = format!("compaction.keepRecentTokens={keep}");
-            let words = ["commit", key, "--policy", "compact", "--with", "extractive", "--set", &keep];
-            let again = gateway.json(&[&words[..], &["--apply", "--run"]].concat());
-            let key = again["import"]["key"].as_str().expect("a key").to_owned();
-            (key, again["import"]["title"].clone())
-        };
-        let (second, title) = compacted(key, "2500");
-        assert_eq!(title, "main pruned compacted");
-        let (third, _) = compacted(&second, "200");
-        let (second, third) = (gateway.messages(&second), gateway.messages(&third));
-        assert_eq!(
-            (&second[0]["role"], &third[0]["role"]),
-            (&json!("compactionSummary"), &json!("compactionSummary"))
-        );
-        assert!(
-            third.len() < second.len() && second.len() < 24,
-            "{version}: {} {}",
-            third.len(),
-            second.len()
-        );
+        // A new session is committed to like any other.
+        let words = ["commit", key, "--policy", "compact", "--with", "extractive", "--set", KEEP];
+        let again = gateway.json(&[&words[..], &["--apply", "--run"]].concat());
+        assert_eq!(again["import"]["title"], "main pruned compacted", "{again:#}");
+        let compacted = gateway.messages(again["import"]["key"].as_str().expect("a key"));
+        assert_eq!(compacted[0]["role"], "compactionSummary", "{version}: {compacted:#?}");
+        assert!(compacted.len() < 24, "{version}: {}", compacted.len());
         let (code, _, error) = gateway.run(&["undo", key, "--apply"]);
         assert!(
             code == 4 && error.contains("copied this session from agent:main:main"),
             "{version}: {error}"
         );
-        assert_eq!(gateway.keys().iter().filter(|key| key.contains(":dashboard:")).count(), 3, "{version}");
+        assert_eq!(gateway.keys().iter().filter(|key| key.contains(":dashboard:")).count(), 2, "{version}");
     }
 }
 
@@ -303,4 +290,32 @@ fn run_is_refused_for_a_session_in_a_file() {
     let plan = ["commit", MAIN, "--policy", "truncate", "--set", LIMIT, "--apply", "--run"];
     let (code, _, error) = gateway.run(&plan);
     assert!(code == 2 && error.contains("leave --run out"), "{code} {error}");
+}
+
+#[test]
+fn a_summary_may_begin_inside_the_part_that_a_compaction_kept() {
+    let state = file_store(6, 12_000);
+    let path = main_of(state.path()).join("sessions/0a000000-0000-4000-8000-000000000001.jsonl");
+    let mut text = fs::read_to_string(&path).expect("a transcript");
+    let compaction = json!({"type": "compaction", "id": "c0000001", "parentId": "00000018", "summary": "earlier",
+        "timestamp": "2026-11-01T11:00:00.000Z", "firstKeptEntryId": "00000005", "tokensBefore": 9000});
+    let next = json!({"type": "message", "id": "c0000002", "parentId": "c0000001", "timestamp": "2026-11-01T11:01:00.000Z",
+        "message": {"role": "user", "content": "next", "timestamp": 1_793_530_860_000_u64}});
+    text += &format!("{compaction}\n{next}\n");
+    put(&path, text);
+    let gateway = Gateway::new(state);
+    let words = [
+        "commit",
+        MAIN,
+        "--ruleset",
+        "2026.9.6",
+        "--policy",
+        "compact",
+        "--with",
+        "extractive",
+        "--set",
+        KEEP,
+    ];
+    let (code, shown, error) = gateway.run(&words);
+    assert!(code == 0 && shown.contains("summary by extractive"), "{code} {error}{shown}");
 }
