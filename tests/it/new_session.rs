@@ -301,7 +301,7 @@ fn a_summary_may_begin_inside_the_part_that_a_compaction_kept() {
         "timestamp": "2026-11-01T11:00:00.000Z", "firstKeptEntryId": "00000005", "tokensBefore": 9000});
     let next = json!({"type": "message", "id": "c0000002", "parentId": "c0000001", "timestamp": "2026-11-01T11:01:00.000Z",
         "message": {"role": "user", "content": "next", "timestamp": 1_793_530_860_000_u64}});
-    text += &format!("{compaction}\n{next}\n");
+    text.extend([compaction, next].map(|entry| entry.to_string() + "\n"));
     put(&path, text);
     let gateway = Gateway::new(state);
     let words = [
