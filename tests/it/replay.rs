@@ -6,6 +6,7 @@ use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::ids::EntryIx;
 use clawscope::plan::{Plan, PlanInput};
 use clawscope::policy::clear_tool_uses::ClearSettings;
+use clawscope::policy::message_list::MessageOrigin;
 use clawscope::policy::preflight::FixedPressure;
 use clawscope::policy::prune::Gate;
 use clawscope::policy::settings::GuardSettings;
@@ -165,7 +166,19 @@ proptest! {
                     prop_assert_eq!(replay.simulated[at].tokens, total(&session, estimate(&context)));
                     continue;
                 }
-                let plan = planned(&session, &context_before(&session, start), &settings, Gate::Off);
+                let history = context_before(&session, start);
+                // A plan takes messages behind the last answer for the running turn, which its limit leaves alone.
+                let repaired = self::settings(&[Policy::Repair], 1_000.0);
+                let repaired = planned(&session, &history, &repaired, Gate::Off);
+                let is_answer = |at: u32| history.messages[at as usize].size.role == Role::Assistant;
+                let has_ended = repaired
+                    .messages
+                    .last()
+                    .is_none_or(|last| matches!(last.origin, MessageOrigin::Context(at) if is_answer(at)));
+                if policies.contains(&Policy::History) && !has_ended {
+                    continue;
+                }
+                let plan = planned(&session, &history, &settings, Gate::Off);
                 let sizes = since.iter().map(|ix| session.index.entry(*ix));
                 let sizes = sizes.filter(|entry| entry.becomes_message()).filter_map(|entry| entry.message);
                 let new: u64 = sizes.map(|size| estimate_or_zero(&size)).sum();
