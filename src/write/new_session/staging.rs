@@ -29,8 +29,6 @@ pub fn staging_root(env: &Environment) -> PathBuf {
 pub struct StagedSession {
     pub session: NewSession,
     pub folder: PathBuf,
-    /// The messages that the next call sends first, as canonical JSON.
-    pub messages: Vec<String>,
 }
 
 impl NewSession {
@@ -58,7 +56,7 @@ impl NewSession {
         if leaf != self.prepared.leaf || !messages.iter().eq(expected) {
             return Err(ImportError::NotAsPlanned { path: file });
         }
-        let staged = StagedSession { session: self, folder, messages };
+        let staged = StagedSession { session: self, folder };
         let lines = staged.lines(env).lines;
         // Where no gateway runs, stopping one fails; the importer checks for itself.
         let script = lines.join("\n").replacen('\n', "\nset -e\n", 1) + "\n";
