@@ -7,6 +7,7 @@ use crate::policy::history_range::loaded_history;
 use crate::policy::prune::{Gate, gate_under, touches_under};
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
+use crate::session::prune_reach::PruneReach;
 use crate::store::body;
 use crate::store::entry::Role;
 use crate::units::Moment;
@@ -35,14 +36,36 @@ impl LoadedSession {
         gate_under(self.ruleset.id.rules(), settings, self.is_prune_eligible(), touch, now_ms)
     }
 
+    /// Whether the gate can be open in the run of the call that sent the first `count` messages: at its end the touch is
+    /// oldest. Reads no texts.
+    pub(super) fn may_open_gate(&self, count: usize) -> bool {
+        let settings = self.pruning_configured.then_some(&self.configured_settings.prune);
+        let now_ms = self.call_time(count);
+        let touch = self.touch_before(self.run_of(count).1, now_ms);
+        self.gate_after(settings, touch, now_ms).is_open()
+    }
+
+    /// Returns where the run of a call begins, and its first entry.
+    fn run_of(&self, count: usize) -> (usize, Option<EntryIx>) {
+        let messages = &self.context.messages[..count];
+        let run = loaded_history(messages.iter().map(|message| message.size.role));
+        (run, messages.get(run).map(|message| message.entry))
+    }
+
     /// Returns the last touch that a call knows. A run reads it when it begins; a call of the run that prunes counts as
     /// the next one (pruning 4.3, 4.6).
     fn touch_before_call(&self, settings: &PruneSettings, count: usize, now_ms: Moment) -> Option<Moment> {
         let messages = &self.context.messages[..count];
-        let run = loaded_history(messages.iter().map(|message| message.size.role));
-        let started = messages.get(run).map(|message| message.entry);
+        let (run, started) = self.run_of(count);
         let mut touch = self.touch_before(started, now_ms);
-        let answers = (run..count).filter(|at| messages[*at].size.role == Role::Assistant);
+        let reach = PruneReach::new(
+            (self.ruleset.id.rules(), settings, self.window.tokens),
+            &self.index,
+            &self.context,
+            self.details.as_deref(),
+        );
+        let may_prune = |at: &usize| messages[*at].size.role == Role::Assistant && reach.may_prune(*at);
+        let answers = (run..count).filter(may_prune);
         for sent in answers {
             let time = self.call_time(sent);
             let gate = self.gate_after(Some(settings), touch, time);

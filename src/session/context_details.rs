@@ -106,26 +106,27 @@ fn read_stored_pruning(
     context: &Context,
     rules: &'static Rules,
 ) -> Result<ProjectionSnapshot, BodyError> {
-    if rules.pruner != (Pruner::Projections { stored: true }) {
-        return Ok(ProjectionSnapshot::default());
-    }
-    for (at, ix) in context.path.iter().enumerate().rev() {
-        let entry = index.entry(*ix);
-        if entry.kind == EntryKind::Reset {
-            break;
-        }
-        let is_marker = || index.values.value(entry.payload).is_some_and(|word| word.str_is(MARKER_TYPE));
-        if entry.kind == EntryKind::Custom
-            && is_marker()
-            && let Some(snapshot) = ProjectionSnapshot::from_branch([&body::read_entry(source, index, *ix)?])
-        {
-            return Ok(ProjectionSnapshot {
-                run_started: run_started(index, &context.path[..at]),
-                ..snapshot
-            });
+    for at in markers(rules, index, context) {
+        let marker = body::read_entry(source, index, context.path[at])?;
+        if let Some(snapshot) = ProjectionSnapshot::from_branch([&marker]) {
+            let run_started = run_started(index, &context.path[..at]);
+            return Ok(ProjectionSnapshot { run_started, ..snapshot });
         }
     }
     Ok(ProjectionSnapshot::default())
+}
+
+/// Returns the positions of the markers since the last reset that may hold a snapshot, newest first.
+pub(super) fn markers(rules: &Rules, index: &Index, context: &Context) -> impl Iterator<Item = usize> {
+    let stored = rules.pruner == Pruner::Projections { stored: true };
+    let path = context.path.iter().enumerate().rev().take_while(move |_| stored);
+    let since_reset = path.take_while(|(_, ix)| index.entry(**ix).kind != EntryKind::Reset);
+    let is_marker =
+        |entry: &Entry| index.values.value(entry.payload).is_some_and(|word| word.str_is(MARKER_TYPE));
+    since_reset.filter_map(move |(at, ix)| {
+        let entry = index.entry(*ix);
+        (entry.kind == EntryKind::Custom && is_marker(entry)).then_some(at)
+    })
 }
 
 /// Returns the time of the newest user message of a path.

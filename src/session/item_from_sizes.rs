@@ -6,13 +6,13 @@ use crate::gateway::history_accounts::history_limit_under;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::effective_settings_under;
 use crate::gateway::recorded_window::ModelUser;
-use crate::ids::LineIds;
+use crate::ids::{Epoch, LineIds};
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::GuardSettings;
 use crate::session::SessionItem;
 use crate::session::item_loading::{TranscriptFacts, complete_item};
 use crate::session::list::list_item;
-use crate::session::loading::open_from;
+use crate::session::loading::assemble_session;
 use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
@@ -60,19 +60,20 @@ pub fn load_item(
     let scope = OverflowScope { refusals: &failures.overflows, ..scope };
     let window = ModelWindow::for_model(&scope, &item.provider, &item.model).gateway;
     let read_entry = |ix| body::read_entry(&source, &index, ix);
-    let prunes = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).is_some()
-        && last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
+    let has_touch = || last_touch_under(rules, &index, (&item.provider, &item.model), read_entry).is_some();
+    let prune = effective_settings_under(rules, store.config.value(&PRUNING_PATH)).filter(|_| has_touch());
     let steps = StepSettings {
         rules,
         model_window: window.model_tokens,
         guard: GuardSettings::default(),
-        prunes,
+        prune: prune.as_ref(),
+        window: window.tokens,
         history_limit: history_limit_under(rules, &session.key.0, &store.config.js_root)
             .map_or(0.0, |limit| limit.turns()),
     };
     // Sizes do not show what these steps leave of the messages.
-    if !steps.steps_for(&context).is_empty() {
-        return Ok(open_from(store, session, source, None, now_ms, progress)?.item);
+    if !steps.steps_for(&index, &context).is_empty() {
+        return Ok(assemble_session(store, session, source, index, Epoch(1), (chosen, now_ms)).item);
     }
     let counts = PromptCounts {
         source: &source,

@@ -134,7 +134,7 @@ fn read_index(
 
 /// Assembles the session from a transcript that was indexed under the chosen ruleset. `now_ms` decides whether its lock
 /// is stale.
-fn assemble_session(
+pub(super) fn assemble_session(
     store: &Store,
     session: &Session,
     source: Source,

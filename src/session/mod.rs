@@ -54,6 +54,7 @@ pub mod price;
 mod prompt_counts;
 mod prompt_estimates;
 pub mod prompt_faults;
+mod prune_reach;
 pub mod query;
 pub mod query_error;
 pub mod query_field;

@@ -10,6 +10,7 @@ use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
+use crate::session::context_details::markers;
 use crate::session::sent_forms::{SentForms, StepSettings};
 use crate::units::Millis;
 
@@ -22,7 +23,9 @@ impl LoadedSession {
             rules: self.ruleset.id.rules(),
             model_window: self.window.model_tokens,
             guard: self.configured_settings.guard,
-            prunes: self.pruning_configured && self.last_cache_touch_ms.is_some(),
+            prune: Some(&self.configured_settings.prune)
+                .filter(|_| self.pruning_configured && self.last_cache_touch_ms.is_some()),
+            window: self.window.tokens,
             history_limit: self.configured_settings.history_limit,
         }
     }
@@ -30,18 +33,22 @@ impl LoadedSession {
     /// Returns the forms in which the gateway sends the messages, or `None` if it sends them whole. Keeps the context
     /// details that this needs.
     pub(super) fn find_sent_forms(&mut self) -> Option<SentForms> {
-        let may_act = self.step_settings().steps_for(&self.context);
+        let may_act = self.step_settings().steps_for(&self.index, &self.context);
         let policies = self.gateway_policies();
         let steps = STEPS.into_iter().filter(|step| may_act.has(*step) && policies.has(*step));
-        let steps = steps.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
+        let mut steps = steps.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
         if steps.is_empty() {
             return None;
+        }
+        let counted = self.prompt_counts().last_count().filter(|count| !count.is_planned)?;
+        let sent = self.context.messages.partition_point(|message| message.entry < counted.entry);
+        let has_marks = || markers(self.ruleset.id.rules(), &self.index, &self.context).next().is_some();
+        if steps.has(Policy::Prune) && !has_marks() && !self.may_open_gate(sent) {
+            steps = steps.without(PolicySet::of(&[Policy::Prune]));
         }
         if self.details.is_none() && steps.uses_features(self.ruleset.id.rules()) {
             self.details = self.clone().load_details().ok()?.details;
         }
-        let counted = self.prompt_counts().last_count().filter(|count| !count.is_planned)?;
-        let sent = self.context.messages.partition_point(|message| message.entry < counted.entry);
         let settings = PolicySettings { enabled: steps, ..self.configured_settings.clone() };
         let gate = self.gate_of_call(self.pruning_configured, &settings.prune, sent, None);
         let at_count = self.plan_of_first(sent, &settings, gate).ok()?;

@@ -5,11 +5,15 @@
 //! again, and so does the context that a plan leaves: nothing is subtracted from a count that was never in it.
 
 use crate::context::{Context, ContextMessage};
+use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Rules;
 use crate::policy::guard::GuardLimits;
 use crate::policy::settings::GuardSettings;
 use crate::policy::{Policy, PolicySet};
+use crate::session::context_details::markers;
+use crate::session::prune_reach::PruneReach;
 use crate::store::entry::{MessageSize, Role};
+use crate::store::index::Index;
 use crate::units::{Chars, Tokens};
 
 /// Factor by which the guard counts the chars of results at most (pruning 6.32).
@@ -33,8 +37,10 @@ pub(super) struct StepSettings<'a> {
     /// Window of the model itself, in tokens.
     pub(super) model_window: Tokens,
     pub(super) guard: GuardSettings,
-    /// Pruning is configured, and a run has touched the cache.
-    pub(super) prunes: bool,
+    /// Pruning's settings, if it is configured and a run has touched the cache.
+    pub(super) prune: Option<&'a PruneSettings>,
+    /// Window of the session, in tokens.
+    pub(super) window: Tokens,
     /// Turns; 0 for no limit.
     pub(super) history_limit: f64,
 }
@@ -48,17 +54,24 @@ impl SentForms {
 
 impl StepSettings<'_> {
     /// Returns the steps that may change a context, by sizes alone.
-    pub(super) fn steps_for(&self, context: &Context) -> PolicySet {
+    pub(super) fn steps_for(&self, index: &Index, context: &Context) -> PolicySet {
         let messages = &context.messages;
         let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
         PolicySet::NONE
             .with(Policy::History, self.limits_history() && turns as f64 > self.history_limit)
-            .with(Policy::Prune, self.prunes)
+            .with(Policy::Prune, self.may_prune(index, context))
             .with(Policy::Guard, self.may_guard(messages))
     }
 
     pub(super) fn limits_history(&self) -> bool {
         self.history_limit > 0.0
+    }
+
+    /// Whether the messages may fill enough of the window to be pruned, or the transcript says which were.
+    fn may_prune(&self, index: &Index, context: &Context) -> bool {
+        let Some(settings) = self.prune else { return false };
+        let reach = PruneReach::new((self.rules, settings, self.window), index, context, None);
+        reach.may_prune(context.messages.len()) || markers(self.rules, index, context).next().is_some()
     }
 
     fn may_guard(&self, messages: &[ContextMessage]) -> bool {
@@ -78,4 +91,46 @@ impl StepSettings<'_> {
 pub(super) fn most_guard_chars(size: &MessageSize) -> Chars {
     let chars = size.pi_chars.value().unwrap_or(Chars::ZERO);
     if size.role == Role::ToolResult { chars * GUARD_WEIGHT } else { chars }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    /// The steps that may act on a result of `chars` in a window of 10,000 tokens, of which pruning starts at 30 %.
+    fn steps_of(rules: Ruleset, text: &str, marker: &str) -> PolicySet {
+        let mut entries = vec![user("go"), call("c", "exec", "{}"), result("c", "exec", text, "")];
+        entries.extend((0..3).map(|_| call("d", "exec", "{}")));
+        entries.push(marker.to_owned());
+        let entries: Vec<String> = entries.into_iter().filter(|entry| !entry.is_empty()).collect();
+        let session = loaded_session(&transcript(&entries), 10_000.0);
+        let prune = PruneSettings::default();
+        let steps = StepSettings {
+            rules: rules.rules(),
+            model_window: Tokens(1e9),
+            guard: GuardSettings::default(),
+            prune: Some(&prune),
+            window: Tokens(10_000.0),
+            history_limit: 0.0,
+        };
+        steps.steps_for(&session.index, &session.context)
+    }
+
+    #[test]
+    fn pruning_may_act_on_a_result_that_fills_its_share_of_the_window() {
+        let pruned = PolicySet::of(&[Policy::Prune]);
+        assert_eq!(steps_of(Ruleset::V2026_3_2, &"x".repeat(6_000), ""), PolicySet::NONE);
+        assert_eq!(steps_of(Ruleset::V2026_3_2, &"x".repeat(12_000), ""), pruned);
+        assert_eq!(steps_of(Ruleset::V2026_9_2, &"道".repeat(3_000), ""), pruned, "4 chars each");
+    }
+
+    #[test]
+    fn pruning_may_act_again_where_the_transcript_says_what_it_pruned() {
+        let marker = r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"timestamp":5}}"#;
+        assert_eq!(steps_of(Ruleset::V2026_9_2, "short", ""), PolicySet::NONE);
+        assert_eq!(steps_of(Ruleset::V2026_9_2, "short", marker), PolicySet::of(&[Policy::Prune]));
+        assert_eq!(steps_of(Ruleset::V2026_3_2, "short", marker), PolicySet::NONE, "it keeps no marks");
+    }
 }

@@ -18,7 +18,7 @@ pub(super) fn find_unreliable_counts(
 ) -> HashSet<EntryIx> {
     let mut found = implausible_counts(scope);
     found.extend(overflows.iter().filter(|overflow| overflow.is_truncated()).map(|overflow| overflow.entry));
-    if !steps.prunes && !steps.limits_history() {
+    if steps.prune.is_none() && !steps.limits_history() {
         let partial = find_partial_usage(scope.index, path, &found, steps.guard_limits());
         found.extend(partial);
     }

@@ -19,7 +19,7 @@ pub use gate::{Gate, gate_under, is_touched_by, last_touch_under, touches, touch
 pub use policy::Prune;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};
-pub use stages::{HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};
+pub use stages::{CHARS_PER_TOKEN, HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};
 pub use step::prune_list;
 pub use step_2026_9::{RoundInput, prune_round_list};
 pub use weight::weighted_chars;

@@ -17,7 +17,7 @@ use crate::store::measure::prune_chars;
 use crate::units::{Chars, Tokens};
 
 /// Chars per token of the window (pruning 5.1).
-const CHARS_PER_TOKEN: f64 = 4.0;
+pub const CHARS_PER_TOKEN: f64 = 4.0;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PruneInput<'a> {
