@@ -7,6 +7,7 @@ use crate::session::overflow::implausible_counts;
 use crate::session::overflow::{Overflow, OverflowScope};
 use crate::session::partial_usage::find_partial_usage;
 use crate::session::sent_forms::StepSettings;
+use crate::transcript::run_replies;
 
 /// Returns the answers whose usage is impossible, of a prompt that the server cut, or on this path partial. Where pruning or
 /// a history limit can act, small prompts may be its effect.
@@ -17,6 +18,7 @@ pub(super) fn find_unreliable_counts(
     steps: &StepSettings<'_>,
 ) -> HashSet<EntryIx> {
     let mut found = implausible_counts(scope);
+    found.extend(run_replies(scope.index));
     found.extend(overflows.iter().filter(|overflow| overflow.is_truncated()).map(|overflow| overflow.entry));
     if steps.prune.is_none() && !steps.limits_history() {
         let partial = find_partial_usage(scope.index, path, &found, steps.guard_limits());

@@ -262,6 +262,26 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_of_the_gateway_with_the_usage_of_its_run_is_no_call() {
+        let reply = |input: u32| {
+            let sums = r#""output":10,"cacheRead":4,"cacheWrite":2,"#;
+            answer("a3", "a2", input, 0.0).replace(r#""output":5,"cacheRead":2,"cacheWrite":1,"#, sums)
+        };
+        let calls = |input: u32| {
+            let lines = [
+                r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+                r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"q"}}"#.to_owned(),
+                answer("a1", "m1", 10, 0.25),
+                answer("a2", "a1", 20, 0.25),
+                reply(input),
+            ];
+            session_usage(&loaded_session(&lines.join("\n"), 200_000.0)).answers.calls
+        };
+        assert_eq!(calls(30), 2, "the sums of both calls");
+        assert_eq!(calls(31), 3);
+    }
+
+    #[test]
     fn equal_consecutive_answers_are_separate_calls_and_mirrors_do_not_count() {
         let mirror = answer("x1", "a3", 5_000, 7.0)
             .replace(r#""provider":"p","model":"m""#, r#""provider":"openclaw","model":"delivery-mirror""#);

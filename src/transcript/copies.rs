@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::ids::EntryIx;
-use crate::store::entry::{Entry, Usage};
+use crate::store::entry::{Entry, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::ancestry::Ancestry;
@@ -57,7 +57,35 @@ pub fn copied_in_file(index: &Index) -> HashSet<EntryIx> {
         }
         originals.extend(answer_keys(entry).map(|key| (key, ix)));
     }
+    copies.extend(run_replies(index));
     copies
+}
+
+/// Returns the answers that repeat the usage of a whole run (releases R75): since 2026.7 the gateway stores a reply of its own, such as
+/// an error that it shows, as an answer of the model, with the sums of the calls before it. Fewer than two calls prove
+/// nothing.
+pub fn run_replies(index: &Index) -> HashSet<EntryIx> {
+    let (mut replies, mut seen, mut turn) = (HashSet::new(), HashSet::new(), None);
+    let (mut sums, mut calls) = ([Tokens::ZERO; 4], 0);
+    for (ix, entry) in index.iter() {
+        let Some(size) = entry.message else { continue };
+        // A rewritten branch holds the user's message again.
+        if size.role == Role::User && turn.replace(size.text_chars) != Some(size.text_chars) {
+            (sums, calls) = ([Tokens::ZERO; 4], 0);
+        }
+        let keys: Vec<AnswerKey> = answer_keys(entry).collect();
+        let is_again = keys.iter().any(|key| seen.contains(key));
+        let Some(usage) = size.usage.filter(|_| !keys.is_empty() && !is_again) else { continue };
+        seen.extend(keys);
+        let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        if calls > 1 && counts == sums {
+            replies.insert(ix);
+            continue;
+        }
+        calls += 1;
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    replies
 }
 
 /// Returns the answers of a path whose usage was counted for another branch.
