@@ -162,7 +162,9 @@ fn plans_become_sessions_of_the_real_gateways_and_the_old_one_stays() {
         assert_eq!(gateway.messages(MAIN), old, "{version}");
         let listed = gateway.json(&["sessions"]);
         let item = listed["sessions"].as_array().and_then(|all| all.iter().find(|item| item["key"] == key));
-        assert_eq!(item.expect("it is listed")["parent"], MAIN, "{version}");
+        let item = item.expect("it is listed");
+        assert_eq!(item["parent"], MAIN, "{version}");
+        assert_eq!(item["usage"]["calls"], 0, "{version}: its calls are those of the old session");
         // A new session is committed to like any other.
         let words = ["commit", key, "--policy", "compact", "--with", "extractive", "--set", KEEP];
         let again = gateway.json(&[&words[..], &["--apply", "--run"]].concat());

@@ -38,6 +38,8 @@ pub(super) struct SessionDraft {
     pub title: String,
     record: Object,
     cwd: Option<String>,
+    /// Id of the old session.
+    parent: String,
     now_ms: Moment,
 }
 
@@ -70,6 +72,7 @@ impl SessionDraft {
             title,
             record,
             cwd: session.index.header.as_ref().and_then(|header| header.cwd.clone()),
+            parent: session.item.id.clone(),
             now_ms: request.now_ms,
             id,
         }
@@ -83,6 +86,8 @@ impl SessionDraft {
             ("id", Value::from(self.id.as_str())),
             ("timestamp", Value::from(js::iso_text(self.now_ms))),
             ("cwd", Value::from(self.cwd.clone().unwrap_or_else(|| "/".to_owned()))),
+            // Its calls are those of the old session, and count once.
+            ("parentSession", Value::from(self.parent.as_str())),
         ]))
     }
 
