@@ -80,7 +80,7 @@ impl ContextDetails {
         let entry = |ix| body::read_entry(source, index, ix);
         let branch = branch_entries_for_runtime(index, &context.entries_since_reset(index), entry)?;
         let before = PreviousCompaction::read(index, &branch, entry)?;
-        let remembered = read_stored_pruning(source, index, context, rules)?;
+        let remembered = read_stored_pruning(source, index, &context.path, rules)?;
         Ok(Some(Self {
             branch,
             previous_compaction: before,
@@ -99,27 +99,26 @@ impl ContextDetails {
     }
 }
 
-/// Returns the snapshot in force at the leaf. Reads only markers, newest first, back to a reset (sqlite G5).
-fn read_stored_pruning(
+/// Returns the snapshot in force at the end of a path. Reads only markers, newest first, back to a reset (sqlite G5).
+pub(super) fn read_stored_pruning(
     source: &Source,
     index: &Index,
-    context: &Context,
+    path: &[EntryIx],
     rules: &'static Rules,
 ) -> Result<ProjectionSnapshot, BodyError> {
-    for at in markers(rules, index, context) {
-        let marker = body::read_entry(source, index, context.path[at])?;
+    for at in markers(rules, index, path) {
+        let marker = body::read_entry(source, index, path[at])?;
         if let Some(snapshot) = ProjectionSnapshot::from_branch([&marker]) {
-            let run_started = run_started(index, &context.path[..at]);
-            return Ok(ProjectionSnapshot { run_started, ..snapshot });
+            return Ok(ProjectionSnapshot { run_started: run_started(index, &path[..at]), ..snapshot });
         }
     }
     Ok(ProjectionSnapshot::default())
 }
 
-/// Returns the positions of the markers since the last reset that may hold a snapshot, newest first.
-pub(super) fn markers(rules: &Rules, index: &Index, context: &Context) -> impl Iterator<Item = usize> {
+/// Returns the positions on a path of the markers since the last reset that may hold a snapshot, newest first.
+pub(super) fn markers(rules: &Rules, index: &Index, path: &[EntryIx]) -> impl Iterator<Item = usize> {
     let stored = rules.pruner == Pruner::Projections { stored: true };
-    let path = context.path.iter().enumerate().rev().take_while(move |_| stored);
+    let path = path.iter().enumerate().rev().take_while(move |_| stored);
     let since_reset = path.take_while(|(_, ix)| index.entry(**ix).kind != EntryKind::Reset);
     let is_marker =
         |entry: &Entry| index.values.value(entry.payload).is_some_and(|word| word.str_is(MARKER_TYPE));

@@ -22,6 +22,7 @@ use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::preflight::{FixedPressure, ToolChars};
+use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::prune::{Gate, is_touched_by};
 use crate::policy::settings::PolicySetting;
 use crate::policy::{Policy, PolicySet, PolicySettings};
@@ -215,15 +216,16 @@ impl LoadedSession {
 
     /// Plans the enabled policies under these settings and this gate.
     pub fn plan(&self, settings: &PolicySettings, gate: Gate) -> Result<Plan, PlanError> {
-        self.plan_context(&self.context, settings, gate)
+        let remembered = self.details.as_ref().map(|details| &details.stored_pruning);
+        self.plan_context(&self.context, settings, (gate, remembered))
     }
 
-    /// Plans for `context`, whose messages are the first ones of the session's context.
+    /// Plans for `context`, whose messages are the first ones of the session's context, with the pruning that is stored.
     pub(in crate::session) fn plan_context(
         &self,
         context: &Context,
         settings: &PolicySettings,
-        gate: Gate,
+        (gate, remembered): (Gate, Option<&ProjectionSnapshot>),
     ) -> Result<Plan, PlanError> {
         let count = context.messages.len();
         Plan::new(&PlanInput {
@@ -231,7 +233,7 @@ impl LoadedSession {
             context,
             branch: self.details.as_ref().map(|details| details.compaction_input()),
             features: self.details.as_ref().and_then(|details| details.features.get(..count)),
-            remembered: self.details.as_ref().map(|details| &details.stored_pruning),
+            remembered,
             settings,
             window: self.window.tokens,
             guard_window: self.window.model_tokens,

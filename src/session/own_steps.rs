@@ -8,10 +8,12 @@ use crate::context::Context;
 use crate::context::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::policy::prune::Gate;
+use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
-use crate::session::context_details::markers;
+use crate::session::context_details::{markers, read_stored_pruning};
 use crate::session::sent_forms::{SentForms, StepSettings};
+use crate::store::body::BodyError;
 use crate::units::Millis;
 
 /// Steps of a run or call that shorten the messages of a prompt without a trace in the transcript.
@@ -42,7 +44,7 @@ impl LoadedSession {
         }
         let counted = self.prompt_counts().last_count().filter(|count| !count.is_planned)?;
         let sent = self.context.messages.partition_point(|message| message.entry < counted.entry);
-        let has_marks = || markers(self.ruleset.id.rules(), &self.index, &self.context).next().is_some();
+        let has_marks = || markers(self.ruleset.id.rules(), &self.index, &self.context.path).next().is_some();
         if steps.has(Policy::Prune) && !has_marks() && !self.may_open_gate(sent) {
             steps = steps.without(PolicySet::of(&[Policy::Prune]));
         }
@@ -59,7 +61,7 @@ impl LoadedSession {
         Some(SentForms { at_count: at_count.tokens_after, next: next.tokens_after, steps })
     }
 
-    /// Returns the plan for the call that sent the first `count` messages of the context.
+    /// Returns the plan for the call that sent the first `count` messages of the context. It knew no later pruning.
     pub(super) fn plan_of_first(
         &self,
         count: usize,
@@ -70,7 +72,16 @@ impl LoadedSession {
         let bodies = self.context.odd_bodies.iter().filter(|(at, _)| **at < count);
         let odd_bodies = bodies.map(|(at, body)| (*at, Arc::clone(body))).collect();
         let context = Context { messages, odd_bodies, ..Context::clone(&self.context) };
-        self.plan_context(&context, settings, gate)
+        let remembered = self.details.as_ref().and_then(|_| self.stored_pruning_before(count).ok());
+        self.plan_context(&context, settings, (gate, remembered.as_ref()))
+    }
+
+    /// Reads the stored pruning that was in force when the message at a position was written.
+    fn stored_pruning_before(&self, at: usize) -> Result<ProjectionSnapshot, BodyError> {
+        let path = &self.context.path;
+        let written = self.context.messages.get(at).map(|message| message.entry);
+        let end = written.map_or(path.len(), |entry| path.partition_point(|ix| *ix < entry));
+        read_stored_pruning(&self.source, &self.index, &path[..end], self.ruleset.id.rules())
     }
 
     /// Returns the plan followed by the steps that the gateway itself takes on every call, as the last count shows.
@@ -104,8 +115,10 @@ impl LoadedSession {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::session::testing::{call, loaded_session, message, result, transcript, user};
     use crate::session::{CountSource, TokenCount};
+    use crate::units::{Moment, Tokens};
 
     fn answer(prompt: u64, output: u64) -> String {
         let total = prompt + output;
@@ -148,6 +161,29 @@ mod tests {
         assert_eq!(session.prompt_tokens_after(&same), 3_080, "what the guard removed was never counted");
         let nothing = plan(&session, &[]);
         assert_eq!(session.prompt_tokens_after(&nothing), 3_080, "the guard runs on every call");
+    }
+
+    #[test]
+    fn pruning_after_a_count_is_subtracted_from_it() {
+        let marker = r#"{"type":"custom","customType":"openclaw.cache-ttl","data":{"prunedToolResults":[{"key":"tool:c","mode":"soft"}]}}"#;
+        let total = |behind: &[&str]| {
+            let entries = [
+                user("go"),
+                call("c", "exec", "{}"),
+                result("c", "exec", &"x".repeat(8_000), ""),
+                answer(2_030, 10),
+            ];
+            let behind = behind.iter().map(|entry| (*entry).to_owned());
+            let entries: Vec<String> = entries.into_iter().chain([user("on")]).chain(behind).collect();
+            let mut session = loaded_session(&transcript(&entries), 200_000.0);
+            session.ruleset.id = Ruleset::V2026_9_2;
+            session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0));
+            (session.pruning_configured, session.last_cache_touch_ms) = (true, Some(Moment(1.0)));
+            session.recount_prompt();
+            session.next_prompt.total.tokens
+        };
+        assert!((2_040..2_060).contains(&total(&[])), "{}", total(&[]));
+        assert!((780..900).contains(&total(&[marker])), "{}", total(&[marker]));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl StepSettings<'_> {
     fn may_prune(&self, index: &Index, context: &Context) -> bool {
         let Some(settings) = self.prune else { return false };
         let reach = PruneReach::new((self.rules, settings, self.window), index, context, None);
-        reach.may_prune(context.messages.len()) || markers(self.rules, index, context).next().is_some()
+        reach.may_prune(context.messages.len()) || markers(self.rules, index, &context.path).next().is_some()
     }
 
     fn may_guard(&self, messages: &[ContextMessage]) -> bool {
