@@ -8,7 +8,7 @@ use super::context_settings;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::flush::describe_flush;
-use super::messages;
+use super::messages::{self, SendingJson};
 use super::output::{Output, Tone};
 use super::preview::Preview;
 use super::ruleset::print_ruleset;
@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::usage_totals::session_usage;
-use crate::session::{CountSource, LoadedSession, TokenCount};
+use crate::session::{CountSource, LoadedSession, TokenCount, TurnEndCheck};
 use crate::units::Tokens;
 
 pub(super) fn run(
@@ -55,9 +55,9 @@ pub(super) fn run(
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
     let sent = sent_plan(&session)?;
     let estimate = session.runtime_estimate();
-    let added = messages::added_texts(&session)?;
+    let sending = SendingJson::of_context(&session)?;
     if args.target.json {
-        let json = report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None, added);
+        let json = report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None, sending);
         return Ok(output.json(&json)?);
     }
     print_session_header(output, &session, session.window)?;
@@ -68,7 +68,7 @@ pub(super) fn run(
         None => table(&session, secrets(args.no_redact)).print(output, "")?,
     }
     print_totals(&session, estimate, None, output)?;
-    messages::print_added(&added, output)?;
+    messages::print_sending(&sending, output)?;
     sent.map_or(Ok(()), |sent| {
         print_sent(&session, &sent, "the gateway sends these messages shorter", output)
     })
@@ -104,8 +104,8 @@ fn show_under_settings(
     }
     let estimate = session.runtime_estimate();
     if args.target.json {
-        let added = messages::added_texts(session)?;
-        return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan), added))?);
+        let sending = SendingJson::of_context(session)?;
+        return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan), sending))?);
     }
     print_session_header(output, session, session.window)?;
     print_ruleset(&session.ruleset, output)?;
@@ -206,6 +206,15 @@ fn print_totals(
     if let Some(flush) = session.memory_flush() {
         let words = describe_flush(&flush, &session.limits);
         output.line(Tone::Dim, &format!("memory flush: {words}"))?;
+    }
+    if let Some(check) = session.turn_end_check(&session.context.path).filter(TurnEndCheck::compacts) {
+        let line = format!(
+            "an `openclaw agent` turn that ends here compacts: {} tokens of all messages of the branch, also summarised ones, \
+             are above {}",
+            format_estimate(check.estimate.whole()),
+            format_number(check.budget)
+        );
+        output.line(Tone::Dim, &line)?;
     }
     let guard = session.window_guard();
     if let Some(line) = guard.log_line(&session.provider, &session.model) {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::messages::AddedTextJson;
+use super::messages::SendingJson;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
     BudgetJson, SessionJson, WindowJson, budget_json, finite, message_tokens, session_json, size_json,
@@ -48,9 +48,11 @@ pub(super) struct ContextJson {
     /// The parts of `nextCall`, on the same scale.
     budget: BudgetJson,
     memory_flush: Option<FlushJson>,
+    /// The check after an `openclaw agent` turn that ends here, in releases that count summarised messages, too.
+    turn_end: Option<TurnEndJson>,
     messages: Vec<MessageJson>,
-    /// What the gateway adds to these messages when it sends them.
-    added: Vec<AddedTextJson>,
+    #[serde(flatten)]
+    sending: SendingJson,
 }
 
 impl JsonOutput for ContextJson {}
@@ -73,6 +75,16 @@ struct EstimateJson {
     /// The answer whose usage holds the count.
     anchor: Option<String>,
     source: &'static str,
+}
+
+/// The check after a turn of `openclaw agent`.
+#[derive(Serialize, JsonSchema)]
+struct TurnEndJson {
+    /// Estimated tokens of all messages of the branch, those that were summarised too.
+    estimate: Tokens,
+    /// Tokens above which the gateway compacts.
+    budget: Tokens,
+    compacts: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -174,7 +186,7 @@ pub(super) fn report_json(
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
     settings: Option<&Plan>,
-    added: Vec<AddedTextJson>,
+    sending: SendingJson,
 ) -> ContextJson {
     let messages = &session.context.messages;
     let (next, budget) = next_call(session, settings);
@@ -195,8 +207,13 @@ pub(super) fn report_json(
         spent: usage_json(&session_usage(session)),
         budget: budget_json(&budget),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
+        turn_end: session.turn_end_check(&session.context.path).map(|check| TurnEndJson {
+            estimate: check.estimate,
+            budget: check.budget,
+            compacts: check.compacts(),
+        }),
         messages: messages_json(session, bodies, sent),
-        added,
+        sending,
     }
 }
 

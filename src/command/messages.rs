@@ -11,7 +11,8 @@ use crate::context::bodies;
 use crate::format::{format_count, format_estimate};
 use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
-use crate::session::{AddedText, LoadedSession};
+use crate::session::{AddedText, LoadedSession, SendingChanges, WithheldThinking};
+use crate::store::body::BodyError;
 use crate::text::visible;
 use crate::units::{Moment, Tokens};
 
@@ -33,47 +34,85 @@ pub(super) fn read_planned(
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// A text that the gateway adds to a message when it sends it.
+/// Texts that the gateway adds to a message when it sends it.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AddedTextJson {
-    /// Position of the message in `messages`, from 0; their number for a message of its own.
+    /// Position of the message in `messages`, from 0; their number, or more, for a message of its own.
     message: usize,
     /// What stands before its first text, or the message of its own.
     before: String,
+    /// What stands after its last text.
+    after: String,
     /// Estimated tokens.
     tokens: Tokens,
 }
 
-pub(super) fn added_texts(session: &LoadedSession) -> Result<Vec<AddedTextJson>, Failure> {
-    let added = session.added_texts().map_err(|error| Failure::unreadable(error.to_string()))?;
-    Ok(added_json(added))
+/// Thinking that the gateway leaves out of a message when it sends it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WithheldThinkingJson {
+    /// Position of the message in `messages`, from 0.
+    message: usize,
+    /// Estimated tokens of the thinking.
+    tokens: Tokens,
 }
 
-/// Returns what is added to the messages of a plan.
-pub(super) fn added_to(session: &LoadedSession, messages: &[Value]) -> Vec<AddedTextJson> {
-    added_json(session.added_to(messages.iter().enumerate(), messages.len()))
+/// How the gateway changes messages when it sends them.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SendingJson {
+    /// What it adds.
+    added: Vec<AddedTextJson>,
+    /// Thinking of earlier answers that it leaves out.
+    withheld: Vec<WithheldThinkingJson>,
 }
 
-fn added_json(added: Vec<AddedText>) -> Vec<AddedTextJson> {
-    let json = |added: AddedText| AddedTextJson {
-        message: added.message,
-        tokens: added.tokens(),
-        before: added.before,
-    };
-    added.into_iter().map(json).collect()
+impl SendingJson {
+    /// Reads the changes of the context.
+    pub(super) fn of_context(session: &LoadedSession) -> Result<Self, Failure> {
+        Self::new(session.sending_changes())
+    }
+
+    /// Returns the changes of the messages of a plan.
+    pub(super) fn of_messages(session: &LoadedSession, messages: &[Value]) -> Result<Self, Failure> {
+        Self::new(session.sending_changes_of(messages))
+    }
+
+    fn new(changes: Result<SendingChanges, BodyError>) -> Result<Self, Failure> {
+        let changes = changes.map_err(|error| Failure::unreadable(error.to_string()))?;
+        let added = |text: AddedText| AddedTextJson {
+            message: text.message,
+            tokens: text.tokens(),
+            before: text.before,
+            after: text.after,
+        };
+        let withheld =
+            |own: WithheldThinking| WithheldThinkingJson { message: own.message, tokens: own.tokens };
+        Ok(Self {
+            added: changes.added.into_iter().map(added).collect(),
+            withheld: changes.withheld.into_iter().map(withheld).collect(),
+        })
+    }
 }
 
-/// Prints what is added on sending, in one line.
-pub(super) fn print_added(added: &[AddedTextJson], output: &mut Output) -> Result<(), Failure> {
-    let Some(first) = added.first() else { return Ok(()) };
-    let tokens: Tokens = added.iter().map(|added| added.tokens).sum();
-    let line = format!(
-        "on sending the gateway adds {}: {} tokens, such as {:?}",
-        format_count(added.len() as u64, "text", "texts"),
-        format_estimate(tokens.whole()),
-        first.before
-    );
-    Ok(output.line(Tone::Dim, &line)?)
+/// Prints what sending changes, in a line each.
+pub(super) fn print_sending(changes: &SendingJson, output: &mut Output) -> Result<(), Failure> {
+    if let Some(first) = changes.added.first() {
+        let line = format!(
+            "on sending the gateway adds {}: {} tokens, such as {:?}",
+            format_count(changes.added.len() as u64, "text", "texts"),
+            format_estimate(changes.added.iter().map(|text| text.tokens).sum::<Tokens>().whole()),
+            [&*first.before, &*first.after].concat().trim()
+        );
+        output.line(Tone::Dim, &line)?;
+    }
+    if !changes.withheld.is_empty() {
+        let line = format!(
+            "on sending the gateway leaves out the thinking of {}: {} tokens",
+            format_count(changes.withheld.len() as u64, "answer", "answers"),
+            format_estimate(changes.withheld.iter().map(|own| own.tokens).sum::<Tokens>().whole()),
+        );
+        output.line(Tone::Dim, &line)?;
+    }
+    Ok(())
 }
 
 /// Prints a message as text: `head`, then its blocks.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::context_json::next_call;
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::messages::{self, AddedTextJson};
+use super::messages::{self, SendingJson};
 use super::output::{Output, Tone};
 use super::policies::{
     self, CheckJson, CompactionJson, PolicyJson, check_json, compaction_json, policies_json,
@@ -141,9 +141,9 @@ pub(super) struct SimulationJson {
     /// The messages after the plan, with `--messages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<Value>>,
-    /// What the gateway adds to messages of the context when it sends them, with `--messages`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    added: Option<Vec<AddedTextJson>>,
+    /// How the gateway changes these messages when it sends them, with `--messages`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    sending: Option<SendingJson>,
 }
 
 impl JsonOutput for SimulationJson {}
@@ -249,7 +249,7 @@ fn report_json(
         fates: fates.map(|(at, fate)| fate_json(preview, at, fate)).collect(),
         rewrite_loss: loss.map(|loss| RewriteLossJson { sentence: loss.description(), loss }),
         summary: made.map(SummaryJson::from),
-        added: messages.as_deref().map(|messages| messages::added_to(session, messages)),
+        sending: messages.as_deref().map(|it| SendingJson::of_messages(session, it)).transpose()?,
         messages,
     })
 }

@@ -410,15 +410,25 @@ impl GatewayConfig {
 
     /// Returns the model of an agent without a session's override, as `provider/model` (store B5, C9).
     pub fn default_model(&self, agent: &str) -> Option<&str> {
-        let own = self.agent_entry(agent);
-        let defaults = self.root.pointer("/agents/defaults");
-        [own, defaults].into_iter().flatten().filter_map(|entry| entry.get("model")).find_map(|model| {
+        self.model_choices(agent).find_map(|model| {
             model
                 .as_str()
                 .or_else(|| model.get("primary")?.as_str())
                 .map(str::trim)
                 .filter(|model| !model.is_empty())
         })
+    }
+
+    /// Returns the models that are asked after an agent's default one failed, as `provider/model`.
+    pub fn fallback_models(&self, agent: &str) -> impl Iterator<Item = &str> {
+        let listed = self.model_choices(agent).find_map(|model| model.get("fallbacks")?.as_array());
+        listed.into_iter().flatten().filter_map(|model| Some(model.as_str()?.trim()))
+    }
+
+    /// Returns the `model` of an agent, then that of all agents.
+    fn model_choices(&self, agent: &str) -> impl Iterator<Item = &Value> {
+        let places = [self.agent_entry(agent), self.root.pointer("/agents/defaults")];
+        places.into_iter().flatten().filter_map(|entry| entry.get("model"))
     }
 }
 

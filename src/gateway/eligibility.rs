@@ -27,6 +27,14 @@ impl ModelRoute {
         }
     }
 
+    /// Whether a provider's model is called through Anthropic's API.
+    pub fn is_anthropic_messages(&self, provider: &str) -> bool {
+        match &self.api {
+            Some(api) => api == "anthropic-messages",
+            None => provider == "anthropic",
+        }
+    }
+
     /// Reads the route of a listed model; the model's own keys override the provider's.
     pub fn from_config(config: &Value, provider: &str, model: &str) -> Self {
         let provider = config.get("models").and_then(|models| models.get("providers")?.get(provider));

@@ -3,6 +3,7 @@
 
 use super::eligibility::ModelRoute;
 use super::ruleset::Rules;
+use crate::units::Tokens;
 
 /// Parts of the ids of Claude models that receive it again.
 const KEEPS_THINKING: [&str; 8] =
@@ -25,6 +26,42 @@ pub fn drops_thinking(rules: &Rules, provider: &str, model: &str, route: &ModelR
     is_claude && transport && !is_newer()
 }
 
+/// Claude models that decide themselves how much to think, and those that always do.
+const ADAPTIVE: [&str; 9] = [
+    "opus-5",
+    "fable-5",
+    "mythos-5",
+    "mythos-preview",
+    "opus-4-6",
+    "opus-4-7",
+    "opus-4-8",
+    "sonnet-5",
+    "sonnet-4-6",
+];
+const ALWAYS: [&str; 4] = ["opus-5-5", "fable-5", "mythos-5", "mythos-preview"];
+/// Claude models that think where no level is set.
+const BY_DEFAULT: [&str; 2] = ["opus-5", "sonnet-5"];
+/// The smallest budget for thinking that Anthropic's API takes.
+const LEAST_BUDGET: Tokens = Tokens(1_024.0);
+
+/// Whether a request to Anthropic's API asks the model to think (releases R74): the budget of a level must leave room for
+/// an answer below the model's `maxTokens`.
+pub fn request_thinks(model: &str, level: Option<&str>, max_tokens: Option<Tokens>) -> bool {
+    let model = model.to_lowercase().replace('.', "-");
+    let is = |names: &[&str]| names.iter().any(|name| model.contains(&format!("claude-{name}")));
+    if is(&ALWAYS) {
+        return true;
+    }
+    let leaves_room = |least: Tokens| max_tokens.is_none_or(|most| most >= least);
+    match level {
+        None => is(&BY_DEFAULT),
+        Some("off") => false,
+        Some(_) if is(&ADAPTIVE) => true,
+        Some("minimal") => leaves_room(LEAST_BUDGET + Tokens(1.0)),
+        Some(_) => leaves_room(LEAST_BUDGET + LEAST_BUDGET),
+    }
+}
+
 /// Whether an id contains `claude-` followed by two digits.
 fn has_two_digits(model: &str) -> bool {
     model.match_indices("claude-").any(|(at, found)| {
@@ -37,6 +74,16 @@ fn has_two_digits(model: &str) -> bool {
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn a_request_thinks_where_its_level_leaves_room_for_an_answer() {
+        let thinks = |level: &str, most: f64| request_thinks("claude-3-7", Some(level), Some(Tokens(most)));
+        assert!(!thinks("off", 64_000.0) && !thinks("medium", 2_000.0) && !thinks("minimal", 1_024.0));
+        assert!(thinks("medium", 2_048.0) && thinks("high", 64_000.0) && thinks("minimal", 1_025.0));
+        assert!(!request_thinks("claude-3-7", None, None));
+        assert!(request_thinks("claude-sonnet-4.6", Some("low"), Some(Tokens(500.0))), "adaptive");
+        assert!(request_thinks("claude-opus-5-5", Some("off"), None), "always");
+    }
 
     #[test]
     fn only_older_claude_models_lose_it_and_only_since_4_1() {

@@ -3,7 +3,6 @@
 //! The commands and the screens start here: [`loading::open`] reads a session once, and all answers about it come from
 //! the same [`LoadedSession`].
 
-mod added_texts;
 pub mod assumed_summary;
 mod at_leaf;
 mod branch_entries;
@@ -42,6 +41,7 @@ pub mod message_texts;
 pub mod name_match;
 mod next_model;
 pub mod next_prompt;
+mod on_sending;
 mod open_source;
 pub mod order;
 pub mod overflow;
@@ -77,12 +77,12 @@ pub(crate) mod testing;
 pub mod title;
 pub mod tool;
 mod transcript_count;
+mod turn_end;
 mod unreliable_counts;
 pub mod usage_totals;
 mod window_diagnostics;
 mod workspace_estimate;
 
-pub use added_texts::AddedText;
 pub use branch_tips::BranchTip;
 pub use context_details::{ContextDetails, PreviousDetails};
 pub use item::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
@@ -90,3 +90,5 @@ pub use item_from_sizes::load_item;
 pub use loaded_session::{LoadedSession, SessionViewKey};
 pub use manual_change::ManualChange;
 pub use measured_prompt::{MeasuredPrompt, UnmeasuredReason};
+pub use on_sending::{AddedText, SendingChanges, WithheldThinking};
+pub use turn_end::TurnEndCheck;

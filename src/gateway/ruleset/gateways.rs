@@ -7,7 +7,7 @@ use super::rules::{
     FailedCalls, FileLimits, Guard, HeadTailCut, HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns,
     LastTouch, LegacyImages, MemoryFlush, MissingDetails, NameMatching, Notice, PairingRule, Preflight,
     Pressure, PruneKeys, PruneSize, PruneWeight, Pruner, ReadMode, Recovery, Reserve, ResultLimit,
-    ResultMatching, Rewrite, Rules, RuntimeRecovery, TranscriptTotal, Truncation, WindowGuardRule,
+    ResultMatching, Rewrite, Rules, RuntimeRecovery, Sending, TranscriptTotal, Truncation, WindowGuardRule,
     WindowRule,
 };
 use crate::units::Millis;
@@ -44,7 +44,7 @@ pub(super) static V2026_3_2: Rules = Rules {
     preflight: Preflight::None,
     chat_preflight: ChatPreflight::None,
     turn_end_counts_summarised: false,
-    stamps_user_messages: false,
+    sending: Sending::AsStored,
     chat_window: ChatWindow::OfFlush,
     transcript_total: TranscriptTotal::AllMessages,
     server_threshold: false,
@@ -286,6 +286,7 @@ const DIAGNOSTIC: Pressure = Pressure { provider_count: true, is_diagnostic: tru
 const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, ..DOUBLED };
 
 pub(super) static V2026_5_28: Rules = Rules {
+    sending: Sending::FailedAnswers,
     turn_end_counts_summarised: true,
     duration: DurationRule { composite: true, longest_ms: MAX_SAFE_INTEGER_MS },
     result_limit: ResultLimit::Stepped { configured: true },
@@ -321,7 +322,7 @@ pub(super) static V2026_6_11: Rules = Rules {
 };
 
 pub(super) static V2026_7_1: Rules = Rules {
-    stamps_user_messages: true,
+    sending: Sending::Times,
     history_limit: HistoryLimitRule::ExactWithPrelude,
     truncation: Truncation::Ends(HeadTailCut { result_blocks: true, whole_pairs: true, ..ADVISED }),
     aggregate: Aggregate::Elided,
@@ -333,6 +334,7 @@ pub(super) static V2026_7_1: Rules = Rules {
 };
 
 pub(super) static V2026_8_1: Rules = Rules {
+    sending: Sending::Times,
     pruner: Pruner::Projections { stored: false },
     preflight: Preflight::Pressure(DIAGNOSTIC),
     server_clearing: false,
@@ -381,7 +383,7 @@ pub(super) static V2026_9_2: Rules = Rules {
     preflight: Preflight::Pressure(Pressure { counts_tools: true, ..DIAGNOSTIC }),
     chat_preflight: ChatPreflight::WithinReserve,
     turn_end_counts_summarised: false,
-    stamps_user_messages: true,
+    sending: Sending::RunLine,
     chat_window: ChatWindow::OfRun,
     transcript_total: TranscriptTotal::UsageOfPath,
     server_threshold: true,

@@ -71,8 +71,8 @@ pub struct Rules {
     /// Whether the check after the turn of an `openclaw agent` command counts all messages of the branch, those that were
     /// summarised too (releases R73).
     pub turn_end_counts_summarised: bool,
-    /// Whether user messages are sent with their time before them (releases R74).
-    pub stamps_user_messages: bool,
+    /// How messages differ on sending from their entries (releases R74).
+    pub sending: Sending,
     /// Whether the check before a chat turn leaves compaction to a provider that does it.
     pub server_threshold: bool,
     /// Row "Server-side clearing": whether the gateway makes a provider that can do so clear tool uses.
@@ -344,6 +344,28 @@ impl ResultLimit {
     /// Whether `contextLimits.toolResultMaxChars` is read.
     pub fn is_configured(self) -> bool {
         matches!(self, Self::Share { configured: true, .. } | Self::Stepped { configured: true })
+    }
+}
+
+/// How messages differ on sending from their entries (releases R74). Later forms include times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sending {
+    AsStored,
+    /// A failed answer is joined with the answer after it.
+    FailedAnswers,
+    /// The same; user messages have their time before them, and a request that does not think leaves thinking out.
+    Times,
+    /// Times and thinking, and a line about the run. A failed answer without a text is left out.
+    RunLine,
+}
+
+impl Sending {
+    pub fn has_times(self) -> bool {
+        self >= Self::Times
+    }
+
+    pub fn joins_failed_answers(self) -> bool {
+        matches!(self, Self::FailedAnswers | Self::Times)
     }
 }
 

@@ -7,7 +7,7 @@ use super::rules::{
     Aggregate, BranchRule, ChatPreflight, Compaction, Eligibility, Estimate, FailedCalls, Guard,
     HistoryLimitRule, HistoryLookup, ImageResults, KeptTurns, LastTouch, LegacyImages, MemoryFlush,
     NameMatching, Notice, Preflight, Pressure, PruneKeys, PruneWeight, Pruner, Reserve, ResultLimit,
-    ResultMatching, Rewrite, Rules, Truncation, WindowRule,
+    ResultMatching, Rewrite, Rules, Sending, Truncation, WindowRule,
 };
 use crate::format::format_number;
 
@@ -85,9 +85,7 @@ const ROWS: [TopicRow; 40] = [
         }
         .to_owned()
     }),
-    ("Each run", "time before user messages", |rules| {
-        if rules.stamps_user_messages { "sent" } else { "not added" }.to_owned()
-    }),
+    ("Each run", "changed on sending", |rules| sending(rules.sending).to_owned()),
     ("Each run", "check inside a tool loop", |rules| {
         if rules.mid_turn_check { "with compaction.midTurnPrecheck.enabled" } else { "none" }.to_owned()
     }),
@@ -310,6 +308,15 @@ fn history(history: HistoryLimitRule) -> &'static str {
         HistoryLimitRule::Exact => "keeps exactly that many turns; drops a leading summary",
         HistoryLimitRule::ExactWithPrelude => "keeps exactly that many turns; keeps a leading summary",
         HistoryLimitRule::Batches => "in batches of half the limit; keeps a leading summary",
+    }
+}
+
+fn sending(sending: Sending) -> &'static str {
+    match sending {
+        Sending::AsStored => "nothing",
+        Sending::FailedAnswers => "failed answers",
+        Sending::Times => "failed answers, times, thinking",
+        Sending::RunLine => "times, thinking, a line about the run",
     }
 }
 

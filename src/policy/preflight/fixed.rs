@@ -40,7 +40,7 @@ impl FixedPressure {
         Self {
             system: system.to_tokens(SYSTEM_CHARS_PER_TOKEN).ceil() + overhead,
             tools: tools.to_tokens(TOOL_CHARS_PER_TOKEN).ceil(),
-            stamp: if rules.stamps_user_messages {
+            stamp: if rules.sending.has_times() {
                 STAMP_CHARS.to_tokens(SYSTEM_CHARS_PER_TOKEN)
             } else {
                 Tokens::ZERO

@@ -8,11 +8,10 @@ use crate::report::explain::compactions::PastCompaction;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::premature::{PrematureCompactions, detect_premature};
-use crate::report::explain::turn_end::{TurnEndCheck, turn_end_check};
-use crate::session::Mark;
 use crate::session::overflow::CallError;
 use crate::session::overflow::refused::is_summary_call_error;
 use crate::session::successor::Successor;
+use crate::session::{Mark, TurnEndCheck};
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::units::{Chars, Millis};
 
@@ -211,7 +210,9 @@ fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let (number, last) = *idle.last()?;
     let entries = idle.iter().rev().map(|(_, it)| it.entry).collect();
     let is_unexplained = !last.is_at_trigger(last.tokens_at());
-    let turn_end = turn_end_check(case.session, last.entry).filter(|_| is_unexplained);
+    let branch = || case.session.tree.path_to(&case.session.index, last.entry);
+    let turn_end = is_unexplained.then(|| case.session.turn_end_check(&branch())).flatten();
+    let turn_end = turn_end.filter(TurnEndCheck::compacts);
     let rule = if turn_end.is_some() { "releases R73" } else { "compaction 3.6" };
     let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated, turn_end };
     let is_newest = number == case.compactions.len();

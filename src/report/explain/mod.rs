@@ -31,7 +31,6 @@ mod replay_runner;
 mod stored_counter;
 #[cfg(test)]
 mod testing;
-mod turn_end;
 mod unanswered;
 mod verdict;
 mod verdict_facts;

@@ -423,7 +423,7 @@ fn after_the_compaction_of_a_refused_prompt_the_model_is_told_to_go_on() {
     let added = |made: &Made| {
         let read = made.on(32_000).config(json!({ "meta": { "lastTouchedVersion": "2026.9.6" } })).read();
         let count = read.context.messages.len();
-        read.added_texts().unwrap().into_iter().filter(|it| it.message == count).count()
+        read.sending_changes().unwrap().added.into_iter().filter(|it| it.message == count).count()
     };
     assert_eq!(added(&made), 1);
     made.answer(300);
