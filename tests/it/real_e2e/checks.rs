@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::mock::{Kind, Request, answer_number};
 use super::moment::Moment;
 use super::scenario::{Finished, Place, cost};
-use super::sent::{Message, difference, plain, sent, told};
+use super::sent::{Message, difference, sent, told};
 use super::{database, recovery};
 
 /// The part of a report that a difference was found in.
@@ -16,8 +16,6 @@ use super::{database, recovery};
 pub(super) enum Check {
     /// The messages of a request.
     Messages,
-    /// Texts that the program adds on sending, such as the time.
-    AddedText,
     /// A request without an entry in the transcript.
     NoEntry,
     /// Whether a compaction follows a run.
@@ -83,11 +81,28 @@ impl History {
         }
         Self { entries, answers }
     }
+
+    /// The entry that a request became. A refusal since 2026.8 leaves none: then that which followed it, a compaction
+    /// or the answer to another attempt.
+    fn answered_or_next(&self, request: &Request) -> Option<(usize, &Value)> {
+        let own = self.answers.get(&request.number).map(|(session, entry)| (*session, entry));
+        let follows = |entry: &&Value| {
+            let is_written = entry["type"] == "compaction" || entry["message"]["role"] == "assistant";
+            is_written && time_of(entry).is_some_and(|time| time >= request.at_ms)
+        };
+        own.or_else(|| Some((0, self.entries[0].iter().find(follows)?)))
+    }
+}
+
+/// Milliseconds since 1970 at which an entry was written.
+fn time_of(entry: &Value) -> Option<u64> {
+    let time: jiff::Timestamp = entry["timestamp"].as_str()?.parse().ok()?;
+    u64::try_from(time.as_millisecond()).ok()
 }
 
 fn entries_of(place: &Place) -> Vec<Value> {
     match place {
-        Place::Database(path) => database::entries(path),
+        Place::Database(path, session) => database::entries(path, session),
         Place::File(path) => {
             let text = fs::read_to_string(path).expect("a transcript");
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -121,36 +136,25 @@ pub(super) fn answered(message: &Value) -> Option<usize> {
 fn compare_requests(finished: &Finished, history: &History, outcome: &mut Outcome) {
     for request in finished.requests.iter().filter(|request| request.kind == Kind::Chat) {
         let number = request.number;
-        let Some((session, entry)) = history.answers.get(&number) else {
+        let Some((session, entry)) = history.answered_or_next(request) else {
             outcome.add(Check::NoEntry, Some(format!("request {number} of status {}", request.status)));
             continue;
         };
         let leaf = entry["parentId"].as_str().expect("a parent");
-        let moment = Moment::at(finished, &finished.sessions[*session], leaf, request.at_ms);
-        let listed = simulated(&moment, leaf, request);
-        let (check, found) = match listed {
-            Ok(rows) => compare_messages(&sent(&request.messages), &told(&rows)),
-            Err(error) => (Check::Messages, Some(error)),
-        };
+        let moment = Moment::at(finished, &finished.sessions[session], leaf, request.at_ms);
+        let told = simulated(&moment, leaf, request);
+        let found = told.map_or_else(Some, |told| difference(&sent(&request.messages), &told));
         let described =
             |found| format!("request {number} of {} tokens, {}: {found}", request.tokens, request.status);
-        outcome.add(check, found.map(described));
-    }
-}
-
-fn compare_messages(sent: &[Message], told: &[Message]) -> (Check, Option<String>) {
-    match (difference(&plain(sent), &plain(told)), difference(sent, told)) {
-        (None, Some(added)) => (Check::AddedText, Some(added)),
-        (found, _) => (Check::Messages, found),
+        outcome.add(Check::Messages, found.map(described));
     }
 }
 
 /// The messages that the program would send now, with all that it does on the way.
-fn simulated(moment: &Moment, leaf: &str, request: &Request) -> Result<Vec<Value>, String> {
+fn simulated(moment: &Moment, leaf: &str, request: &Request) -> Result<Vec<Message>, String> {
     let now = request.at_ms.to_string();
     let words = ["simulate", "--policy", "gateway", "--messages", "--gates", "--now", &now, "--leaf", leaf];
-    let answer = moment.ask(&words)?;
-    answer["messages"].as_array().cloned().ok_or_else(|| format!("no messages: {answer}"))
+    told(&moment.ask(&words)?)
 }
 
 /// After each run, a compaction follows where the context is above the trigger, and only there.
@@ -165,14 +169,25 @@ fn compare_triggers(finished: &Finished, history: &History, outcome: &mut Outcom
         let (Some(number), true) = (answered(message), message["stopReason"] == "stop") else { continue };
         let id = entry["id"].as_str().expect("an id");
         let time = message["timestamp"].as_u64().expect("a time");
-        let context = Moment::at(finished, finished.main(), id, time)
-            .ask(&["context", "--leaf", id])
-            .expect("a context");
+        let moment = Moment::at(finished, finished.main(), id, time);
+        let context = moment.ask(&["context", "--leaf", id]).expect("a context");
         let tokens = context["estimate"]["tokens"].as_f64().expect("an estimate");
-        let (is_due, is_done) = (tokens > trigger, is_compacted_after(&history.entries[0], id));
+        let is_due = due_by_gateway(&moment, id, &context).unwrap_or(tokens > trigger);
+        let is_done = is_compacted_after(&history.entries[0], id);
         let found = format!("after request {number}: {tokens} tokens of {trigger}, compacted: {is_done}");
         outcome.add(Check::Trigger, (is_due != is_done).then_some(found));
     }
+}
+
+/// Whether the gateway's own checks compact, in releases where that after a turn of the command line counts more than the
+/// context: this one, or the one before the next prompt. The trigger of such a release is that of chats.
+fn due_by_gateway(moment: &Moment, id: &str, context: &Value) -> Option<bool> {
+    let after_turn = context["turnEnd"]["compacts"].as_bool()?;
+    let checked = || {
+        let answer = moment.ask(&["simulate", "--policy", "check", "--leaf", id]).expect("a simulation");
+        answer["check"]["route"] != "fits"
+    };
+    Some(after_turn || checked())
 }
 
 /// Whether a compaction comes before the next message.
@@ -193,18 +208,21 @@ fn is_compacted_after(entries: &[Value], id: &str) -> bool {
 /// call for each entry.
 fn compare_row(finished: &Finished, history: &History, outcome: &mut Outcome) {
     let listed = Moment::last(finished).sessions().expect("the sessions");
-    let rows: Vec<&Value> = listed["sessions"].as_array().expect("sessions").iter().collect();
+    // The importer keeps the transcript that it took in.
+    let is_own =
+        |row: &&Value| !row["flags"].as_array().is_some_and(|flags| flags.contains(&"imported".into()));
+    let rows: Vec<&Value> = listed["sessions"].as_array().expect("sessions").iter().filter(is_own).collect();
     let sum = |of: &dyn Fn(&Value) -> &Value| rows.iter().filter_map(|row| of(row).as_f64()).sum::<f64>();
     let entries = || history.entries.iter().flatten();
     let has_usage = |entry: &&Value| entry["type"] != "message" && entry.get("usage").is_some();
     // A fork copies entries.
     let summaries =
         entries().filter(has_usage).map(|entry| entry["id"].as_str()).collect::<HashSet<_>>().len();
-    let is_own = |request: &&Request| match request.kind {
+    let counts = |request: &&Request| match request.kind {
         Kind::Chat => history.answers.contains_key(&request.number),
         Kind::Summary => summaries > 0,
     };
-    let answered = finished.requests.iter().filter(is_own).filter(|request| request.is_answered());
+    let answered = finished.requests.iter().filter(counts).filter(|request| request.is_answered());
     let chats = answered.clone().filter(|request| request.kind == Kind::Chat).count();
     let compactions = gateway_compactions(finished)
         .unwrap_or_else(|| entries().filter(|entry| entry["type"] == "compaction").count() as f64);

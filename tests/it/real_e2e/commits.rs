@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::checks::{Check, Outcome};
 use super::mock::{Kind, Mock};
 use super::moment::Moment;
-use super::sent::{difference, plain, sent, told};
+use super::sent::{Message, difference, sent, told};
 
 /// A program with a session that it can go on with.
 pub(super) trait Continued {
@@ -74,8 +74,7 @@ fn next_difference(world: &mut impl Continued) -> Result<Option<String>, String>
     let mut real = sent(&next.messages);
     // The new message.
     real.pop();
-    // What the program adds on sending is compared with the requests.
-    Ok(difference(&plain(&real), &plain(&told(&promised))))
+    Ok(difference(&real, &promised))
 }
 
 fn write(moment: &Moment, words: &[&str]) -> Result<Value, String> {
@@ -83,7 +82,6 @@ fn write(moment: &Moment, words: &[&str]) -> Result<Value, String> {
     if answer.get("error").is_some() { Err(answer.to_string()) } else { Ok(answer) }
 }
 
-fn promised(moment: &Moment) -> Result<Vec<Value>, String> {
-    let answer = moment.ask(&["simulate", "--policy", "gateway", "--messages", "--gates"])?;
-    answer["messages"].as_array().cloned().ok_or_else(|| format!("no messages: {answer}"))
+fn promised(moment: &Moment) -> Result<Vec<Message>, String> {
+    told(&moment.ask(&["simulate", "--policy", "gateway", "--messages", "--gates"])?)
 }

@@ -6,10 +6,24 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
-/// Every entry of a database, in its order.
-pub(super) fn entries(path: &Path) -> Vec<Value> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("a database");
-    events(&connection).into_iter().map(|(_, event)| event).collect()
+fn opened(path: &Path) -> Connection {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("a database")
+}
+
+/// Every entry of a session, in its order.
+pub(super) fn entries(path: &Path, session: &str) -> Vec<Value> {
+    let all = events(&opened(path)).into_iter();
+    all.filter(|((own, _), _)| own == session).map(|(_, event)| event).collect()
+}
+
+/// Id of each session, and the key that leads to it now, if one does.
+pub(super) fn sessions(path: &Path) -> Vec<(String, Option<String>)> {
+    let connection = opened(path);
+    let query = "select session_id, node.session_key from session_windows \
+                 left join session_nodes node on node.current_session_id = session_id";
+    let mut statement = connection.prepare(query).expect("a query");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("rows");
+    rows.map(|row| row.expect("a row")).collect()
 }
 
 /// A session's id, and the position in it.
@@ -36,8 +50,8 @@ fn events(connection: &Connection) -> Vec<(Place, Value)> {
     parsed.collect()
 }
 
-/// Copies an agent's database without the events behind an entry.
-pub(super) fn cut(from: &Path, database: &Path, to: &Path, leaf: &str) {
+/// Copies an agent's database of a store without the events of a session behind an entry.
+pub(super) fn cut((from, database): (&Path, &Path), session: &str, to: &Path, leaf: &str) {
     let within = database.strip_prefix(from).expect("within the store");
     let target = to.join(within);
     fs::create_dir_all(target.parent().expect("a folder")).expect("folders");
@@ -50,7 +64,8 @@ pub(super) fn cut(from: &Path, database: &Path, to: &Path, leaf: &str) {
     let connection = Connection::open(&target).expect("a database");
     connection.execute_batch("pragma foreign_keys = off").expect("off");
     let events = events(&connection);
-    let ((session, seq), _) = events.iter().find(|(_, event)| event["id"] == leaf).expect("the entry");
+    let is_leaf = |((own, _), event): &&(Place, Value)| own == session && event["id"] == leaf;
+    let ((_, seq), _) = events.iter().find(is_leaf).expect("the entry");
     let tables = [
         ("session_transcript_active_events", "event_seq"),
         ("transcript_event_identities", "seq"),

@@ -10,6 +10,7 @@ mod commits;
 mod database;
 mod exceptions;
 mod installed;
+mod kept;
 mod mock;
 mod moment;
 mod on_demand;
@@ -58,10 +59,16 @@ fn transcripts(folder: &Path) -> Vec<PathBuf> {
 
 /// Compares a finished scenario and returns what is neither equal nor a known exception. Its folder is then kept.
 fn unexpected(mut finished: Finished) -> Vec<String> {
-    checks::compare(&mut finished);
-    let mut found = exceptions::unexpected(&finished.program, finished.scenario, &finished.outcome);
-    if !found.is_empty() {
-        found.push(format!("kept in {}", finished.folder.keep().display()));
+    kept::write(&finished);
+    let mut found = compared(&mut finished);
+    if !found.is_empty() || std::env::var_os("CLAWSCOPE_E2E_KEEP").is_some() {
+        let folder = finished.folder.keep();
+        found.extend((!found.is_empty()).then(|| format!("kept in {}", folder.display())));
     }
     found
+}
+
+fn compared(finished: &mut Finished) -> Vec<String> {
+    checks::compare(finished);
+    exceptions::unexpected(&finished.program, &finished.scenario, &finished.outcome)
 }

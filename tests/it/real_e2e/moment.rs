@@ -46,7 +46,7 @@ impl Moment {
         }
         match &session.place {
             Place::File(path) => cut_file(&finished.store, path, &store, leaf),
-            Place::Database(path) => super::database::cut(&finished.store, path, &store, leaf),
+            Place::Database(path, id) => super::database::cut((&finished.store, path), id, &store, leaf),
         }
         let session = session_in(finished, session, &store);
         Self { _folder: Some(folder), store, session, now_ms, programs: None }
@@ -84,9 +84,14 @@ impl Moment {
 }
 
 fn session_in(finished: &Finished, session: &Session, store: &Path) -> String {
-    let (Place::File(path) | Place::Database(path)) = &session.place;
-    let within = || path.strip_prefix(&finished.store).expect("within the store");
-    session.key.clone().unwrap_or_else(|| store.join(within()).to_string_lossy().into_owned())
+    let place = |path: &Path| {
+        let within = path.strip_prefix(&finished.store).expect("within the store");
+        store.join(within).to_string_lossy().into_owned()
+    };
+    session.key.clone().unwrap_or_else(|| match &session.place {
+        Place::File(path) => place(path),
+        Place::Database(path, id) => place(path) + "#" + id,
+    })
 }
 
 /// Copies a transcript up to an entry, with the rows beside it, whose paths lead into the copy.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::checks::Outcome;
 use super::commits::{self, Continued};
+use super::database;
 use super::mock::{AboveLimit, Behaviour, Mock, Request, Style};
 use super::moment::Moment;
 pub(super) use super::openclaw::OpenClawProgram;
@@ -83,7 +84,7 @@ impl World {
         let sessions = sessions(&store, key);
         Finished {
             program: self.name,
-            scenario,
+            scenario: scenario.to_owned(),
             sessions,
             store,
             folder: self.folder,
@@ -127,8 +128,13 @@ pub(super) fn commits(program: &OpenClawProgram) -> Finished {
         world.say(&format!("#read f{number}.txt\n#say 900"));
     }
     let compact = ["--policy", "compact", "--with", "extractive"];
-    let prune = ["--policy", "prune", "--set", "contextPruning.softTrimRatio=0.1"];
-    world.outcome = commits::compare(&mut world, &[&compact, &prune]);
+    let prune: &[&str] = if program.is_older_than(2026, 8) {
+        &["--policy", "prune", "--set", "contextPruning.softTrimRatio=0.1"]
+    } else {
+        // The ratio is built in.
+        &["--policy", "prune", "--window", "10000", "--set", "contextPruning.mode=cache-ttl"]
+    };
+    world.outcome = commits::compare(&mut world, &[&compact, prune]);
     world.has_triggers = false;
     world.finish("commits", MAIN)
 }
@@ -137,8 +143,11 @@ pub(super) fn commits(program: &OpenClawProgram) -> Finished {
 fn sessions(store: &Path, key: &str) -> Vec<Session> {
     let folder = store.join("agents/main/sessions");
     let Ok(rows) = fs::read_to_string(folder.join("sessions.json")) else {
-        let place = Place::Database(store.join("agents/main/agent/openclaw-agent.sqlite"));
-        return vec![Session { place, key: Some(key.to_owned()) }];
+        let path = store.join("agents/main/agent/openclaw-agent.sqlite");
+        let session = |(id, key)| Session { place: Place::Database(path.clone(), id), key };
+        let mut sessions: Vec<Session> = database::sessions(&path).into_iter().map(session).collect();
+        sessions.sort_by_key(|session| session.key.as_deref() != Some(key));
+        return sessions;
     };
     let rows: Value = serde_json::from_str(&rows).expect("rows");
     let key_of = |path: &Path| {
@@ -325,7 +334,9 @@ pub(super) fn history(program: &OpenClawProgram) -> Finished {
     } else {
         &["--session-key", DIRECT]
     };
-    for turn in 1..=4 {
+    // Since 2026.8 half as many turns again are kept before older ones are dropped.
+    let turns = if program.is_older_than(2026, 8) { 4 } else { 6 };
+    for turn in 1..=turns {
         world.say_to(&format!("#read small.txt\n#say {}", 200 + turn), options);
     }
     world.finish("history", DIRECT)

@@ -72,7 +72,7 @@ impl World {
         let session = |path: PathBuf| Session { place: Place::File(path), key: None };
         Finished {
             program: self.program.name,
-            scenario,
+            scenario: scenario.to_owned(),
             store: self.folder.path().join("agent"),
             sessions: self.pi.transcripts().into_iter().map(session).collect(),
             folder: self.folder,

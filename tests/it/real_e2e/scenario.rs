@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::checks::Outcome;
@@ -66,7 +67,7 @@ pub(super) fn cost<'a>(requests: impl Iterator<Item = &'a Request>) -> f64 {
 }
 
 /// A session of a program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) place: Place,
     /// Names it; `None` where its path does.
@@ -74,19 +75,19 @@ pub(super) struct Session {
 }
 
 /// Where a session is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Place {
     /// A transcript.
     File(PathBuf),
-    /// An agent's database.
-    Database(PathBuf),
+    /// A session of an agent's database, by its id.
+    Database(PathBuf, String),
 }
 
 /// A program's store after a scenario, with everything that the model was asked.
 pub(super) struct Finished {
     /// Name and release of the program.
     pub(super) program: String,
-    pub(super) scenario: &'static str,
+    pub(super) scenario: String,
     /// Holds the store; it is deleted with this value.
     pub(super) folder: tempfile::TempDir,
     /// The folder that clawscope opens.

@@ -1,7 +1,7 @@
 //! Messages in one form, whether a program sent them or clawscope lists them.
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A message as far as both sides know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +20,8 @@ const COMPACTED: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 const LEFT: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
-/// Pi sends it with the pictures of results, for APIs whose results hold none.
-const PICTURES: &str = "Attached image(s) from tool result:";
+/// They are sent with the pictures of results, for APIs whose results hold none.
+const PICTURES: [&str; 2] = ["Attached image(s) from tool result:", "Image(s) from tool result #"];
 /// Pi sends it as the text of a result that is only a picture.
 const SEE_PICTURE: &str = "(see attached image)";
 
@@ -38,6 +38,15 @@ impl Message {
             SEE_PICTURE.clone_into(&mut message.text);
         }
         Self { call: clean_id(call), ..message }
+    }
+
+    /// The same without the values in the line about the run that no store holds.
+    fn without_machine(mut self) -> Self {
+        let machine = Regex::new(r" (host|os|node|capabilities)=[^|\n]*").expect("a pattern");
+        if self.text.contains("Runtime: agent=") {
+            self.text = machine.replace_all(&self.text, " $1=…").into_owned();
+        }
+        self
     }
 
     /// The start and the end of the text, for a report.
@@ -97,7 +106,7 @@ pub(super) fn sent(messages: &[Value]) -> Vec<Message> {
                 let is_only_results = !results.is_empty();
                 all.extend(results);
                 let own = Message::new("user", content);
-                if own.text.starts_with(PICTURES) {
+                if PICTURES.iter().any(|start| own.text.starts_with(start)) {
                     all.last_mut().expect("a result").images += own.images;
                 } else if !is_only_results || !own.text.is_empty() {
                     all.push(own);
@@ -105,7 +114,7 @@ pub(super) fn sent(messages: &[Value]) -> Vec<Message> {
             }
         }
     }
-    pictures_last(all)
+    in_one_form(all.into_iter())
 }
 
 fn sent_answer(message: &Value) -> Message {
@@ -120,10 +129,47 @@ fn sent_answer(message: &Value) -> Message {
     answer
 }
 
-/// The messages of `--messages`. Failed answers do not travel.
-pub(super) fn told(rows: &[Value]) -> Vec<Message> {
-    let messages = rows.iter().map(|row| row.get("message").unwrap_or(row));
-    pictures_last(messages.filter_map(told_message).collect())
+/// The messages of `--messages` as they are sent. Failed answers do not travel.
+pub(super) fn told(answer: &Value) -> Result<Vec<Message>, String> {
+    let rows = answer["messages"].as_array().ok_or_else(|| format!("no messages: {answer}"))?;
+    let mut messages: Vec<Value> = rows.iter().map(|row| row.get("message").unwrap_or(row).clone()).collect();
+    for change in answer["withheld"].as_array().into_iter().flatten() {
+        withhold(&mut messages[position(change)]);
+    }
+    for change in answer["added"].as_array().into_iter().flatten() {
+        add(&mut messages, change);
+    }
+    Ok(in_one_form(messages.iter().filter_map(told_message)))
+}
+
+fn position(change: &Value) -> usize {
+    change["message"].as_u64().expect("a position") as usize
+}
+
+fn withhold(message: &mut Value) {
+    if let Some(blocks) = message["content"].as_array_mut() {
+        blocks.retain(|block| block["type"] != "thinking");
+    }
+}
+
+fn add(messages: &mut Vec<Value>, change: &Value) {
+    let text = |name: &str| change[name].as_str().unwrap_or_default().to_owned();
+    let Some(message) = messages.get_mut(position(change)) else {
+        messages.push(json!({ "role": "user", "content": text("before") }));
+        return;
+    };
+    if message["role"] == "compactionSummary" {
+        // Its own texts stand around it.
+        message["after"] = json!(text("after"));
+        return;
+    }
+    let block = |text: String| json!({ "type": "text", "text": text });
+    let blocks = match &message["content"] {
+        Value::Array(blocks) => blocks.clone(),
+        own => vec![block(own.as_str().unwrap_or_default().to_owned())],
+    };
+    let around = [block(text("before"))].into_iter().chain(blocks).chain([block(text("after"))]);
+    message["content"] = Value::Array(around.collect());
 }
 
 fn told_message(message: &Value) -> Option<Message> {
@@ -143,10 +189,33 @@ fn told_message(message: &Value) -> Option<Message> {
             Some(answer)
         }
         "toolResult" => Some(Message::result(&message["toolCallId"], content)),
-        "compactionSummary" => Some(summary(COMPACTED, "\n</summary>")),
+        "compactionSummary" => {
+            let after = message["after"].as_str().unwrap_or_default();
+            Some(summary(COMPACTED, &format!("\n</summary>{after}")))
+        }
         "branchSummary" => Some(summary(LEFT, "</summary>")),
         _ => Some(Message::new("user", content)),
     }
+}
+
+fn in_one_form(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    pictures_last(joined_answers(messages.map(Message::without_machine)))
+}
+
+/// Joins neighbouring answers, as some APIs have it.
+fn joined_answers(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = Vec::new();
+    for message in messages {
+        match all.last_mut() {
+            Some(last) if last.role == "assistant" && message.role == "assistant" => {
+                last.text += &message.text;
+                last.thinking += &message.thinking;
+                last.calls.extend(message.calls);
+            }
+            _ => all.push(message),
+        }
+    }
+    all
 }
 
 /// Counts the pictures of neighbouring results at the last of them, where some APIs put them all.
@@ -157,18 +226,6 @@ fn pictures_last(mut messages: Vec<Message>) -> Vec<Message> {
         }
     }
     messages
-}
-
-/// Messages without what gateways add on sending: since 2026.7 the time, since 2026.9 a line about the run.
-pub(super) fn plain(messages: &[Message]) -> Vec<Message> {
-    const ADDED: &str =
-        r"^\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Za-z0-9+:-]+\] |(\n\n)?Runtime: agent=[^\n]*$";
-    let added = Regex::new(ADDED).expect("a pattern");
-    let plain = |message: &Message| Message {
-        text: added.replace_all(&message.text, "").into_owned(),
-        ..message.clone()
-    };
-    messages.iter().map(plain).collect()
 }
 
 /// Describes the first difference of two lists; `None` if there is none.

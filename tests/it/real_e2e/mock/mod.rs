@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub(crate) use refusal::Style;
@@ -78,14 +79,14 @@ impl Default for Behaviour {
 }
 
 /// The purpose of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Chat,
     Summary,
 }
 
 /// Tokens that the server counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     /// Not read from the cache.
     pub(crate) input: u64,
@@ -100,7 +101,7 @@ impl Usage {
 }
 
 /// A request and what became of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Request {
     /// From 1.
     pub(crate) number: usize,
