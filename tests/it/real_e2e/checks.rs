@@ -70,7 +70,7 @@ pub(super) struct History {
 }
 
 impl History {
-    fn read(finished: &Finished) -> Self {
+    pub(super) fn read(finished: &Finished) -> Self {
         let entries: Vec<Vec<Value>> =
             finished.sessions.iter().map(|session| entries_of(&session.place)).collect();
         let mut answers = HashMap::new();

@@ -5,6 +5,8 @@
 //! The programs come from npm. Pi 0.55.3, pi 1.5.2 and OpenClaw 2026.3.2 are required if the real programs are; others run on
 //! demand (`on_demand.rs`).
 
+mod advice;
+mod changes;
 mod checks;
 mod commits;
 mod database;

@@ -13,16 +13,20 @@ const OPENCLAW: &str = "2026.7.1 2026.9.6";
 /// The newest pi is required, so none is left.
 const PI: &str = "";
 
-fn releases(variable: &str, default: &str) -> Vec<String> {
+pub(super) fn releases(variable: &str, default: &str) -> Vec<String> {
     let text = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
     text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether a scenario was asked for.
+pub(super) fn is_wanted(name: &str) -> bool {
+    let wanted = std::env::var("CLAWSCOPE_E2E_SCENARIO").unwrap_or_default();
+    wanted.is_empty() || wanted.split_whitespace().any(|it| it == name)
 }
 
 /// Runs the scenarios, and returns what every one of them found.
 #[expect(clippy::print_stdout, reason = "minutes pass between two scenarios")]
 fn found<P>(program: &P, scenarios: &[Scenario<P>]) -> Vec<String> {
-    let wanted = std::env::var("CLAWSCOPE_E2E_SCENARIO").unwrap_or_default();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.split_whitespace().any(|it| it == name);
     let mut all = Vec::new();
     for (name, scenario) in scenarios.iter().filter(|(name, _)| is_wanted(name)) {
         let found = catch_unwind(AssertUnwindSafe(|| unexpected(scenario(program))));

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::mock::Mock;
 use super::program::Program;
 use super::scenario::Model;
@@ -80,6 +81,8 @@ pub(super) fn gateway_config(port: u16) -> Value {
 pub(super) struct OpenClawProgram {
     pub(super) release: String,
     pub(super) installed: RealOpenClaw,
+    /// Written into its configuration before it starts.
+    pub(super) changes: Changes,
 }
 
 impl OpenClawProgram {
@@ -110,7 +113,8 @@ impl OpenClaw {
             fs::create_dir_all(folder).expect("a folder");
         }
         work::write_files(&desk);
-        let config = setup.config(&desk, &mock.url()).to_string();
+        let config = setup.config(&desk, &mock.url());
+        let config = program.changes.applied("openclaw.json", config).to_string();
         super::write_file(&state.join("openclaw.json"), config.as_bytes());
         super::write_file(&folder.join("driver.mjs"), DRIVER.as_bytes());
         Self { installed: program.installed.clone(), process: None, folder: folder.to_path_buf() }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::changes::Changes;
 use super::mock::Mock;
 use super::program::Program;
 use super::scenario::Model;
@@ -35,6 +36,8 @@ pub(super) struct PiProgram {
     pub(super) node: PathBuf,
     /// Its command line.
     pub(super) script: PathBuf,
+    /// Written into its configuration before it starts.
+    pub(super) changes: Changes,
     /// Whether it reports that nothing more follows a run; older releases are asked.
     pub(super) reports_end: bool,
 }
@@ -66,8 +69,11 @@ impl Pi {
         if !desk.exists() {
             work::write_files(&desk);
         }
-        super::write_file(&agent.join("models.json"), model.pi_config(&mock.url()).to_string().as_bytes());
-        super::write_file(&agent.join("settings.json"), settings.to_string().as_bytes());
+        let config = [("models.json", model.pi_config(&mock.url())), ("settings.json", settings.clone())];
+        for (name, own) in config {
+            let changed = program.changes.applied(name, own);
+            super::write_file(&agent.join(name), changed.to_string().as_bytes());
+        }
         let mut command = Command::new(&program.node);
         command.arg(&program.script).args([
             "--mode",
