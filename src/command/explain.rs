@@ -117,7 +117,7 @@ impl ExplanationPrinter<'_> {
         let more = overflows.len().saturating_sub(MAX_OVERFLOWS);
         let title = match more {
             0 => "What happened".to_owned(),
-            more => format!("What happened ({more} earlier not shown)"),
+            _ => format!("What happened (the last {MAX_OVERFLOWS} of {})", overflows.len()),
         };
         print_block(&title, &table, output)
     }

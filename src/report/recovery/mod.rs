@@ -19,7 +19,7 @@ use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, MessageWeight, RecoveryInput};
 use crate::policy::truncate::max_result_chars_under;
 use crate::session::LoadedSession;
-use crate::session::overflow::CallError;
+use crate::session::overflow::{CallError, Overflow};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::EntryKind;
 use crate::units::Tokens;
@@ -35,7 +35,7 @@ pub struct RecoveryView {
     pub expected: recovery::Recovery,
     /// Recorded events from the refusal on, in file order.
     pub events: Vec<RecoveryEvent>,
-    /// Earlier overflows of the file, which belong to other recoveries.
+    /// Earlier overflows of the file, which belong to other recoveries or to none: a reply to a cut prompt is an answer.
     pub earlier_overflows: usize,
     /// Expected steps and recorded events side by side.
     pub rows: Vec<RecoveryRow>,
@@ -46,9 +46,11 @@ pub struct RecoveryView {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError> {
-    let (found, earlier) = refused_call::last_refused_call(session);
+    let found = refused_call::last_refused_call(session);
     let is_recorded = found.is_some();
     let refusal = found.unwrap_or_else(|| RefusedCall::for_next_call(session));
+    let is_earlier = |overflow: &&Overflow| refusal.entry.is_none_or(|entry| overflow.entry < entry);
+    let earlier = session.overflows.iter().filter(is_earlier).count();
     let path = match refusal.entry {
         Some(entry) => {
             let mut path = session.tree.path_to(&session.index, entry);

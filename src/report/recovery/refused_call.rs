@@ -105,9 +105,8 @@ pub(super) fn refused_call_at(session: &LoadedSession, ix: EntryIx) -> Option<Re
     })
 }
 
-/// Returns the first refusal of the last recovery, and the number of refusals before it. Refusals without an answer in
-/// between belong to one recovery.
-pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>, usize) {
+/// Returns the first refusal of the last recovery. Refusals without an answer in between belong to one recovery.
+pub(super) fn last_refused_call(session: &LoadedSession) -> Option<RefusedCall> {
     let index = &session.index;
     let refused: Vec<EntryIx> =
         session.overflows.iter().filter(|it| is_unanswered(it)).map(|it| it.entry).collect();
@@ -115,11 +114,11 @@ pub(super) fn last_refused_call(session: &LoadedSession) -> (Option<RefusedCall>
         let entry = &index.entries[at];
         entry.is_model_call() && is_answer(entry.message.map(|size| (size.role, size.stop_reason)))
     };
-    let Some(mut first) = refused.len().checked_sub(1) else { return (None, 0) };
+    let mut first = refused.len().checked_sub(1)?;
     while first > 0 && !(refused[first - 1].index() + 1..refused[first].index()).any(answers) {
         first -= 1;
     }
-    (refused_call_at(session, refused[first]), first)
+    refused_call_at(session, refused[first])
 }
 
 /// Whether a message is an answer of the model that did not fail.

@@ -54,6 +54,27 @@ fn the_last_overflow_is_shown_with_its_retries() {
 }
 
 #[test]
+fn every_overflow_of_the_list_is_in_this_recovery_or_an_earlier_one() {
+    let later = "prompt is too long: 214000 tokens > 200000 maximum";
+    let entries = [user("one"), error(TOO_LONG), user("two"), answer("fine"), user("three"), error(later)];
+    let session = loaded_session(&transcript(&entries), 200_000.0);
+    let view = load_recovery(&session).expect("memory is readable");
+    assert_eq!((session.overflows.len(), view.earlier_overflows), (2, 1));
+    // Cut prompts were answered, so that the next call's recovery is imagined; they count all the same.
+    let cut = |tokens: u64| {
+        message(&format!(
+            r#"{{"role":"assistant","provider":"ollama","model":"m","content":[{{"type":"text","text":"x"}}],"stopReason":"stop","usage":{{"input":{tokens},"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":{tokens}}}}}"#
+        ))
+    };
+    let long = "x".repeat(40_000);
+    let entries: Vec<String> = (0..6).flat_map(|_| [user(&long), cut(4_096)]).collect();
+    let session = loaded_session(&transcript(&entries), 32_000.0);
+    let view = load_recovery(&session).expect("memory is readable");
+    assert!(!view.is_recorded() && !session.overflows.is_empty());
+    assert_eq!(view.earlier_overflows, session.overflows.len());
+}
+
+#[test]
 fn recorded_events_are_next_to_their_expected_steps() {
     let words = "x".repeat(90_000);
     let view = view(&[
