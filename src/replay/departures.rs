@@ -5,17 +5,22 @@
 //! compaction failed. It also compacted for reasons that a replay does not know. Without these departures any change at
 //! all would seem to repair the first kind, and would lose the second.
 
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::replay::calls::ModelCall;
 use crate::replay::record_use::{Departures, Due, PendingCompaction, RecordUse};
 use crate::replay::trace::Trace;
+use crate::store::entry::Role;
+
+/// Missing compactions after which a session without any is taken for one in which they fail.
+const MIN_FAILURES: usize = 2;
 
 impl Trace<'_> {
     /// Whether the gateway makes a compaction that a rule asks for.
     fn happens(&mut self, due: Due) -> bool {
         match &mut self.record_use {
             RecordUse::None => true,
-            RecordUse::Follow(known) => !known.missed.contains(&due),
+            RecordUse::Follow(known) => !known.always_fails && !known.missed.contains(&due),
             RecordUse::Derive { found, compacted } => {
                 compacted.contains(&due.0) || {
                     found.missed.insert(due);
@@ -37,6 +42,22 @@ impl Trace<'_> {
         }
         self.pending.found_nothing = by_overflow;
         self.apply_pending()
+    }
+
+    /// Compacts after a call that did not fit, unless the recorded gateway did not. The call's answer is in the transcript by
+    /// then, where the kept part may begin with it; pi 1.x and its gateways leave it out before they compact.
+    pub(super) fn compact_after_overflow(&mut self, call: &ModelCall) -> bool {
+        let answer = self.session.branch[call.path_index];
+        let is_left_out = self.settings.policies.ruleset.rules().compaction == Compaction::Projected;
+        let is_answer = answer.role() == Some(Role::Assistant) && !is_left_out;
+        if is_answer {
+            self.branch.push(answer, self.messages_seen);
+        }
+        let is_done = self.compact_when_due(call.entry, true);
+        if is_answer && !is_done {
+            self.branch.pop();
+        }
+        is_done
     }
 
     /// Whether a trace that decides itself when to compact takes over the compaction of the transcript at `place`.
@@ -95,7 +116,11 @@ impl Trace<'_> {
     pub(super) fn into_departures(mut self) -> Departures {
         self.settle_pending();
         match self.record_use {
-            RecordUse::Derive { found, .. } => found,
+            RecordUse::Derive { found, compacted } => {
+                let failures = found.missed.iter().filter(|(_, by_overflow)| !by_overflow).count();
+                let fails = compacted.is_empty() && failures >= MIN_FAILURES;
+                Departures { always_fails: fails, ..found }
+            }
             _ => Departures::default(),
         }
     }

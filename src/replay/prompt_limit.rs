@@ -3,6 +3,7 @@
 
 use crate::replay::calls::{ModelCall, RefusalReason, RefusedCall};
 use crate::replay::{ReplaySession, Settings};
+use crate::store::entry::StopReason;
 use crate::units::Tokens;
 
 /// Limits for the prompt of one call, in tokens; infinite where the window is unknown.
@@ -53,8 +54,19 @@ impl PromptLimit {
         };
         let fits = match call.refused.filter(asked) {
             Some(_) => provider.min(recorded - 1.0),
-            None => answered,
+            None => configured.map_or(answered, |window| answered.min(trusted_prompt(call, window))),
         };
         Self { fits, answered }
+    }
+}
+
+/// Returns the largest prompt whose answer the runtime believes under a changed window, in tokens: it takes the last answer
+/// of a run for an overflow if the prompt, without what was written to the cache, exceeded the window (compaction 8.1 ii).
+fn trusted_prompt(call: &ModelCall, window: Tokens) -> f64 {
+    let written = call.usage.map_or(Tokens::ZERO, |usage| usage.cache_write);
+    let written = if written.is_finite() { written } else { Tokens::ZERO };
+    match call.stop_reason {
+        StopReason::Stop if call.usage.is_some() => (window + written).get(),
+        _ => f64::INFINITY,
     }
 }

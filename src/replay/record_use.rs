@@ -18,6 +18,8 @@ pub(super) struct Departures {
     pub(super) underived: HashSet<usize>,
     /// Compactions that the replay derives and the transcript lacks.
     pub(super) missed: HashSet<Due>,
+    /// Every one of several compactions that a trigger asked for is missing: under other settings they would fail as well.
+    pub(super) always_fails: bool,
 }
 
 /// How a trace uses the record to decide about compactions.

@@ -18,7 +18,7 @@ use crate::replay::list::ListBefore;
 use crate::replay::outcome::TrimStats;
 use crate::replay::prompt_edits::ListStart;
 use crate::replay::range_totals::RangeTotals;
-use crate::replay::trace::{LoadedHistory, Trace};
+use crate::replay::trace::{LastModelCall, LoadedHistory, Trace};
 use crate::store::entry::{Role, StopReason};
 use crate::units::Tokens;
 
@@ -26,6 +26,26 @@ impl Trace<'_> {
     /// Ends the run before the entry `ix`.
     pub(super) fn end_run(&mut self, ix: EntryIx) {
         let Some(last) = self.last_call else { return };
+        if self.may_compact && (self.is_due_after(&last) || self.is_due_before_turn(ix)) {
+            self.compact_when_due(ix, false);
+        }
+        if self.settings.prune_on && self.is_eligible() && !self.compacted_in_run {
+            self.assumed_touch = Some(last.ended);
+        }
+    }
+
+    /// Ends the path: after the last answer of a run the runtime compares it with its trigger at once, before anyone writes
+    /// again.
+    pub(super) fn end_path(&mut self) {
+        let last = self.last_call.filter(|last| last.stop_reason == StopReason::Stop && !self.awaits_call);
+        let is_due = last.is_some_and(|last| self.may_compact && self.is_due_after(&last));
+        if let Some(end) = self.session.path.last().filter(|_| is_due) {
+            self.compact_when_due(*end, false);
+        }
+    }
+
+    /// Whether the runtime's threshold asks for a compaction after this call.
+    fn is_due_after(&self, last: &LastModelCall) -> bool {
         let settings = &self.settings.policies;
         let over = settings.compaction.should_compact_under(
             settings.ruleset.rules(),
@@ -33,13 +53,7 @@ impl Trace<'_> {
             self.session.runtime_window(&last.cache_key, self.settings),
         );
         // One compaction between two calls is enough.
-        let is_due = last.stop_reason != StopReason::Error && over && self.compacted.is_none();
-        if self.may_compact && (is_due || self.is_due_before_turn(ix)) {
-            self.compact_when_due(ix, false);
-        }
-        if self.settings.prune_on && self.is_eligible() && !self.compacted_in_run {
-            self.assumed_touch = Some(last.ended);
-        }
+        last.stop_reason != StopReason::Error && over && self.compacted.is_none()
     }
 
     /// Begins a run with the message `ix`, which is not part of the history that it loads.

@@ -85,7 +85,7 @@ impl Trace<'_> {
                 let overflow = expected(&sent) > Tokens(room.fits)
                     || stopped(&sent)
                     || self.is_refused_by_gateway(call, record);
-                if overflow && compacts && self.compact_when_due(call.entry, true) {
+                if overflow && compacts && self.compact_after_overflow(call) {
                     sent = self.build_prompt(call);
                 }
                 if expected(&sent) > Tokens(room.fits) && self.may_truncate(call) && self.truncate() {

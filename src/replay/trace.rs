@@ -181,7 +181,7 @@ impl<'a> Trace<'a> {
         if is_compaction && self.may_compact && !self.takes_over(place) {
             return;
         }
-        if self.may_compact {
+        if self.may_compact && !self.branch.has_already(ix) {
             self.branch.push(self.session.branch[place], self.messages_seen);
         }
         if is_context_edit(self.session.index, ix) {

@@ -30,6 +30,17 @@ impl TraceBranch {
         self.messages_before.push(before);
     }
 
+    /// Takes the newest entry back.
+    pub(super) fn pop(&mut self) {
+        self.tokens -= self.entries.pop().as_ref().map_or(0.0, estimated);
+        self.messages_before.pop();
+    }
+
+    /// Whether one of the newest entries is this one: it was added before its place on the path, and a compaction followed.
+    pub(super) fn has_already(&self, entry: EntryIx) -> bool {
+        self.entries.iter().rev().take(2).any(|own| own.entry == entry)
+    }
+
     /// Whether a compaction that keeps `keep` tokens certainly has nothing to summarise. A session that is refused again and
     /// again attempts one at every call.
     pub(super) fn keeps_all(&self, keep: Tokens) -> bool {

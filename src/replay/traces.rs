@@ -135,8 +135,9 @@ impl RecordedTrace {
         }
         // A compaction after the last call counts too.
         (place..trace.session.path.len()).for_each(|place| trace.push_entry(place));
+        trace.end_path();
         if let Some(last) = last {
-            let after = trace.compacted.filter(|done| done.is_recorded).map(Box::new);
+            let after = trace.compacted.take().map(Box::new);
             tell(CallReplay { compacted_after: after, ..last });
         }
         true

@@ -94,10 +94,11 @@ impl SimulatedSettings {
 }
 
 /// Returns the policies of a replay when a person names none: the gateway's, those with changed settings, and
-/// compaction if the window of its trigger changes.
+/// compaction if the window of its trigger changes, or the room for replies: a compaction that followed a refusal is gone
+/// with it.
 pub fn default_replay_policies(session: &LoadedSession, changes: &[SettingChange]) -> PolicySet {
-    let window = last_change(changes, SettingId::ContextWindow).map(|_| Policy::Compact);
-    let changed = changes.iter().filter_map(SettingChange::policy).chain(window);
+    let of_model = changes.iter().filter(|change| change.id.spec().is_of_model()).map(|_| Policy::Compact);
+    let changed = changes.iter().filter_map(SettingChange::policy).chain(of_model);
     changed.fold(session.gateway_policies(), |policies, policy| policies.with(policy, true))
 }
 

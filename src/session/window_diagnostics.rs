@@ -7,9 +7,11 @@ use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
 use crate::gateway::window_lookup::StatusWindowSource;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
+use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 use crate::session::overflow::OverflowKind;
 use crate::store::intern::ValueIx;
+use crate::units::Tokens;
 
 impl LoadedSession {
     /// Returns this gateway version's judgement of the next call's window (compaction 7.2; 12, row "Window / guard").
@@ -39,6 +41,24 @@ impl LoadedSession {
         let own = own.filter(|overflow| overflow.model.is_none_or(is_own));
         let named = own.filter_map(|overflow| overflow.limit.or_else(|| overflow.prompt_tokens()));
         named.filter(|tokens| *tokens > 0 && (*tokens as f64) < self.window.tokens.get()).min()
+    }
+
+    /// Returns the smallest window that the gateway runs a model with, in tokens (compaction 7.2; releases R70, R71); pi runs
+    /// any, and compacts after every answer where the reserve takes all of it.
+    pub fn smallest_window(&self) -> Tokens {
+        if self.limits.is_gateway_run {
+            return Tokens(self.ruleset.id.rules().window_guard.block_below);
+        }
+        self.configured_settings.compaction.reserve_tokens + Tokens(1.0)
+    }
+
+    /// Whether the runtime runs a model with a window set to these tokens: `contextWindow` is the model's own, `contextTokens`
+    /// a part of it, which the gateway also compares with the whole (releases R71).
+    pub fn runs_with(&self, key: SettingId, tokens: Tokens) -> bool {
+        let rules = self.ruleset.id.rules();
+        let own = if key == SettingId::ContextWindow { tokens } else { self.window.model_tokens };
+        let is_refused = self.limits.is_gateway_run && judge_window(rules, tokens, own).should_block;
+        !is_refused && tokens >= self.smallest_window()
     }
 
     fn window_verdict(&self) -> WindowVerdict {
@@ -156,6 +176,21 @@ mod tests {
         assert_eq!(warned, [(Severity::Warning, log.to_owned())]);
         let refused = found(|it| it.window.tokens = Tokens(8_000.0));
         assert!(refused[0].1.ends_with("too small (8000 tokens). Minimum is 16000."), "{}", refused[0].1);
+    }
+
+    #[test]
+    fn a_gateway_refuses_windows_below_its_releases_minimum_and_pi_those_that_its_reserve_takes() {
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        let runs = |session: &LoadedSession, key, tokens| session.runs_with(key, Tokens(tokens));
+        let [window, cap] = [SettingId::ContextWindow, SettingId::ContextTokens];
+        assert_eq!([runs(&session, window, 15_999.0), runs(&session, window, 16_000.0)], [false, true]);
+        session.ruleset.id = Ruleset::V2026_9_2;
+        assert_eq!([runs(&session, window, 3_999.0), runs(&session, window, 4_000.0)], [false, true]);
+        session.window.model_tokens = Tokens(60_000.0);
+        assert_eq!([runs(&session, cap, 3_999.0), runs(&session, cap, 4_000.0)], [false, true]);
+        session.limits.is_gateway_run = false;
+        session.configured_settings.compaction.reserve_tokens = Tokens(6_000.0);
+        assert_eq!([runs(&session, window, 6_000.0), runs(&session, window, 6_001.0)], [false, true]);
     }
 
     #[test]

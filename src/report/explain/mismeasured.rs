@@ -29,6 +29,8 @@ pub enum Mismeasured {
         served: u64,
         /// Whether nothing configures the window.
         is_default: bool,
+        /// The smallest window that the runtime accepts, if it is above `served` and does not cure either.
+        smallest: Option<u64>,
         proof: LimitProof,
         refusal: EntryIx,
     },
@@ -160,20 +162,23 @@ fn detect_wrong_window(
         return None;
     }
     let served = failure.overflow.limit.unwrap_or(failure.limit);
-    let change = SettingChange {
-        id: SettingId::ContextWindow,
-        value: Value::from(served as f64),
-        origin: Provenance::Tuned,
-        model: None,
+    let fits_with = |tokens: f64| {
+        let value = Value::from(tokens);
+        let change =
+            SettingChange { id: SettingId::ContextWindow, value, origin: Provenance::Tuned, model: None };
+        runner.run_under(&[change]).overflows == 0
     };
     // Whatever settings would do, a cut prompt is no prompt of the session.
     let truncated = failure.overflow.is_truncated();
-    let prevents = truncated || runner.run_under(&[change]).overflows == 0;
+    let smallest = runner.session.smallest_window().whole();
+    let prevents = truncated || fits_with(served.max(smallest) as f64);
+    let is_out_of_reach = !prevents && served < smallest && fits_with(served as f64);
     let is_stated = failure.overflow.limit.is_some();
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,
         served,
         is_default: failure.believed_window.gateway.model_source == WindowSource::Default,
+        smallest: is_out_of_reach.then_some(smallest),
         proof: if truncated {
             truncation_proof(case, runner)
         } else {

@@ -13,6 +13,7 @@ use crate::report::explain::guards::{
 };
 use crate::report::explain::lineage::find_inherited_overflow;
 use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding};
+use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook;
 use crate::report::explain::unanswered::find_unanswered;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
@@ -75,10 +76,14 @@ impl Measurements {
         // A counted prompt that was refused below the believed window proves more than an estimate that was too low.
         let prevents = |it: &Finding| it.prevents_overflow == Some(true);
         let is_window = |it: &Finding| it.class == FindingClass::WrongWindow;
+        let is_out_of_reach = |it: &Finding| {
+            matches!(it.facts, Facts::Mismeasured(Mismeasured::Window { smallest: Some(_), .. }))
+        };
         let by_estimate = found.iter().any(|it| it.class == FindingClass::EstimatorError && prevents(it));
         let outranks = by_estimate && failure.is_measured && failure.overflow.limit.is_none();
-        let (mut causes, others): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|it| prevents(it) || outranks && is_window(it));
+        let (mut causes, others): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|it| prevents(it) || is_out_of_reach(it) || outranks && is_window(it));
         causes.sort_by_key(|it| outranks && !is_window(it));
         let (reasons, notes) = others.into_iter().partition(|it| says_more(it, failure, mechanism));
         Self { causes, reasons, notes }

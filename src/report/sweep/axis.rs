@@ -2,6 +2,7 @@
 //! value is always a point of the axis.
 
 use crate::config::parse_share;
+use crate::format::format_number;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::setting_value::{duration_text, input_text, ttl_text};
@@ -123,6 +124,7 @@ impl Axis {
         for text in texts {
             let change = parse_change(OPTION, &format!("{key}={}", text.as_ref()))?;
             let point = new_point(unit, change.value_in(axis_context.session.window.tokens));
+            refuse_too_small_window(axis_context.session, id, &point)?;
             if !points.iter().any(|known| known.is_same(&point)) {
                 points.push(point);
             }
@@ -176,6 +178,24 @@ impl AxisPoint {
             _ => false,
         }
     }
+}
+
+/// Refuses a window with which the runtime would run no call: a replay under it says nothing.
+fn refuse_too_small_window(
+    session: &LoadedSession,
+    id: SettingId,
+    point: &AxisPoint,
+) -> Result<(), AxisError> {
+    let is_window = matches!(id, SettingId::ContextWindow | SettingId::ContextTokens);
+    let small = point.number.map(Tokens).filter(|tokens| is_window && !session.runs_with(id, *tokens));
+    let Some(tokens) = small else { return Ok(()) };
+    Err(AxisError(format!(
+        "{OPTION} {}: {} runs no model with a window of {} tokens. Leave it out; the smallest is {}.",
+        id.spec().key,
+        session.ruleset.id.display_name(),
+        format_number(tokens.whole()),
+        format_number(session.smallest_window().whole())
+    )))
 }
 
 /// Returns the row of a key that can be varied; `None` for the window.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::ttl_text;
-use crate::gateway::window_guard::BLOCK_BELOW;
 use crate::js::Value;
 use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
 use crate::report::explain::advice::{AdvisedChange, ReplacedValue};
@@ -35,8 +34,6 @@ const TURN_LIMITS: [usize; 10] = [100, 50, 30, 20, 12, 8, 5, 3, 2, 1];
 const LOWER_WINDOW_SHARES: [f64; 3] = [0.75, 0.5, 0.25];
 /// Shares of the window that the provider serves: the lower ones leave room for a turn that compaction cannot foresee.
 const SERVED_WINDOW_SHARES: [f64; 7] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4];
-/// The gateway refuses smaller windows (compaction 7.2).
-const MIN_WINDOW: f64 = 16_000.0;
 /// Shares of the reservation for a reply, and the smallest one that is advised.
 const REPLY_SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015_625];
 const MIN_REPLY: f64 = 1_024.0;
@@ -114,14 +111,17 @@ impl SearchSpace<'_> {
     }
 
     /// The provider's actual window if the runtime assumes a larger one, and smaller ones: every guard then acts earlier.
+    /// The smallest window that the runtime accepts may do, too.
     fn window(&self) -> Candidate {
-        let served = self.failure.limit as f64;
-        let values = SERVED_WINDOW_SHARES
+        let (served, least) = (self.failure.limit as f64, self.session.smallest_window().get());
+        let mut values: Vec<f64> = SERVED_WINDOW_SHARES
             .iter()
-            .map(|share| (served * share).floor())
+            .map(|share| (served * share).floor().max(least))
             .filter(|_| !self.failure.is_by_gateway())
-            .filter(|tokens| *tokens >= MIN_WINDOW && Tokens(*tokens) < self.failure.believed_window.runtime);
-        self.candidate(SettingId::ContextWindow, values.map(Value::from))
+            .filter(|tokens| Tokens(*tokens) < self.failure.believed_window.runtime)
+            .collect();
+        values.dedup();
+        self.candidate(SettingId::ContextWindow, values.into_iter().map(Value::from))
     }
 
     /// A call that only the gateway refused: no check inside a tool loop, or a larger window.
@@ -231,7 +231,8 @@ impl SearchSpace<'_> {
 /// Returns a change of a key; `None` if the version lacks the key or only a preview can set it.
 pub(super) fn settable_change(session: &LoadedSession, id: SettingId, value: Value) -> Option<SettingChange> {
     let is_window = matches!(id, SettingId::ContextWindow | SettingId::ContextTokens);
-    let is_too_small = is_window && value.as_f64().is_some_and(|tokens| tokens < BLOCK_BELOW);
+    let is_too_small =
+        is_window && value.as_f64().is_some_and(|tokens| !session.runs_with(id, Tokens(tokens)));
     if is_too_small || missing_in_version(session, id).is_some() {
         return None;
     }

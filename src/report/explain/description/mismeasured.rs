@@ -60,10 +60,13 @@ impl Described for Mismeasured {
                 truncation_evidence(*served, *calls, *refusal)
             }
             Self::Implausible(usage) => implausible_evidence(usage),
-            Self::Window { is_default, proof, refusal, .. } => vec![
+            Self::Window { is_default, proof, refusal, served, smallest, .. } => [
                 Evidence::new(proof.description()).with_entries([*refusal]),
                 Evidence::new(describe_window_source(*is_default)).with_rule("compaction 7.1"),
-            ],
+            ]
+            .into_iter()
+            .chain(smallest.map(|smallest| too_small_evidence(*served, smallest)))
+            .collect(),
             Self::Reply { prompt, reply, limit, configured, refusal } => {
                 let sum = format!(
                     "{} tokens of prompt and {} for the reply are more than {}",
@@ -110,6 +113,16 @@ impl LimitProof {
             ),
         }
     }
+}
+
+/// A window that the gateway does not accept cannot be corrected by a setting.
+fn too_small_evidence(served: u64, smallest: u64) -> Evidence {
+    let [served, smallest] = [served, smallest].map(format_number);
+    Evidence::new(format!(
+        "the gateway refuses windows below {smallest} tokens, so contextWindow cannot be {served}, and {smallest} is not \
+         enough: take a model with a larger window, or lower what is sent"
+    ))
+    .with_rule("compaction 7.2")
 }
 
 fn truncation_evidence(served: u64, calls: usize, first: EntryIx) -> Vec<Evidence> {
