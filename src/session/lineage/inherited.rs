@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::ids::EntryIx;
 use crate::js::Value;
-use crate::store::entry::EntryKind;
+use crate::store::entry::{Entry, EntryKind};
 use crate::store::index::Index;
 use crate::store::session::Session;
 use crate::units::Moment;
@@ -60,7 +60,15 @@ pub fn inherited_calls(index: &Index) -> Vec<EntryIx> {
     // An id names a session of the same database; a path names a file, which may be gone or moved with its folder.
     let beside = || index.path.with_file_name(parent.rsplit(['/', '\\']).next().unwrap_or(parent));
     let exists = !parent.contains(['/', '\\']) || Path::new(parent).is_file() || beside().is_file();
-    if exists { copied_entries(index, header.started_ms) } else { Vec::new() }
+    if !exists {
+        return Vec::new();
+    }
+    // A commit writes changed messages anew, and with them those behind; an answer keeps its own time.
+    let is_copy = |entry: &Entry| {
+        entry.time_ms < header.started_ms
+            || entry.is_model_call() && Moment(entry.payload_number) < header.started_ms
+    };
+    index.iter().filter(|(_, entry)| is_copy(entry)).map(|(ix, _)| ix).collect()
 }
 
 #[cfg(test)]
@@ -88,5 +96,18 @@ mod tests {
         assert_eq!(copied(r#","parentSession":"4d625a73""#), 1, "a session of the same database");
         assert_eq!(copied(r#","parentSession":"/nowhere/a.jsonl""#), 0, "only this file still counts them");
         assert_eq!(copied(""), 0, "an old entry alone proves no parent");
+    }
+
+    #[test]
+    fn an_answer_older_than_its_file_was_copied_although_its_entry_is_new() {
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-25T08:00:00.000Z","parentSession":"4d625a73"}"#;
+        let answer = |id: &str, time: u64| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":null,"timestamp":"2026-02-25T08:00:00.000Z","message":{{"role":"assistant","timestamp":{time},"provider":"p","model":"m","content":[],"stopReason":"stop"}}}}"#
+            )
+        };
+        let lines = [header.to_owned(), answer("a", 1_772_006_399_000), answer("b", 1_772_006_401_000)];
+        let index = loaded_session(&lines.join("\n"), 200_000.0).index;
+        assert_eq!(inherited_calls(&index), [EntryIx(0)]);
     }
 }
