@@ -15,7 +15,7 @@ use super::wrap::wrap_words;
 use crate::cli::{RulesArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
-use crate::gateway::ruleset::{Ruleset, RulesetChoice, Topic};
+use crate::gateway::ruleset::{ReleaseStatus, Ruleset, RulesetChoice, Topic};
 use crate::policy::settings::{ConfigKey, config_keys};
 
 pub(super) fn run(
@@ -170,6 +170,17 @@ fn print_keys(
     Ok(())
 }
 
+const RELEASE_COLUMN: &str = "releases (* asked, ~ between two that answered alike, ? never asked)";
+
+/// The mark of a release in [`RELEASE_COLUMN`].
+fn evidence_mark(evidence: ReleaseStatus) -> &'static str {
+    match evidence {
+        ReleaseStatus::Asked => "*",
+        ReleaseStatus::Between => "~",
+        ReleaseStatus::NeverAsked | ReleaseStatus::Unpublished => "?",
+    }
+}
+
 /// Prints the ranges of releases that share a ruleset.
 fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
@@ -180,12 +191,11 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
         });
         return Ok(output.json(&RulesetsJson { rulesets: ranges.collect() })?);
     }
-    let mut table =
-        Table::new(&[("ruleset", Align::Left), ("releases (* verified against the release)", Align::Left)]);
+    let mut table = Table::new(&[("ruleset", Align::Left), (RELEASE_COLUMN, Align::Left)]);
     for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()
-            .map(|(release, requested)| format!("{release}{}", if requested { "*" } else { "" }))
+            .map(|(release, evidence)| format!("{release}{}", evidence_mark(evidence)))
             .collect();
         let releases =
             if releases.is_empty() { ruleset.display_name().to_owned() } else { releases.join(" ") };
@@ -238,8 +248,8 @@ struct KnownRulesetJson {
 #[derive(Serialize, JsonSchema)]
 struct ReleaseJson {
     version: String,
-    /// Whether its own program was opened to learn the rules.
-    opened: bool,
+    /// The evidence for these rules.
+    evidence: ReleaseStatus,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -267,6 +277,6 @@ fn removed_key_json(key: &ConfigKey) -> RemovedKeyJson {
 }
 
 fn releases_json(ruleset: Ruleset) -> Vec<ReleaseJson> {
-    let release = |(release, opened)| ReleaseJson { version: format!("2026.{release}"), opened };
+    let release = |(release, evidence)| ReleaseJson { version: format!("2026.{release}"), evidence };
     ruleset.releases().map(release).collect()
 }

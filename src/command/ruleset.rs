@@ -93,11 +93,11 @@ mod tests {
         let none = StoreArgs::default();
         assert_eq!(
             error_text(requested_ruleset_from(&flag("2026.9.6"), &own("2026.2.19"))),
-            "2026.9.2 command line"
+            "2026.9.6 command line"
         );
         assert_eq!(
             error_text(requested_ruleset_from(&none, &own("2026.2.19"))),
-            "2026.2.19 /h/config.toml: ruleset"
+            "2026.2.17 /h/config.toml: ruleset"
         );
         assert_eq!(error_text(requested_ruleset_from(&none, &Config::default())), "");
         let slip = error_text(requested_ruleset_from(&none, &own("newest")));
@@ -109,7 +109,7 @@ mod tests {
         let chosen = RulesetChoice::from_version("2026.5.6", Provenance::Flag).unwrap();
         let json = crate::js::json_text(&ruleset_json(&chosen)).unwrap();
         assert!(json.starts_with(
-            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.12","release":"2026.5.6","from":"command line","note":"2026.5.6 was not checked itself"#
+            r#"{"id":"2026.5.2","name":"openclaw 2026.5.2–5.6","release":"2026.5.6","from":"command line""#
         ));
         assert_eq!(RulesetChoice::default().id, Ruleset::V2026_3_2);
     }

@@ -7,7 +7,6 @@ use crate::export::document::ExportRequest;
 use crate::export::pi::{PiError, export_transcript};
 use crate::export::runtime_words::{is_member_name, name, name_text, runtime_value};
 use crate::export::shape;
-use crate::gateway::ruleset::Ruleset;
 use crate::js::{self, JsString, Object, Value};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};
@@ -263,11 +262,10 @@ fn shape_config(session: &LoadedSession) -> Value {
     for path in SETTINGS {
         copy_path(&session.config.js_root, path, &mut out);
     }
-    let version = match session.ruleset.id {
-        Ruleset::V2026_9_2 => "2026.9.6",
-        other => other.id(),
-    };
-    out.set("meta", Value::Object(Object::from([("lastTouchedVersion", Value::from(version))])));
+    out.set(
+        "meta",
+        Value::Object(Object::from([("lastTouchedVersion", Value::from(session.ruleset.id.id()))])),
+    );
     Value::Object(out)
 }
 

@@ -274,7 +274,7 @@ mod tests {
         let mode = |compaction: &str| {
             let text = format!(r#"{{"agents":{{"defaults":{{"compaction":{compaction}}}}}}}"#);
             let config = js::parse(&text).unwrap();
-            [Ruleset::V2026_3_2, Ruleset::V2026_2_19].map(|ruleset| compaction_mode(ruleset.rules(), &config))
+            [Ruleset::V2026_3_2, Ruleset::V2026_2_17].map(|ruleset| compaction_mode(ruleset.rules(), &config))
         };
         // The older gateway accepts `safeguard` and never runs it.
         let named = mode(r#"{"mode":"safeguard"}"#);
@@ -296,11 +296,11 @@ mod tests {
             );
             (settings.enabled, settings.reserve_tokens, settings.keep_recent_tokens)
         };
-        assert_eq!(under(Ruleset::V2026_9_2, 200_000.0), (false, Tokens(20_000.0), Tokens(30_000.0)));
-        assert_eq!(under(Ruleset::V2026_9_2, 32_001.0), (false, Tokens(8_000.0), Tokens(30_000.0)));
-        assert_eq!(under(Ruleset::V2026_9_2, f64::NAN), (false, Tokens(20_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_9_6, 200_000.0), (false, Tokens(20_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_9_6, 32_001.0), (false, Tokens(8_000.0), Tokens(30_000.0)));
+        assert_eq!(under(Ruleset::V2026_9_6, f64::NAN), (false, Tokens(20_000.0), Tokens(30_000.0)));
         assert_eq!(under(Ruleset::V2026_3_2, 32_001.0), (true, Tokens(90_000.0), Tokens(30_000.0)));
-        assert_eq!(under(Ruleset::V2026_2_19, 32_001.0), (true, Tokens(16_384.0), Tokens(20_000.0)));
+        assert_eq!(under(Ruleset::V2026_2_17, 32_001.0), (true, Tokens(16_384.0), Tokens(20_000.0)));
         assert_eq!(under(Ruleset::Pi0_55, 32_001.0), (true, Tokens(16_384.0), Tokens(20_000.0)));
     }
 
@@ -312,9 +312,9 @@ mod tests {
             |ruleset: Ruleset, window| settings.should_compact_under(ruleset.rules(), Tokens(1.0), window);
         assert!(compacts(Ruleset::V2026_3_2, Tokens::ZERO) && compacts(Ruleset::V2026_3_2, Tokens(-5.0)));
         assert!(
-            !compacts(Ruleset::V2026_9_2, Tokens::ZERO) && !compacts(Ruleset::V2026_9_2, Tokens(f64::NAN))
+            !compacts(Ruleset::V2026_9_6, Tokens::ZERO) && !compacts(Ruleset::V2026_9_6, Tokens(f64::NAN))
         );
-        assert!(compacts(Ruleset::V2026_9_2, Tokens(16_000.0)));
+        assert!(compacts(Ruleset::V2026_9_6, Tokens(16_000.0)));
     }
 
     #[test]

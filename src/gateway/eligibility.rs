@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_previous_version_prunes_only_for_anthropic() {
         let eligible = |provider, model| {
-            is_eligible_under(Ruleset::V2026_2_19.rules(), provider, model, &ModelRoute::default())
+            is_eligible_under(Ruleset::V2026_2_17.rules(), provider, model, &ModelRoute::default())
         };
         assert!(eligible("anthropic", "x") && eligible("openrouter", "anthropic/x"));
         assert!(!eligible("zai", "glm-5") && !eligible("openrouter", "zai/glm-5"));
@@ -204,7 +204,7 @@ mod tests {
         let config = js::parse(config).unwrap();
         let eligible = |provider: &str, model: &str, config: &Value| {
             is_eligible_under(
-                Ruleset::V2026_9_2.rules(),
+                Ruleset::V2026_9_6.rules(),
                 provider,
                 model,
                 &ModelRoute::from_config(config, provider, model),

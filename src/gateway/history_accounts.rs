@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn the_account_in_the_key_comes_first() {
         let newest = |key: &str| {
-            limit(Ruleset::V2026_9_2, key)
+            limit(Ruleset::V2026_9_6, key)
                 .map(|(turns, setting)| (turns, setting.replace("channels.Telegram.", "")))
         };
         for (key, turns, setting) in [
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn an_empty_segment_is_and_the_reference_knows_no_accounts() {
-        assert_eq!(limit(Ruleset::V2026_9_2, "telegram::dm:123").map(|found| found.0), Some(5.0));
-        assert_eq!(limit(Ruleset::V2026_9_2, "agent::main:telegram:dm:123"), None);
-        assert_eq!(limit(Ruleset::V2026_9_2, "agent:main:main"), None);
+        assert_eq!(limit(Ruleset::V2026_9_6, "telegram::dm:123").map(|found| found.0), Some(5.0));
+        assert_eq!(limit(Ruleset::V2026_9_6, "agent::main:telegram:dm:123"), None);
+        assert_eq!(limit(Ruleset::V2026_9_6, "agent:main:main"), None);
         assert_eq!(limit(Ruleset::V2026_3_2, "telegram:work:dm:9"), None);
     }
 }

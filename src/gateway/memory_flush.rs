@@ -173,15 +173,15 @@ mod tests {
             (true, Tokens(20_000.0), Tokens(4_000.0), FORCE_BYTES)
         );
         assert_eq!(
-            under(Ruleset::V2026_2_19, Tokens(8_000.0)),
+            under(Ruleset::V2026_2_17, Tokens(8_000.0)),
             (true, Tokens(20_000.0), Tokens(4_000.0), Bytes::ZERO)
         );
         assert_eq!(
-            under(Ruleset::V2026_9_2, Tokens(8_000.0)),
+            under(Ruleset::V2026_9_6, Tokens(8_000.0)),
             (true, Tokens(2_000.0), Tokens(3_000.0), FORCE_BYTES)
         );
         assert_eq!(
-            under(Ruleset::V2026_9_2, Tokens(200_000.0)),
+            under(Ruleset::V2026_9_6, Tokens(200_000.0)),
             (true, Tokens(20_000.0), Tokens(4_000.0), FORCE_BYTES)
         );
         assert!(!under(Ruleset::Pi0_55, Tokens(200_000.0)).0);

@@ -270,12 +270,12 @@ mod tests {
             "minPrunableToolChars":1,"softTrim":{"maxChars":1,"headChars":2,"tailChars":3},
             "hardClear":{"enabled":false},"tools":{"deny":["x"]}}"#;
         let raw = js::parse(raw).unwrap();
-        let newest = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).unwrap();
+        let newest = effective_settings_under(Ruleset::V2026_9_6.rules(), Some(&raw)).unwrap();
         let read = PruneSettings {
             ttl_ms: Millis(3_600_000.0),
             tools: raw.get("tools").unwrap().clone(),
             hard_clear: HardClear { enabled: false, ..PruneSettings::default().hard_clear },
-            ..PruneSettings::built_in(Ruleset::V2026_9_2.rules())
+            ..PruneSettings::built_in(Ruleset::V2026_9_6.rules())
         };
         assert_eq!(newest, read);
         assert_eq!(effective_settings(Some(&raw)).unwrap().keep_last_assistants, 9.0);
@@ -285,7 +285,7 @@ mod tests {
     fn the_newest_version_ignores_a_duration_beyond_exact_integers() {
         let raw = js::parse(r#"{"mode":"cache-ttl","ttl":"999999999999d"}"#).unwrap();
         let ttl = |ruleset: Ruleset| effective_settings_under(ruleset.rules(), Some(&raw)).unwrap().ttl_ms;
-        assert_eq!(ttl(Ruleset::V2026_9_2), Millis(300_000.0));
+        assert_eq!(ttl(Ruleset::V2026_9_6), Millis(300_000.0));
         assert!(ttl(Ruleset::V2026_3_2) > Millis(1e19));
     }
 

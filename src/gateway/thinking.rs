@@ -90,7 +90,7 @@ mod tests {
         let drops = |ruleset: Ruleset, provider: &str, model: &str| {
             drops_thinking(ruleset.rules(), provider, model, &ModelRoute::default())
         };
-        assert!(drops(Ruleset::V2026_4_8, "anthropic", "claude-3-7-sonnet-20250219"));
+        assert!(drops(Ruleset::V2026_4_7, "anthropic", "claude-3-7-sonnet-20250219"));
         assert!(!drops(Ruleset::V2026_3_31, "anthropic", "claude-3-7-sonnet-20250219"));
         for model in ["claude-opus-4-6", "claude-sonnet-4-5", "claude-5-opus", "claude-12", "gpt-5"] {
             assert!(!drops(Ruleset::V2026_7_1, "anthropic", model), "{model}");

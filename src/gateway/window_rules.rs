@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_newest_guard_uses_a_tenth_and_a_fifth_of_the_models_window() {
-        let newest = |tokens, reference| judged(Ruleset::V2026_9_2, tokens, reference);
+        let newest = |tokens, reference| judged(Ruleset::V2026_9_6, tokens, reference);
         assert_eq!(newest(Tokens(8000.0), Tokens(8000.0)), (false, false));
         assert_eq!(newest(Tokens(7999.0), Tokens(8000.0)), (true, false));
         assert_eq!(newest(Tokens(3999.0), Tokens(8000.0)), (true, true));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_refusal_names_tokens_source_and_minimum() {
         let info = WindowInfo::of_model(Tokens(3000.0), WindowSource::Model);
-        let verdict = judge_window(Ruleset::V2026_9_2.rules(), info.tokens, info.tokens);
+        let verdict = judge_window(Ruleset::V2026_9_6.rules(), info.tokens, info.tokens);
         let text = "Model context window too small (3000 tokens; source=model). Minimum is 4000.";
         assert_eq!(too_small_text(info, &verdict), text);
     }
@@ -252,9 +252,9 @@ mod tests {
             |ruleset: Ruleset, model| window_under(ruleset.rules(), &config, "p", model, None).tokens;
         assert_eq!([tokens(Ruleset::V2026_3_2, "m"), tokens(Ruleset::V2026_3_2, "n")], [Tokens(5000.0); 2]);
         assert_eq!(
-            [tokens(Ruleset::V2026_9_2, "m"), tokens(Ruleset::V2026_9_2, "n")],
+            [tokens(Ruleset::V2026_9_6, "m"), tokens(Ruleset::V2026_9_6, "n")],
             [60_000.0, 90_000.0].map(Tokens)
         );
-        assert_eq!(tokens(Ruleset::V2026_9_2, "x"), window::DEFAULT_WINDOW);
+        assert_eq!(tokens(Ruleset::V2026_9_6, "x"), window::DEFAULT_WINDOW);
     }
 }

@@ -120,6 +120,6 @@ mod tests {
         let set = PolicySet::of(&[Policy::Prune, Policy::History]);
         assert!(!set.needs_features(rules) && set.with(Policy::Guard, true).needs_features(rules));
         let images = PolicySet::of(&[Policy::Images]);
-        assert!(!images.needs_features(rules) && images.needs_features(Ruleset::V2026_9_2.rules()));
+        assert!(!images.needs_features(rules) && images.needs_features(Ruleset::V2026_9_6.rules()));
     }
 }

@@ -228,9 +228,9 @@ mod tests {
             r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":9}"#.to_owned();
         let entries = [user("12345678"), before, user("12345678"), user("12345678")];
         let mut session = loaded_session(&transcript(&entries), 200_000.0);
-        session.ruleset.id = Ruleset::V2026_9_2;
+        session.ruleset.id = Ruleset::V2026_9_6;
         let session = session.load_details().expect("reads");
-        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0));
+        let mut settings = PolicySettings::built_in(Ruleset::V2026_9_6, Tokens(200_000.0));
         settings.enabled = PolicySet::of(&[Policy::Compact]);
         settings.compaction.keep_recent_tokens = Tokens(2.0);
         let plan = session.plan(&settings, Gate::Off).expect("plans");

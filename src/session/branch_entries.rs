@@ -120,8 +120,8 @@ mod tests {
             std::iter::once(HEADER.to_owned()).chain(lines.iter().cloned()).collect::<Vec<_>>().join("\n")
                 + "\n";
         let mut session = loaded_session(&text, 200_000.0);
-        session.ruleset.id = Ruleset::V2026_9_2;
-        let tree = Tree::under(Ruleset::V2026_9_2.rules(), &session.index);
+        session.ruleset.id = Ruleset::V2026_9_6;
+        let tree = Tree::under(Ruleset::V2026_9_6.rules(), &session.index);
         session.context = std::sync::Arc::new(build_context(&session.index, &tree, &Leaf::Own).unwrap());
         session.tree = std::sync::Arc::new(tree);
         session

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn after_growth_only_new_messages_are_read() {
-        let rules = Ruleset::V2026_9_2.rules();
+        let rules = Ruleset::V2026_9_6.rules();
         let (before, after) = (loaded_session(&lines(3), 1e5), loaded_session(&lines(5), 1e5));
         let context_details =
             ContextDetails::read(&before.source, &before.index, &before.context, rules).unwrap();
@@ -197,7 +197,7 @@ mod tests {
         let all =
             loaded_session(&transcript(&[user("go"), user("and on"), marker.to_owned(), user("more")]), 1e5);
         let details =
-            ContextDetails::read(&all.source, &all.index, &all.context, Ruleset::V2026_9_2.rules()).unwrap();
+            ContextDetails::read(&all.source, &all.index, &all.context, Ruleset::V2026_9_6.rules()).unwrap();
         let before = all.index.entries.iter().filter(|entry| entry.message.is_some()).nth(1).unwrap();
         assert_eq!(details.stored_pruning.run_started, Some(before.time_ms));
     }

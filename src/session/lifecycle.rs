@@ -97,7 +97,7 @@ fn is_started_by_runner(kind: SessionKind) -> bool {
 
 fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
     match ruleset {
-        Ruleset::V2026_9_2 => {
+        Ruleset::V2026_9_6 => {
             "a reset entry in the same session; earlier entries stay readable but are not sent"
         }
         // (pkg) 2026.4.25 and 2026.7.1 rename it at every reset; 2026.3.2 only at `/new` (store F2).

@@ -60,23 +60,23 @@ mod tests {
         let profile = |mode: &str| {
             format!(r#"{{"auth":{{"profiles":{{"a":{{"provider":"anthropic","mode":"{mode}"}}}}}}}}"#)
         };
-        assert_eq!(asks(Ruleset::V2026_9_2, "{}", "anthropic"), Some(60_000.0));
-        assert_eq!(asks(Ruleset::V2026_9_2, &profile("api_key"), "anthropic"), Some(60_000.0));
-        assert_eq!(asks(Ruleset::V2026_9_2, &profile("oauth"), "anthropic"), None);
-        assert_eq!(asks(Ruleset::V2026_9_2, "{}", "openrouter"), None);
+        assert_eq!(asks(Ruleset::V2026_9_6, "{}", "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9_6, &profile("api_key"), "anthropic"), Some(60_000.0));
+        assert_eq!(asks(Ruleset::V2026_9_6, &profile("oauth"), "anthropic"), None);
+        assert_eq!(asks(Ruleset::V2026_9_6, "{}", "openrouter"), None);
         assert_eq!(asks(Ruleset::V2026_3_2, "{}", "anthropic"), None);
     }
 
     /// Returns the reasons of the five results.
     fn reasons(chars: usize) -> Vec<Reason> {
-        let session = session(chars, Ruleset::V2026_9_2).load_details().expect("reads");
+        let session = session(chars, Ruleset::V2026_9_6).load_details().expect("reads");
         let clear = server_clear_settings(&session, &Value::Null).expect("asks");
         assert_eq!(clear.cleared_by, ClearedBy::Server { prompt_tokens: 0 });
         let policies = PolicySet::of(&[Policy::Clear]);
         let settings = PolicySettings {
             enabled: policies,
             clear,
-            ..PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0))
+            ..PolicySettings::built_in(Ruleset::V2026_9_6, Tokens(200_000.0))
         };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         [2, 4, 6, 8, 10].map(|at: usize| plan.fates()[at].reason).to_vec()
@@ -98,7 +98,7 @@ mod tests {
             lines.extend([call(&id, "exec", "{}"), result(&id, "exec", text, "")]);
         }
         let mut session = loaded_session(&transcript(&lines), 200_000.0);
-        session.ruleset.id = Ruleset::V2026_9_2;
+        session.ruleset.id = Ruleset::V2026_9_6;
         let session = session.load_details().expect("reads");
         let clear = server_clear_settings(&session, &Value::Null).expect("asks");
         let settings =

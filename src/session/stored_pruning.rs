@@ -55,8 +55,8 @@ mod tests {
         lines.extend((0..4).map(|_| message(r#"{"role":"assistant","content":[]}"#)));
         lines.extend_from_slice(markers);
         let mut session = loaded_session(&transcript(&lines), 200_000.0);
-        session.ruleset.id = Ruleset::V2026_9_2;
-        session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(200_000.0));
+        session.ruleset.id = Ruleset::V2026_9_6;
+        session.configured_settings = PolicySettings::built_in(Ruleset::V2026_9_6, Tokens(200_000.0));
         session
     }
 

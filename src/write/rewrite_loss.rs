@@ -262,7 +262,7 @@ mod tests {
         let big = transcript(&[call("c1", "read", "{}"), result("c1", "read", &"x".repeat(9000), "")]);
         let mut session = loaded_session(&big, 1000.0);
         assert!(find_rewrite_loss(&session).expect("reads").is_some());
-        session.ruleset.id = ruleset::Ruleset::V2026_9_2;
+        session.ruleset.id = ruleset::Ruleset::V2026_9_6;
         assert_eq!(find_rewrite_loss(&session).expect("reads"), None);
     }
 }

@@ -59,6 +59,7 @@ mod support;
 mod sweep;
 mod timeline;
 mod titles;
+mod upstream;
 mod watching;
 mod workspace;
 mod zz_skipped;

@@ -463,12 +463,12 @@ proptest! {
         let source = Source::from_memory("t.jsonl", text.as_bytes());
         let index = load(&source, &mut LineIds, &mut |_, _| true).expect("reads");
         let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        let (rules, window) = (Ruleset::V2026_9_2.rules(), f64::from(window));
+        let (rules, window) = (Ruleset::V2026_9_6.rules(), f64::from(window));
         let read = ContextDetails::read(&source, &index, &context, rules).expect("bodies");
         let bodies = bodies::read_messages(&source, &index, &context).expect("bodies");
         let made = |step: Policy| -> Vec<Value> {
             let steps = PolicySet::of(&[step]);
-            let settings = PolicySettings { enabled: steps, ..PolicySettings::built_in(Ruleset::V2026_9_2, Tokens(window)) };
+            let settings = PolicySettings { enabled: steps, ..PolicySettings::built_in(Ruleset::V2026_9_6, Tokens(window)) };
             let plan = Plan::new(&PlanInput {
                 index: &index,
                 context: &context,

@@ -437,13 +437,13 @@ proptest! {
 
 /// One for each way in which calls are pruned, guarded and limited.
 const RULESETS: [Ruleset; 8] = [
-    Ruleset::V2026_2_19,
+    Ruleset::V2026_2_17,
     Ruleset::V2026_3_2,
     Ruleset::V2026_3_22,
     Ruleset::V2026_4_5,
     Ruleset::V2026_5_28,
     Ruleset::V2026_7_1,
-    Ruleset::V2026_9_2,
+    Ruleset::V2026_9_6,
     Ruleset::Pi1_5,
 ];
 

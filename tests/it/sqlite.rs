@@ -62,7 +62,7 @@ fn texts(value: &Value) -> Vec<String> {
 fn every_session_reads_as_in_the_gateways_modules() {
     let state = state();
     let store = listed(state.path());
-    assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
+    assert_eq!(store.ruleset.id, Ruleset::V2026_9_6);
     let expected: Value = serde_json::from_slice(&fs::read(fixture("expected.json")).unwrap()).unwrap();
     let expected = expected.as_object().unwrap();
     assert_eq!(expected.len(), 4);
@@ -143,7 +143,7 @@ fn a_single_database_is_a_store_too() {
     let path = dir.path().join("copy.sqlite");
     copy(&fixture("openclaw-agent.sqlite"), &path);
     let store = listed(&path);
-    assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_2, 9));
+    assert_eq!((store.ruleset.id, store.sessions.len()), (Ruleset::V2026_9_6, 9));
     // Its cold archives are not in the same folder.
     let cold: Vec<&str> = store.diagnostics.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(cold, ["cold, unavailable: the archive of its transcript does not exist"; 2]);
@@ -305,7 +305,7 @@ fn an_unreadable_database_is_reported_and_still_decides_the_ruleset() {
         let reported: Vec<String> = store.diagnostics.iter().map(ToString::to_string).collect();
         assert!(reported.iter().any(|it| it.contains("cannot read it as a database")), "{reported:?}");
         assert!(store.databases.len() == 1 && store.databases[0].schema.is_none());
-        assert_eq!(store.ruleset.id, Ruleset::V2026_9_2);
+        assert_eq!(store.ruleset.id, Ruleset::V2026_9_6);
     }
 }
 

@@ -140,7 +140,7 @@ mod tests {
             (estimate.last_usage, estimate.tokens)
         };
         assert_eq!(anchor(Ruleset::V2026_3_2), (Some(2), Tokens::ZERO));
-        assert_eq!(anchor(Ruleset::V2026_9_2), (Some(1), Tokens(702.0)));
+        assert_eq!(anchor(Ruleset::V2026_9_6), (Some(1), Tokens(702.0)));
     }
 
     fn estimated(text: &str) -> ContextEstimate {

@@ -135,7 +135,7 @@ impl RulesetChoice {
         let part = |number: i16| u32::try_from(number).unwrap_or_default();
         let current =
             Ruleset::for_gateway([part(date.year()), part(date.month().into()), part(date.day().into())]);
-        let id = current.clamp(Ruleset::V2026_1_24, Ruleset::V2026_7_1);
+        let id = current.clamp(Ruleset::V2026_1_24, Ruleset::V2026_7_33);
         let why = format!(
             "guessed from the date: nothing names a release, and the newest transcript is of {date}, when {} was \
              current",
@@ -245,19 +245,19 @@ mod tests {
     #[test]
     fn the_version_that_wrote_the_configuration_decides_with_file_and_line() {
         let chosen = detected("{\n meta: {\n lastTouchedVersion: '2026.2.19' } }", &Era::Files);
-        assert_eq!((chosen.id, &chosen.note), (Ruleset::V2026_2_19, &None));
+        assert_eq!((chosen.id, &chosen.note), (Ruleset::V2026_2_17, &None));
         assert!(chosen.provenance_text().ends_with("openclaw.json:3, meta.lastTouchedVersion"));
     }
 
     #[test]
-    fn a_version_that_was_not_opened_says_which_rules_are_used() {
-        let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.6' } }", &Era::Files);
-        assert_eq!(chosen.id, Ruleset::V2026_5_2);
+    fn a_version_that_was_not_published_says_which_rules_are_used() {
+        let chosen = detected("{ meta: { lastTouchedVersion: '2026.5.8' } }", &Era::Files);
+        assert_eq!(chosen.id, Ruleset::V2026_5_7);
         assert!(
             chosen
                 .note
                 .unwrap()
-                .starts_with("2026.5.6 was not checked itself; clawscope uses the rules of 2026.5.2–5.12")
+                .starts_with("no release 2026.5.8 was published; clawscope uses the rules of 2026.5.7")
         );
     }
 
@@ -281,7 +281,7 @@ mod tests {
             hostile
                 .note
                 .unwrap()
-                .contains("dev\" is not a known release; clawscope assumes the rules of 2026.9.2–9.6")
+                .contains("dev\" is not a known release; clawscope assumes the rules of 2026.9.6")
         );
     }
 
@@ -306,8 +306,8 @@ mod tests {
         let config = |release: &str| format!("{{ meta: {{ lastTouchedVersion: '{release}' }} }}");
         let chosen = |release: &str, by: &str| detected(&config(release), &written(Some(by))).id;
         assert_eq!(chosen("2026.3.2", "2026.8.1"), Ruleset::V2026_8_1);
-        assert_eq!(chosen("2026.9.6", "2026.8.1"), Ruleset::V2026_9_2);
-        assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_2);
+        assert_eq!(chosen("2026.9.6", "2026.8.1"), Ruleset::V2026_9_6);
+        assert_eq!(chosen("2026.8.1", "2026.9.4"), Ruleset::V2026_9_3);
         let words = detected("{}", &written(Some("2026.8.1"))).provenance_text();
         assert_eq!(words, "2026.8.1 last wrote openclaw-agent.sqlite");
         // A text that no release writes there decides nothing.
@@ -321,7 +321,7 @@ mod tests {
         let found = detected("{ meta: { lastTouchedVersion: '2026.4.21' } }", &Era::Files);
         assert_eq!(
             (found.release.as_deref(), found.id.release_span()),
-            (Some("2026.4.21"), "2026.4.15–4.24")
+            (Some("2026.4.21"), "2026.4.15–4.23")
         );
         assert_eq!(detected("{}", &Era::Files).release, None);
     }

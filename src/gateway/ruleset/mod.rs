@@ -3,7 +3,7 @@
 //!
 //! The rules are data rather than code, because one store can hold sessions of several releases and a person may want
 //! to see the effect of another release. For example, `"2026.4.20".parse::<Version>()` maps to [`Ruleset::V2026_4_15`],
-//! whose rules hold up to 2026.4.24.
+//! whose rules hold up to 2026.4.23.
 
 mod choice;
 mod gateways;
@@ -18,6 +18,7 @@ mod version;
 pub use choice::{Era, PiMark, RulesetChoice};
 pub use known::Ruleset;
 pub use pi_release::{PiChange, PiRelease};
+pub use releases::ReleaseStatus;
 pub use rules::*;
 pub use topics::Topic;
 pub use version::{UnknownVersion, Version};
@@ -68,11 +69,9 @@ impl Ruleset {
         self.range().map_or_else(of_pi, |range| range.rules)
     }
 
-    /// Lists the releases with these rules, oldest first, each with `true` if its rules were checked against its
-    /// package.
-    pub fn releases(self) -> impl Iterator<Item = (&'static str, bool)> {
-        let releases = self.range().map(|range| range.releases.split(' '));
-        releases.into_iter().flatten().map(|release| (release.trim_end_matches('*'), release.ends_with('*')))
+    /// Lists the releases with these rules, oldest first, each with the evidence for its rules.
+    pub fn releases(self) -> impl Iterator<Item = (&'static str, ReleaseStatus)> {
+        self.range().into_iter().flat_map(GatewayRange::all)
     }
 
     fn range(self) -> Option<&'static GatewayRange> {

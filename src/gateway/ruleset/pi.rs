@@ -94,7 +94,7 @@ ranges! {
     Pi1_2 "pi-1.2" "pi 1.2–1.3" [1, 2, 0];
     Pi1_4 "pi-1.4" "pi 1.4" [1, 4, 0];
     Pi1_5_0 "pi-1.5.0" "pi 1.5.0" [1, 5, 0];
-    Pi1_5 "pi-1.5" "pi 1.5.1–1.5.2" [1, 5, 1];
+    Pi1_5 "pi-1.5" "pi 1.5.1–1.6.0" [1, 5, 1];
 }
 
 /// Returns the range of a ruleset; `None` for a gateway's.

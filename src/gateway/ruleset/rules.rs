@@ -110,6 +110,8 @@ pub struct Rules {
     pub recovery: Recovery,
     /// The active leaf, the parents of entries and the bounds of the context (sqlite F, G).
     pub branching: BranchRule,
+    /// The release whose texts of refusals and rate limits apply (releases R90–R94).
+    pub overflow_texts: &'static str,
 }
 
 impl Rules {

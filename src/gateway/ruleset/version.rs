@@ -38,7 +38,7 @@ pub struct UnknownVersion(String);
 /// The first year in the gateway's version numbers.
 const FIRST_YEAR: u32 = 2025;
 /// The first and the last known minor version of pi; every one between is known too.
-const KNOWN_PI: [[u32; 2]; 2] = [[0, 55], [1, 5]];
+const KNOWN_PI: [[u32; 2]; 2] = [[0, 55], [1, 6]];
 impl FromStr for Version {
     type Err = UnknownVersion;
 
@@ -141,11 +141,13 @@ impl Version {
             return None;
         }
         match range.release_status(&self.number(parts)) {
-            ReleaseStatus::Verified => None,
-            ReleaseStatus::Published => Some(format!(
-                "{text} was not checked itself; clawscope uses {those}, the same in the releases before and \
-                 after it"
+            ReleaseStatus::Asked => None,
+            ReleaseStatus::Between => Some(format!(
+                "{text} was not asked itself; clawscope uses {those}, which the releases asked before and after it share"
             )),
+            ReleaseStatus::NeverAsked => {
+                Some(format!("{text} was never asked; clawscope assumes {those}, the nearest that was"))
+            }
             ReleaseStatus::Unpublished => Some(format!(
                 "no release {text} was published; clawscope uses {those}, the nearest older release"
             )),
@@ -186,29 +188,29 @@ mod tests {
     fn a_release_gets_its_rules_or_those_of_the_nearest_older_one() {
         use Ruleset::{Pi0_55, Pi0_80_0, Pi0_80_4, Pi0_86, Pi0_87, Pi1_4, Pi1_5, Pi1_5_0};
         for (text, id, reported) in [
-            ("2026.2.19", "2026.2.19", false),
+            ("2026.2.19", "2026.2.17", false),
             ("v2026.3.2", "2026.3.2", false),
             ("2026.3.2-beta.1", "2026.3.2", false),
-            ("2026.9.6", "2026.9.2", false),
-            ("2026.9.x", "2026.9.2", false),
-            ("2026.9", "2026.9.2", false),
+            ("2026.9.6", "2026.9.6", false),
+            ("2026.9.x", "2026.9.6", false),
+            ("2026.9", "2026.9.6", false),
             ("2026.9.1", "2026.8.1", false),
             ("2026.8.30", "2026.8.1", true),
-            ("2026.1.24-3", "2026.1.24", true),
+            ("2026.1.24-3", "2026.1.24", false),
             ("2026.1.27", "2026.1.24", true),
-            ("2026.1.30", "2026.1.29", false),
-            ("2026.2.6", "2026.2.1", false),
-            ("2026.2.6-3", "2026.2.1", false),
-            ("2026.3.1", "2026.2.22", true),
+            ("2026.1.30", "2026.1.30", false),
+            ("2026.2.6", "2026.2.6", false),
+            ("2026.2.6-3", "2026.2.6", false),
+            ("2026.3.1", "2026.3.1", false),
             ("2026.3.12", "2026.3.11", true),
             ("2026.4.21", "2026.4.15", false),
-            ("2026.4.23", "2026.4.15", true),
-            ("2026.6.5", "2026.5.28", false),
+            ("2026.4.23", "2026.4.15", false),
+            ("2026.6.5", "2026.6.1", false),
             ("2026.3", "2026.3.31", false),
-            ("2026.9.7", "2026.9.2", true),
-            ("2026.10.1", "2026.9.2", true),
-            ("2026.10", "2026.9.2", true),
-            ("2027.1.1", "2026.9.2", true),
+            ("2026.9.7", "2026.9.6", true),
+            ("2026.10.1", "2026.9.6", true),
+            ("2026.10", "2026.9.6", true),
+            ("2027.1.1", "2026.9.6", true),
             ("2026.1.5", "2026.1.24", true),
             ("2025.12.31", "2026.1.24", true),
         ] {
@@ -226,7 +228,8 @@ mod tests {
             ("pi-1.5.0", Pi1_5_0, false),
             ("pi-1.5", Pi1_5, false),
             ("pi-1.5.2", Pi1_5, false),
-            ("pi-1.6", Pi1_5, true),
+            ("pi-1.6.0", Pi1_5, false),
+            ("pi-1.7", Pi1_5, true),
             ("pi-1", Pi1_5, true),
         ] {
             assert_eq!(nearest(text), (ruleset, reported), "{text}");
@@ -237,26 +240,23 @@ mod tests {
     fn the_note_says_which_rules_are_used_and_why() {
         let note = |text: &str| text.parse::<Version>().unwrap().note().unwrap();
         assert_eq!(
-            note("2026.4.20"),
-            "2026.4.20 was not checked itself; clawscope uses the rules of 2026.4.15–4.24, the same in the releases before and after it"
-        );
-        assert_eq!(
             note("2026.3.12"),
             "no release 2026.3.12 was published; clawscope uses the rules of 2026.3.11–3.13, the nearest older release"
         );
         assert_eq!(
             note("2026.12.1"),
-            "2026.12.1 is newer than every known release; clawscope uses the rules of 2026.9.2–9.6, the newest it knows"
+            "2026.12.1 is newer than every known release; clawscope uses the rules of 2026.9.6, the newest it knows"
         );
         assert!(note("2026.1.1").ends_with("clawscope uses the rules of 2026.1.24, the oldest it knows"));
     }
 
     #[test]
-    fn every_published_release_has_rules_and_unchecked_ones_have_a_note() {
+    fn every_published_release_has_rules_and_those_not_asked_have_a_note() {
         for ruleset in Ruleset::ALL {
-            for (release, opened) in ruleset.releases() {
+            for (release, evidence) in ruleset.releases() {
                 let version: Version = format!("2026.{release}").parse().unwrap();
-                assert_eq!((version.ruleset(), version.note().is_none()), (ruleset, opened), "{release}");
+                let is_asked = evidence == ReleaseStatus::Asked;
+                assert_eq!((version.ruleset(), version.note().is_none()), (ruleset, is_asked), "{release}");
             }
         }
     }

@@ -209,7 +209,7 @@ mod tests {
     fn prepared(list: &str, before: &PreviousCompaction, keep: f64) -> Option<Preparation> {
         let tokens =
             |entry: &BranchEntry| entry.message.map_or(Ok(Tokens::ZERO), |size| estimate_message(&size));
-        prepare_under(Ruleset::V2026_9_2.rules(), &entries(list), before, Tokens(keep), tokens).unwrap()
+        prepare_under(Ruleset::V2026_9_6.rules(), &entries(list), before, Tokens(keep), tokens).unwrap()
     }
 
     fn cut(list: &str, keep: f64) -> (usize, Option<usize>) {
@@ -273,12 +273,12 @@ mod tests {
     #[test]
     fn a_summary_has_16000_chars_at_most_with_the_note() {
         let long = js::JsString::from("x".repeat(16_001).as_str());
-        let newest = stored_summary(Ruleset::V2026_9_2.rules(), &long);
+        let newest = stored_summary(Ruleset::V2026_9_6.rules(), &long);
         assert_eq!(newest.len(), 16_000);
         assert!(newest.to_string_lossy().ends_with("truncated to fit budget]"));
         assert_eq!(stored_summary(Ruleset::V2026_3_2.rules(), &long), long);
         let whole = js::JsString::from("x".repeat(16_000).as_str());
-        assert_eq!(stored_summary(Ruleset::V2026_9_2.rules(), &whole), whole);
+        assert_eq!(stored_summary(Ruleset::V2026_9_6.rules(), &whole), whole);
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let kept = 16_000 - CUT_NOTE.encode_utf16().count();
         let stored = |before: usize| {
             let text = format!("{}😀{}", "x".repeat(before), "y".repeat(16_000));
-            stored_summary(Ruleset::V2026_9_2.rules(), &js::JsString::from(text.as_str()))
+            stored_summary(Ruleset::V2026_9_6.rules(), &js::JsString::from(text.as_str()))
         };
         let split = stored(kept - 1);
         assert_eq!(split.len(), 15_999);

@@ -111,7 +111,7 @@ impl ContentFeatures {
             content,
             details_chars: message.get("details").filter(|_| counts_details).map(guard::unknown_chars),
             shape: shape_of(message, &rules.unwrap_or(Ruleset::default().rules()).pairing),
-            guard: GuardSize::of_under(message, counts_details),
+            guard: GuardSize::of_under(message, rules),
             needs_input_repair: role == Role::Assistant && needs_input_repair(message),
             digest,
             by_rules: rules.map(|rules| Box::new(RuleFeatures::of(rules, role, &message.to_cow()))),

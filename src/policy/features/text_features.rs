@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_heavy_text_counts_more_than_its_chars() {
         let result = r#"{"role":"toolResult","content":[{"type":"text","text":"ab你"},{"type":"image"}]}"#;
-        let features = features(Ruleset::V2026_9_2, result);
+        let features = features(Ruleset::V2026_9_6, result);
         let text_features = TextFeatures { chars: Chars(6.0), guard_chars: Chars(16_008.0), has_media: true };
         assert_eq!(features.text_features(), Some(text_features));
     }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_body_is_kept_if_its_text_decides() {
         let keeps = |json: &str| {
-            [Ruleset::V2026_9_2, Ruleset::V2026_3_2].map(|ruleset| features(ruleset, json).body.is_some())
+            [Ruleset::V2026_9_6, Ruleset::V2026_3_2].map(|ruleset| features(ruleset, json).body.is_some())
         };
         assert_eq!(keeps(r#"{"role":"toolResult","content":[]}"#), [true, false]);
         assert_eq!(keeps(r#"{"role":"user","content":"see media://inbound/a.png"}"#), [true, false]);

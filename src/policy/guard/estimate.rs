@@ -1,5 +1,6 @@
 //! The chars of a message as the guard counts them: those of tool results twice (pruning 6.31, 6.32).
 
+use crate::gateway::ruleset::Rules;
 use crate::js::{JsException, Json, JsonKind, json};
 use crate::store::entry::CharCount;
 use crate::units::Chars;
@@ -30,25 +31,27 @@ impl PartialEq for GuardSize {
 }
 
 impl GuardSize {
-    /// Counts a message with the details of results.
+    /// Counts a message under the reference rules, with the details of results.
     pub fn of<'a>(message: impl Json<'a>) -> Self {
-        Self::of_under(message, true)
+        Self::of_under(message, None)
     }
 
-    /// Counts a message in a version; `details` is set if it counts the details of results (releases R44). Messages of
-    /// role `user` or `assistant` keep that role even if their type is `toolResult`.
-    pub fn of_under<'a>(message: impl Json<'a>, details: bool) -> Self {
+    /// Counts a message under the rules of a version; those of the reference without any (releases R40, R44). Messages
+    /// of role `user` or `assistant` keep that role even if their type is `toolResult`.
+    pub fn of_under<'a>(message: impl Json<'a>, rules: Option<&Rules>) -> Self {
+        let details = rules.is_none_or(|rules| rules.guard_counts_details);
+        let accepts_malformed = rules.is_some_and(|rules| rules.prune_size.accepts_malformed_texts);
         let role = |name| message.get("role").is_some_and(|role| role.str_is(name));
         let is_result = role("toolResult")
             || role("tool")
             || message.get("type").is_some_and(|kind| kind.str_is("toolResult"));
         let content = message.get("content");
         let chars = if role("user") {
-            user_chars(content)
+            user_chars(content, accepts_malformed)
         } else if role("assistant") {
             Ok(assistant_chars(content))
         } else if is_result {
-            user_chars(content).map(|content| {
+            user_chars(content, accepts_malformed).map(|content| {
                 result_chars(content, message.get("details").filter(|_| details).map(unknown_chars))
             })
         } else if is_container(message) {
@@ -71,16 +74,22 @@ pub fn unknown_chars<'a>(value: impl Json<'a>) -> Chars {
     Chars::from_len(value.unit_len().unwrap_or_else(|| value.json_len()))
 }
 
-fn user_chars<'a>(content: Option<impl Json<'a>>) -> Result<Chars, JsException> {
+/// Counts content; a text block without text has the length of its JSON text if the version accepts one.
+fn user_chars<'a>(content: Option<impl Json<'a>>, accepts_malformed: bool) -> Result<Chars, JsException> {
     let Some(content) = content else { return Ok(Chars::ZERO) };
     match content.items() {
-        Some(mut blocks) => blocks.try_fold(Chars::ZERO, |sum, block| Ok(sum + block_chars(block)?)),
+        Some(mut blocks) => {
+            blocks.try_fold(Chars::ZERO, |sum, block| Ok(sum + block_chars(block, accepts_malformed)?))
+        }
         None => Ok(Chars::from_len(content.unit_len().unwrap_or(0))),
     }
 }
 
-fn block_chars<'a>(block: impl Json<'a>) -> Result<Chars, JsException> {
-    if is(block, "text") {
+fn block_chars<'a>(block: impl Json<'a>, accepts_malformed: bool) -> Result<Chars, JsException> {
+    if let Some(chars) = text_of(block, "text") {
+        return Ok(chars);
+    }
+    if is(block, "text") && !accepts_malformed {
         return json::length(block.get("text")).map(Chars);
     }
     Ok(if is(block, "image") { IMAGE_CHARS } else { unknown_chars(block) })

@@ -184,8 +184,8 @@ fn a_numeric_text_passes_every_limit_and_an_absent_one_fails() {
 
 /// Returns the reasons of the 2026.9 guard, and asserts that it fits exactly the results over its limit.
 fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
-    let rules = Ruleset::V2026_9_2.rules();
-    let messages = ListFixture::under(Ruleset::V2026_9_2, messages);
+    let rules = Ruleset::V2026_9_6.rules();
+    let messages = ListFixture::under(Ruleset::V2026_9_6, messages);
     let mut list = messages.list();
     let (fates, numbers) =
         guard_list(&mut list, rules, window, &GuardSettings::default()).expect("never throws");
@@ -204,7 +204,7 @@ fn fitted<T: AsRef<str>>(messages: &[T], window: Tokens) -> Vec<Reason> {
 #[test]
 fn the_newest_version_gives_a_result_half_the_window_at_double_weight_and_1024_at_least() {
     let single = |tokens| {
-        let rules = Ruleset::V2026_9_2.rules();
+        let rules = Ruleset::V2026_9_6.rules();
         GuardLimits::under(rules, Tokens(tokens), &GuardSettings::default()).expect("a guard").single.get()
     };
     assert_eq!(

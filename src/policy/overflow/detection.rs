@@ -19,8 +19,8 @@ pub struct Detection {
     pub in_run: bool,
 }
 
-/// First release that detects a failed compaction by other words than an overflow's.
-const COMPACTION_FAILURE_WORDS_SINCE: Release = [2026, 2, 12];
+/// First release in which the wide detector decides whether a failed compaction was too large.
+const WIDE_COMPACTION_FAILURES_SINCE: Release = [2026, 2, 12];
 
 /// Runs the detectors of a runtime on an error text; those of the oldest release when its version names none.
 pub fn detect(text: &str, provider: &str, runtime: Runtime<'_>) -> Detection {
@@ -40,11 +40,8 @@ fn detect_in_gateway(text: &str, provider: &str, release: Release) -> Detection 
     let overflow = openclaw_releases::is_strict_overflow(text, release);
     let likely = openclaw_releases::is_overflow(text, release);
     let compaction = ["compaction", "summarization failed"].iter().any(|part| lower.contains(part));
-    let fails = if release < COMPACTION_FAILURE_WORDS_SINCE {
-        overflow
-    } else {
-        likely || lower.contains("context overflow")
-    };
+    let names_overflow = if release < WIDE_COMPACTION_FAILURES_SINCE { overflow } else { likely };
+    let fails = names_overflow || lower.contains("context overflow");
     let by_pi = || in_run_pi(release).is_some_and(|pi| pi_releases::is_overflow(text, provider, pi));
     Detection {
         overflow,

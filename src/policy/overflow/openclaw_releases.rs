@@ -17,16 +17,16 @@ const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (OLDEST, &["request size exceeds", "context window"]),
     (OLDEST, &["request size exceeds", "context length"]),
     (OLDEST, &["413", "too large"]),
-    (REFERENCE, &["model token limit"]),
-    (REFERENCE, &["exceed context limit"]),
-    (REFERENCE, &["exceeds the model's maximum context"]),
-    (REFERENCE, &["max_tokens", "exceed", "context"]),
-    (REFERENCE, &["input length", "exceed", "context"]),
-    (REFERENCE, &["上下文过长"]),
-    (REFERENCE, &["上下文超出"]),
-    (REFERENCE, &["上下文长度超"]),
-    (REFERENCE, &["超出最大上下文"]),
-    (REFERENCE, &["请压缩上下文"]),
+    (WIDER_TEXTS_SINCE, &["model token limit"]),
+    (WIDER_TEXTS_SINCE, &["exceed context limit"]),
+    (WIDER_TEXTS_SINCE, &["exceeds the model's maximum context"]),
+    (WIDER_TEXTS_SINCE, &["max_tokens", "exceed", "context"]),
+    (WIDER_TEXTS_SINCE, &["input length", "exceed", "context"]),
+    (WIDER_TEXTS_SINCE, &["上下文过长"]),
+    (WIDER_TEXTS_SINCE, &["上下文超出"]),
+    (WIDER_TEXTS_SINCE, &["上下文长度超"]),
+    (WIDER_TEXTS_SINCE, &["超出最大上下文"]),
+    (WIDER_TEXTS_SINCE, &["请压缩上下文"]),
     ([2026, 3, 7], &["context_window_exceeded"]),
     ([2026, 3, 22], &["prompt too long"]),
     (PROVIDER_TEXTS_SINCE, &["input is too long for model"]),
@@ -36,10 +36,10 @@ const TEXT_COMBINATIONS: &[(Release, &[&str])] = &[
     (FEWER_PROVIDER_TEXTS_SINCE, &["input is too long for this model"]),
     (FEWER_PROVIDER_TEXTS_SINCE, &["invalid_argument", "maximum number of tokens"]),
     (FEWER_PROVIDER_TEXTS_SINCE, &["input exceeds", "maximum number of tokens"]),
-    ([2026, 5, 28], &["context window", "ran out of room"]),
-    ([2026, 5, 28], &["context window", "ran out of space"]),
-    ([2026, 5, 28], &["context length", "ran out of room"]),
-    ([2026, 5, 28], &["context length", "ran out of space"]),
+    ([2026, 5, 26], &["context window", "ran out of room"]),
+    ([2026, 5, 26], &["context window", "ran out of space"]),
+    ([2026, 5, 26], &["context length", "ran out of room"]),
+    ([2026, 5, 26], &["context length", "ran out of space"]),
     ([2026, 7, 1], &["prompt has ", " tokens, but the configured context size is "]),
     (OWN_RUNTIME_SINCE, &["context size has been exceeded"]),
 ];
@@ -50,7 +50,7 @@ const ORDERED_PARTS: &[(Release, Release, &[&[&str]])] = &[
     (PROVIDER_TEXTS_SINCE, NEVER, &[&["total token"], TOTAL_EXCEEDS_MAXIMUM]),
     (FEWER_PROVIDER_TEXTS_SINCE, NEVER, &[&["input token count exceeds the maximum number of input tokens"]]),
     (
-        [2026, 4, 9],
+        [2026, 4, 10],
         NEVER,
         &[
             &["request (", "prompt ("],
@@ -133,8 +133,8 @@ const RATE_LIMIT_EXCLUSIONS: &[(Release, &str)] = &[
     (NARROW_HINTS_SINCE, "quota exceeded"),
     (NARROW_HINTS_SINCE, "resource_exhausted"),
     (NARROW_HINTS_SINCE, "usage limit"),
-    (REFERENCE, "model_cooldown"),
-    (REFERENCE, "tokens per minute"),
+    (WIDER_TEXTS_SINCE, "model_cooldown"),
+    (WIDER_TEXTS_SINCE, "tokens per minute"),
     ([2026, 3, 8], "tokens per day"),
     ([2026, 3, 11], "insufficient credits"),
     ([2026, 3, 11], "insufficient balance"),
@@ -156,8 +156,8 @@ const RATE_LIMIT_TEXTS: &[(Release, &str)] = &[
     (OLDEST, "quota exceeded"),
     (OLDEST, "resource_exhausted"),
     (OLDEST, "usage limit"),
-    (REFERENCE, "model_cooldown"),
-    (REFERENCE, "tokens per minute"),
+    (WIDER_TEXTS_SINCE, "model_cooldown"),
+    (WIDER_TEXTS_SINCE, "tokens per minute"),
     ([2026, 3, 8], "tokens per day"),
     ([2026, 4, 5], "throttling"),
     ([2026, 4, 5], "throttled"),
@@ -171,10 +171,10 @@ const RATE_LIMIT_TEXTS: &[(Release, &str)] = &[
     (CHINESE_RATE_LIMITS_SINCE, "额度已用尽"),
 ];
 /// First release with Chinese texts of rate limits.
-const CHINESE_RATE_LIMITS_SINCE: Release = [2026, 5, 2];
+const CHINESE_RATE_LIMITS_SINCE: Release = [2026, 4, 27];
 
 /// The releases that also match "cooling down": from the first, before the second.
-const COOLING_DOWN_RELEASES: (Release, Release) = (REFERENCE, [2026, 3, 7]);
+const COOLING_DOWN_RELEASES: (Release, Release) = ([2026, 2, 25], [2026, 3, 7]);
 
 /// Older than every known release.
 const OLDEST: Release = [0, 0, 0];
@@ -185,10 +185,12 @@ const PROVIDER_TEXTS_SINCE: Release = [2026, 4, 1];
 const FEWER_PROVIDER_TEXTS_SINCE: Release = [2026, 4, 5];
 /// First release that checks rate limits first and guesses less.
 const NARROW_HINTS_SINCE: Release = [2026, 2, 12];
-/// The release that [`gateway`] reproduces.
-const REFERENCE: Release = [2026, 3, 2];
+/// First release in which any text with `context overflow` no longer counts.
+const CONTEXT_OVERFLOW_NEEDS_COLON_SINCE: Release = [2026, 2, 9];
+/// First release with the texts and exclusions of 2026.3.2, which [`gateway`] reproduces.
+const WIDER_TEXTS_SINCE: Release = [2026, 2, 23];
 /// First release that adds its own runtime's patterns: those of [`OWN_RUNTIME_PI`] except a bare 400.
-const OWN_RUNTIME_SINCE: Release = [2026, 9, 6];
+const OWN_RUNTIME_SINCE: Release = [2026, 8, 1];
 const OWN_RUNTIME_PI: Release = [0, 80, 2];
 
 /// Words of excess in the guess of older releases.
@@ -198,7 +200,7 @@ const EXCESS_WORDS: &[&str] = &["too large", "too long", "exceed", "over", "limi
 pub(super) fn is_overflow(text: &str, release: Release) -> bool {
     let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
     let too_small = contains_in_order(&folded, &[&["context window"], &["too small", "minimum is"]]);
-    if release >= REFERENCE && gateway::is_excluded(&lower) || too_small {
+    if release >= WIDER_TEXTS_SINCE && gateway::is_excluded(&lower) || too_small {
         return false;
     }
     matches_own_runtime(&folded, release)
@@ -209,15 +211,15 @@ pub(super) fn is_overflow(text: &str, release: Release) -> bool {
 /// Whether this release's strict detector matches (releases R90).
 pub(super) fn is_strict_overflow(text: &str, release: Release) -> bool {
     let (lower, folded) = (text.to_lowercase(), text.to_ascii_lowercase());
-    let loose = release < NARROW_HINTS_SINCE && lower.contains("context overflow");
-    !(release >= REFERENCE && gateway::is_excluded(&lower))
+    let loose = release < CONTEXT_OVERFLOW_NEEDS_COLON_SINCE && lower.contains("context overflow");
+    !(release >= WIDER_TEXTS_SINCE && gateway::is_excluded(&lower))
         && (loose || names_overflow(&lower, &folded, release))
 }
 
 /// Whether a lower-case text is a rate limit in this release (releases R93).
 pub(super) fn is_rate_limited(lower: &str, release: Release) -> bool {
     RATE_LIMIT_TEXTS.iter().any(|(since, part)| *since <= release && lower.contains(part))
-        || release >= REFERENCE && gateway::has_word(lower, "tpm")
+        || release >= WIDER_TEXTS_SINCE && gateway::has_word(lower, "tpm")
         || (COOLING_DOWN_RELEASES.0..COOLING_DOWN_RELEASES.1).contains(&release)
             && lower.contains("cooling down")
 }
@@ -303,7 +305,7 @@ mod tests {
         #[test]
         fn the_reference_release_matches_its_exact_detector(picks in proptest::collection::vec(0..PIECES.len(), 0..9)) {
             let text: String = picks.into_iter().map(|at| PIECES[at]).collect();
-            prop_assert_eq!(is_overflow(&text, REFERENCE), gateway::is_likely_overflow(&text), "{}", text);
+            prop_assert_eq!(is_overflow(&text, [2026, 3, 2]), gateway::is_likely_overflow(&text), "{}", text);
         }
     }
 }

@@ -22,7 +22,7 @@ impl<'a> Runtime<'a> {
             Ruleset::Pi1_5 => Self::Pi("1.5.2"),
             // The id of a range of releases names its first release.
             pi if pi.is_pi() => Self::Pi(pi.id().trim_start_matches("pi-")),
-            _ => Self::OpenClaw(version.unwrap_or(ruleset.id())),
+            _ => Self::OpenClaw(version.unwrap_or(ruleset.rules().overflow_texts)),
         }
     }
 }
@@ -35,7 +35,7 @@ const IN_RUN_PI: [(Release, Release); 8] = [
     ([2026, 3, 28], [0, 63, 1]),
     ([2026, 4, 5], [0, 65, 0]),
     ([2026, 5, 3], [0, 73, 0]),
-    ([2026, 5, 12], [0, 75, 1]),
+    ([2026, 5, 18], [0, 75, 1]),
     ([2026, 5, 28], [0, 77, 0]),
 ];
 /// The detector inside a run is unknown from the first of these releases up to, but not including, the second.

@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn tools_count_from_9_2_on_unless_a_provider_counted_them() {
-        let new = pressure(Ruleset::V2026_9_2);
+        let new = pressure(Ruleset::V2026_9_6);
         assert_eq!(new, FixedPressure { system: Tokens(1985.0), tools: Tokens(1416.0), stamp: Tokens(6.75) });
         assert_eq!([new.beside(Tokens::ZERO), new.beside(Tokens(9.0))], [Tokens(3401.0), Tokens(1985.0)]);
         assert_eq!(pressure(Ruleset::V2026_8_1).tools, Tokens::ZERO);

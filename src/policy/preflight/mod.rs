@@ -171,8 +171,8 @@ mod tests {
         .unwrap()
     }
 
-    const OLD: Ruleset = Ruleset::V2026_4_8;
-    const NEW: Ruleset = Ruleset::V2026_4_14;
+    const OLD: Ruleset = Ruleset::V2026_4_7;
+    const NEW: Ruleset = Ruleset::V2026_4_12;
 
     #[test]
     fn a_reserve_larger_than_the_window_leaves_one_token_or_since_4_14_half_of_it() {

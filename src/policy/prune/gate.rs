@@ -206,8 +206,11 @@ mod tests {
             gate_under(ruleset.rules(), Some(&settings), true, Some(Moment(1.0)), Moment(9e12)).is_open()
         };
         let shut = Ruleset::ALL.into_iter().filter(|ruleset| !under(*ruleset)).map(Ruleset::id);
-        assert_eq!(shut.collect::<Vec<_>>(), ["2026.2.1", "2026.2.12", "2026.2.19", "pi-0.55", "pi-1.5"]);
-        let off = gate_under(Ruleset::V2026_2_19.rules(), None, true, Some(Moment(1.0)), Moment(9e12));
+        assert_eq!(
+            shut.collect::<Vec<_>>(),
+            ["2026.2.2", "2026.2.6", "2026.2.9", "2026.2.12", "2026.2.17", "pi-0.55", "pi-1.5"]
+        );
+        let off = gate_under(Ruleset::V2026_2_17.rules(), None, true, Some(Moment(1.0)), Moment(9e12));
         assert_eq!(off, Gate::Off);
     }
 
@@ -225,8 +228,8 @@ mod tests {
         let touch =
             |ruleset: Ruleset, model| last_touch_under(ruleset.rules(), &index, ("anthropic", model), body);
         assert_eq!(touch(Ruleset::V2026_3_2, "OPUS "), Some(Moment(9.0)));
-        assert_eq!(touch(Ruleset::V2026_9_2, "OPUS "), Some(Moment(5.0)));
-        assert_eq!(touch(Ruleset::V2026_9_2, "sonnet"), None);
+        assert_eq!(touch(Ruleset::V2026_9_6, "OPUS "), Some(Moment(5.0)));
+        assert_eq!(touch(Ruleset::V2026_9_6, "sonnet"), None);
     }
 
     #[test]

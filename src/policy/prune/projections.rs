@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn settings() -> PruneSettings {
-        PruneSettings::built_in(Ruleset::V2026_9_2.rules())
+        PruneSettings::built_in(Ruleset::V2026_9_6.rules())
     }
 
     fn text_of(message: &Value) -> String {

@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn rules() -> &'static Rules {
-        Ruleset::V2026_9_2.rules()
+        Ruleset::V2026_9_6.rules()
     }
 
     fn settings() -> PruneSettings {

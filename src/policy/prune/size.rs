@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(chars(Ruleset::V2026_4_15, result), Err(JsException));
         assert_eq!(chars(Ruleset::V2026_4_25, result), Ok(Chars(24.0)));
         assert_eq!(chars(Ruleset::V2026_4_25, r#"{"role":"toolResult"}"#), Err(JsException));
-        assert_eq!(chars(Ruleset::V2026_9_2, r#"{"role":"toolResult"}"#), Ok(Chars(0.0)));
+        assert_eq!(chars(Ruleset::V2026_9_6, r#"{"role":"toolResult"}"#), Ok(Chars(0.0)));
         let odd = r#"{"role":"assistant","content":[null,{"type":"text","text":7},{"type":"image"}]}"#;
         assert_eq!(
             [Ruleset::V2026_7_1, Ruleset::V2026_8_1].map(|rules| chars(rules, odd)),

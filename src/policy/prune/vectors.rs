@@ -124,7 +124,7 @@ fn the_newest_version_prunes_results_with_images_too() {
     let (index, context) = session("u:2 9000+image 9000 100+image a a a");
     let raw =
         js::parse(r#"{"mode":"cache-ttl","softTrim":{"maxChars":1},"keepLastAssistants":9}"#).expect("JSON");
-    let settings = effective_settings_under(Ruleset::V2026_9_2.rules(), Some(&raw)).expect("on");
+    let settings = effective_settings_under(Ruleset::V2026_9_6.rules(), Some(&raw)).expect("on");
     let list = MessageList::from_context(&context, None);
     let input = PruneInput {
         list: &list,

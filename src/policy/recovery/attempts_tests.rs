@@ -229,7 +229,7 @@ fn an_older_gateway_restarts_its_count_after_truncation() {
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
     let attempts = |truncation_restarts| {
-        let release = if truncation_restarts { Ruleset::V2026_2_19 } else { Ruleset::V2026_3_2 };
+        let release = if truncation_restarts { Ruleset::V2026_2_17 } else { Ruleset::V2026_3_2 };
         let facts = RecoveryInput { rules: release.rules(), ..facts(sized(&lines), ANTHROPIC) };
         predict_recovery(&facts).attempts.len()
     };
@@ -257,7 +257,7 @@ fn newer_runtimes_compact_once_in_a_run_and_the_newest_leave_it_to_the_gateway()
         "a completed compaction counts"
     );
     assert_eq!(steps(Ruleset::V2026_3_2)[3], "run: cancelled", "it tries again");
-    assert_eq!(steps(Ruleset::V2026_9_2)[..3], ["refused", "run: leftToGateway", "gateway: done"]);
+    assert_eq!(steps(Ruleset::V2026_9_6)[..3], ["refused", "run: leftToGateway", "gateway: done"]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn since_4_8_all_results_together_are_cut_too_and_the_rewrite_loses_nothing() {
         words(&predict_recovery(&facts)).swap_remove(0).pop().unwrap()
     };
     assert_eq!(last(Ruleset::V2026_3_2), "nothing oversized", "no result has 1,200 chars");
-    assert_eq!(last(Ruleset::V2026_4_8), "cut 5", "the newest are cut until 1,200 chars are left");
+    assert_eq!(last(Ruleset::V2026_4_7), "cut 5", "the newest are cut until 1,200 chars are left");
     assert_eq!(last(Ruleset::V2026_2_1), "gateway: cancelled", "no release before 2.12 cuts");
 }
 

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(order_under(Ruleset::V2026_3_2, list), "0 2 3 4");
         assert_eq!(order_under(Ruleset::V2026_3_31, list), "0 2 3 4");
         assert_eq!(order_under(Ruleset::V2026_4_25, list), "2 3 4");
-        assert_eq!(order_under(Ruleset::V2026_9_2, list), "2 3 4");
+        assert_eq!(order_under(Ruleset::V2026_9_6, list), "2 3 4");
         assert_eq!(order_under(Ruleset::V2026_2_1, "a:x!"), "0 +x");
         assert_eq!(order_under(Ruleset::V2026_3_2, "a:x!"), "0");
     }
@@ -138,7 +138,7 @@ mod tests {
         let behind_calls = "a:x a:y r:y r:x";
         assert_eq!(order_under(Ruleset::V2026_5_28, behind_calls), "0 +x 1 2");
         assert_eq!(order_under(Ruleset::V2026_6_11, behind_calls), "0 3 1 2");
-        assert_eq!(order_under(Ruleset::V2026_9_2, behind_calls), "0 3 1 2");
+        assert_eq!(order_under(Ruleset::V2026_9_6, behind_calls), "0 3 1 2");
     }
 
     #[test]

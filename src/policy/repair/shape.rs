@@ -257,7 +257,7 @@ mod tests {
             PairingShape::Result { id, .. } => id.map(|id| id.to_string_lossy()),
             _ => panic!("a result"),
         };
-        let both = |json: &str| [Ruleset::V2026_3_2, Ruleset::V2026_9_2].map(|ruleset| id(ruleset, json));
+        let both = |json: &str| [Ruleset::V2026_3_2, Ruleset::V2026_9_6].map(|ruleset| id(ruleset, json));
         let some = |id: &str| Some(id.to_owned());
         assert_eq!(both(r#"{"role":"toolResult","toolCallId":"a","toolUseId":"b"}"#), [some("a"), some("a")]);
         assert_eq!(both(r#"{"role":"toolResult","toolCallId":"","toolUseId":"b"}"#), [some("b"), some("b")]);
@@ -271,7 +271,7 @@ mod tests {
         for (ruleset, is_responses_api, tokens) in [
             (Ruleset::V2026_3_2, true, 27.0),
             (Ruleset::V2026_4_25, true, 2.0),
-            (Ruleset::V2026_9_2, false, 27.0),
+            (Ruleset::V2026_9_6, false, 27.0),
         ] {
             let rules = RepairRules { rules: ruleset.rules(), is_responses_api };
             let missing = MissingResult::for_call(&PairedCall { id: "a".into(), name: None }, rules);

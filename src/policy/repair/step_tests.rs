@@ -109,8 +109,8 @@ fn pairing_again_keeps_details_and_calls() {
 #[test]
 fn an_invented_result_is_measured_under_the_rules_of_the_version() {
     for (ruleset, is_responses_api, chars) in [
-        (Ruleset::V2026_9_2, false, 105.0),
-        (Ruleset::V2026_9_2, true, 7.0),
+        (Ruleset::V2026_9_6, false, 105.0),
+        (Ruleset::V2026_9_6, true, 7.0),
         (Ruleset::V2026_4_15, true, 105.0),
     ] {
         let messages = Messages::under(ruleset, &[calls(&["x"])]);
@@ -124,7 +124,7 @@ fn an_invented_result_is_measured_under_the_rules_of_the_version() {
 
 #[test]
 fn a_failed_answer_and_its_results_share_one_reason() {
-    let ruleset = Ruleset::V2026_9_2;
+    let ruleset = Ruleset::V2026_9_6;
     let failed = calls(&["x"]).replacen('{', r#"{"stopReason":"error","#, 1);
     let messages = Messages::under(ruleset, &[failed, result("x", "a"), USER.into()]);
     let mut list = messages.list();

@@ -108,12 +108,12 @@ mod tests {
     fn the_newest_reads_only_the_kept_tokens() {
         let built_in = Some("built in since 2026.8.1");
         let expected = [(20_000.0, built_in, false), (20_000.0, built_in, false), (7000.0, None, true)];
-        assert_eq!(rows(Ruleset::V2026_9_2), expected);
+        assert_eq!(rows(Ruleset::V2026_9_6), expected);
     }
 
     #[test]
     fn the_version_before_reads_only_the_floor() {
-        let rows = rows(Ruleset::V2026_2_19);
+        let rows = rows(Ruleset::V2026_2_17);
         assert_eq!((rows[0].0, rows[0].1.is_some()), (30_000.0, true));
         assert_eq!(rows[1], (30_000.0, None, true));
         assert_eq!((rows[2].0, rows[2].1.is_some()), (20_000.0, true));

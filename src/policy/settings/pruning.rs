@@ -170,7 +170,7 @@ mod tests {
             let expected = if ruleset.rules().pruner == Pruner::FailsToLoad { 12 } else { built_in };
             assert_eq!(fixed.len(), expected, "{fixed:?}");
         }
-        let newest = rows_under(Ruleset::V2026_9_2, text);
+        let newest = rows_under(Ruleset::V2026_9_6, text);
         let ratio = row(&newest, "softTrimRatio");
         assert_eq!(ratio.control, Control::Fixed { unit: Some(Unit::Share), why: "built in since 2026.8.1" });
         assert_eq!((&ratio.value, ratio.config), (&ratio.default, Some(js::Value::Number(0.1))));

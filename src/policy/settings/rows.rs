@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn a_floor_that_is_built_in_does_not_lift_a_reserve_that_the_window_caps() {
         let config = GatewayConfig::empty();
-        let (ruleset, runtime) = (Ruleset::V2026_9_2, CompactionSettings::default());
+        let (ruleset, runtime) = (Ruleset::V2026_9_6, CompactionSettings::default());
         let rows = policy_settings(&SettingSources {
             config: &config,
             ruleset,
@@ -424,13 +424,13 @@ mod tests {
         let row =
             |ruleset, key: &str| rows(ruleset).into_iter().find(|row| row.key() == key).unwrap().setting;
         assert_eq!(row(Ruleset::V2026_3_2, "truncate.maxChars").value, 400_000.0.into());
-        assert_eq!(row(Ruleset::V2026_9_2, "truncate.maxChars").value, 32_000.0.into());
+        assert_eq!(row(Ruleset::V2026_9_6, "truncate.maxChars").value, 32_000.0.into());
         let fixed = |ruleset, key| row(ruleset, key).control.fixed_reason().is_some();
         assert!(
-            fixed(Ruleset::V2026_9_2, "guard.budgetShare") && !fixed(Ruleset::V2026_9_2, "guard.singleShare")
+            fixed(Ruleset::V2026_9_6, "guard.budgetShare") && !fixed(Ruleset::V2026_9_6, "guard.singleShare")
         );
         assert!(
-            fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_19, "guard.budgetShare")
+            fixed(Ruleset::Pi0_55, "guard.singleShare") && !fixed(Ruleset::V2026_2_17, "guard.budgetShare")
         );
     }
 

@@ -287,8 +287,8 @@ static TABLE: [Row; 68] = [
     )
     .since("2026.2.21"),
     key("compaction.maxHistoryShare").since("2026.1.29").until("nothing"),
-    key("compaction.identifierPolicy").since("2026.3.2"),
-    key("compaction.identifierInstructions").since("2026.3.2").until("nothing"),
+    key("compaction.identifierPolicy").since("2026.3.1"),
+    key("compaction.identifierInstructions").since("2026.3.1").until("nothing"),
     key("compaction.recentTurnsPreserve").since("2026.3.7"),
     key("compaction.qualityGuard.enabled").since("2026.3.7"),
     key("compaction.qualityGuard.maxRetries").since("2026.3.7"),
@@ -298,7 +298,7 @@ static TABLE: [Row; 68] = [
     key("compaction.postIndexSync").since("2026.3.11").removed("2026.5.18", "nothing"),
     key("compaction.timeoutSeconds").since("2026.3.22"),
     key("compaction.notifyUser").since("2026.4.5"),
-    key("compaction.provider").since("2026.4.8"),
+    key("compaction.provider").since("2026.4.7"),
     key("compaction.truncateAfterCompaction").since("2026.4.25").until("nothing"),
     row(
         SettingId::MidTurnPrecheck,
@@ -309,7 +309,7 @@ static TABLE: [Row; 68] = [
         "Checks the prompt inside a tool loop too.",
     )
     .configured()
-    .since("2026.5.2"),
+    .since("2026.4.29"),
     session(
         SettingId::ActiveTranscriptBytes,
         "compaction.maxActiveTranscriptBytes",
@@ -346,13 +346,13 @@ static TABLE: [Row; 68] = [
         "The flush runs when the transcript has this size, whatever its tokens; 0 never does.",
     )
     .configured()
-    .since("2026.3.2"),
+    .since("2026.3.1"),
     key("compaction.memoryFlush.model").since("2026.5.2"),
     key("compaction.memoryFlush.prompt").until("nothing"),
     key("compaction.memoryFlush.systemPrompt").until("nothing"),
     key("channels.*.dmHistoryLimit"),
     key("channels.*.dms.*.historyLimit"),
-    key("channels.*.historyLimit").since("2026.2.19"),
+    key("channels.*.historyLimit").since("2026.2.17"),
     key("channels.*.accounts.*.historyLimit").since("2026.8.1"),
     row(
         SettingId::HistoryLimit,

@@ -217,8 +217,9 @@ impl ReduceRun<'_> {
     /// Returns the notice for `results` results that share the budget.
     fn notice(&self, results: usize) -> BudgetNotice {
         let usual = Chars::from_len(self.budget.ends.notice.text(Chars(1.0)).len());
-        let newest_first = matches!(self.budget.rule, Aggregate::Newest { .. });
-        if !newest_first && self.budget.total_limit < usual * results as f64 {
+        let has_short = !matches!(self.budget.rule, Aggregate::Newest { .. })
+            || self.budget.ends.notice == Notice::CountAndAdvice;
+        if has_short && self.budget.total_limit < usual * results as f64 {
             BudgetNotice::Short
         } else {
             BudgetNotice::Usual
@@ -274,8 +275,11 @@ pub fn result_budget(
         Truncation::None | Truncation::Head { .. } => return None,
     };
     let single = single.filter(|_| rules.result_limit.is_configured() || !for_prompts);
-    let single = single.unwrap_or_else(|| max_result_chars_under(rules, tokens)).max(Chars(1.0));
-    let all = rule.budget(tokens, single, for_prompts);
+    let of_window = max_result_chars_under(rules, tokens);
+    let single = single.unwrap_or(of_window).max(Chars(1.0));
+    // The first releases with a budget take it from the window alone.
+    let is_of_window = matches!(rule, Aggregate::Newest { floor_is_notice: true });
+    let all = rule.budget(tokens, if is_of_window { of_window } else { single }, for_prompts);
     let spares_fresh = for_prompts && matches!(rule, Aggregate::Elided | Aggregate::Weighted);
     Some(ResultBudget {
         ends,

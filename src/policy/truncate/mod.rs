@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn the_newest_version_caps_a_result_by_the_size_of_the_window() {
-        use Ruleset::{V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_2};
+        use Ruleset::{V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_6};
         let limit = |ruleset: Ruleset| max_result_chars_under(ruleset.rules(), Tokens(200_000.0)).get();
-        let reported = [V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_2].map(limit);
+        let reported = [V2026_2_1, V2026_3_2, V2026_4_5, V2026_4_15, V2026_9_6].map(limit);
         assert_eq!(reported, [240_000.0, 240_000.0, 40_000.0, 16_000.0, 64_000.0]);
         assert_eq!(max_result_chars_under(Ruleset::V2026_3_2.rules(), Tokens(2e6)), HARD_MAX_CHARS);
     }

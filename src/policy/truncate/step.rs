@@ -114,7 +114,7 @@ mod tests {
             fates[0].after.whole_chars().whole()
         };
         // A cut block keeps 2000 chars and the suffix.
-        assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_19)), (21_000, 22_170));
+        assert_eq!((chars(Ruleset::V2026_3_2), chars(Ruleset::V2026_2_17)), (21_000, 22_170));
     }
 
     #[test]

@@ -51,9 +51,9 @@ mod tests {
             Ok(chars) => result("c", &"x".repeat(chars)),
             Err(_) => calls(&["c"]),
         };
-        let messages = Messages::under(Ruleset::V2026_9_2, &list.split(' ').map(message).collect::<Vec<_>>());
+        let messages = Messages::under(Ruleset::V2026_9_6, &list.split(' ').map(message).collect::<Vec<_>>());
         let mut list = messages.list();
-        let rules = Ruleset::V2026_9_2.rules();
+        let rules = Ruleset::V2026_9_6.rules();
         let settings = TruncateSettings::built_in(rules, window);
         let fates = truncate_list(&mut list, rules, window, &settings);
         messages.check(&list);

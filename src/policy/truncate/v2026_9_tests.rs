@@ -36,7 +36,7 @@ fn the_limit_is_three_tenths_of_the_window_up_to_a_cap_by_its_size() {
         (f64::NAN, 16_000.0, 64_000.0),
         (0.0, 0.0, 0.0),
     ] {
-        let limit = max_result_chars_under(Ruleset::V2026_9_2.rules(), Tokens(tokens));
+        let limit = max_result_chars_under(Ruleset::V2026_9_6.rules(), Tokens(tokens));
         let all = Aggregate::Weighted.budget(Tokens(tokens), limit, true);
         assert_eq!((limit, all), (Chars(chars), Chars(together)), "{tokens}");
     }

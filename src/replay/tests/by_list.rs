@@ -91,13 +91,13 @@ fn trace(
 
 /// One version for each variant of pruning and guard.
 const RULESETS: [Ruleset; 7] = [
-    Ruleset::V2026_2_19,
+    Ruleset::V2026_2_17,
     Ruleset::V2026_3_2,
-    Ruleset::V2026_9_2,
+    Ruleset::V2026_9_6,
     Ruleset::V2026_3_22,
     Ruleset::V2026_4_1,
     Ruleset::V2026_4_5,
-    Ruleset::V2026_4_8,
+    Ruleset::V2026_4_7,
 ];
 
 #[test]

@@ -21,7 +21,7 @@ fn checking(ruleset: Ruleset, steps: &[Policy]) -> Settings {
 #[test]
 fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
     let policies = [Policy::Check, Policy::Compact];
-    let replay = full().replay(&checking(Ruleset::V2026_4_8, &policies), Tokens(200_000.0), &[]);
+    let replay = full().replay(&checking(Ruleset::V2026_4_7, &policies), Tokens(200_000.0), &[]);
     let [first, in_loop, second] = &replay.simulated[..] else { panic!("three calls") };
     assert_eq!([first.checked, in_loop.checked], [Some(Route::Fits), None], "the check precedes a run");
     assert_eq!(second.checked, Some(Route::Compact));
@@ -33,7 +33,7 @@ fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
 
 #[test]
 fn a_compaction_that_was_due_but_never_recorded_did_not_happen() {
-    let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_8, policies);
+    let checking = |policies: &[Policy]| checking(Ruleset::V2026_4_7, policies);
     let replay = full().with_session(Tokens(200_000.0), &[], |session| {
         replay(session, &checking(&[Policy::Check]), &checking(&[Policy::Check, Policy::Compact]))
     });

@@ -133,7 +133,7 @@ fn rare_sessions_are_replayed_field_by_field() {
             .with(limited(2.0))
             .with(guarding(0.3, 0.12)),
         Story::new("two turns 2026.9.2, pruned", wordy(), &[Repair, History, Prune])
-            .under(Ruleset::V2026_9_2)
+            .under(Ruleset::V2026_9_6)
             .with(limited(2.0)),
         Story::new("unpaired and summarised", unpaired_and_summarised(), &[Repair, Guard])
             .with(guarding(0.05, 0.02)),

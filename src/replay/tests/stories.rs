@@ -322,8 +322,8 @@ fn stories() -> Vec<Story> {
         Story::new("guarded 2026.3.2", results(), &[Guard]).under(Ruleset::V2026_3_2).with(small_guard),
         Story::new("guarded 2026.3.22", results(), &[Guard]).under(Ruleset::V2026_3_22).with(small_guard),
         Story::new("guarded 2026.4.5", results(), &[Guard]).under(Ruleset::V2026_4_5).with(small_guard),
-        Story::new("guarded 2026.4.8", results(), &[Guard]).under(Ruleset::V2026_4_8).with(small_guard),
-        Story::new("guarded 2026.9.2", results(), &[Guard]).under(Ruleset::V2026_9_2).with(small_guard),
+        Story::new("guarded 2026.4.8", results(), &[Guard]).under(Ruleset::V2026_4_7).with(small_guard),
+        Story::new("guarded 2026.9.2", results(), &[Guard]).under(Ruleset::V2026_9_6).with(small_guard),
         Story::new("cleared", results(), &[Clear]).with(clearing),
         Story::new("pruned, guarded and cleared", results(), &[Prune, Guard, Clear])
             .with(small_guard)
@@ -335,7 +335,7 @@ fn stories() -> Vec<Story> {
             .under(Ruleset::V2026_3_2)
             .with(two_turns),
         Story::new("one turn 2026.9.2", summarised(), &[Repair, History])
-            .under(Ruleset::V2026_9_2)
+            .under(Ruleset::V2026_9_6)
             .with(two_turns),
         Story::new("one turn behind a summary", summarised(), &[History, Guard])
             .with(small_guard)
@@ -347,11 +347,11 @@ fn stories() -> Vec<Story> {
         Story::new("repaired", unpaired(), &[Repair]),
         Story::new("repaired and pruned", unpaired(), &[Repair, Prune, Guard]).with(small_guard),
         Story::new("repaired 2026.9.2", unpaired(), &[Repair, Images, History])
-            .under(Ruleset::V2026_9_2)
+            .under(Ruleset::V2026_9_6)
             .with(two_turns),
-        Story::new("images 2026.2.19", pictures(), &[Repair, Images]).under(Ruleset::V2026_2_19),
-        Story::new("images 2026.4.8", pictures(), &[Repair, Images]).under(Ruleset::V2026_4_8),
-        Story::new("images 2026.9.2", pictures(), &[Repair, Images]).under(Ruleset::V2026_9_2),
+        Story::new("images 2026.2.19", pictures(), &[Repair, Images]).under(Ruleset::V2026_2_17),
+        Story::new("images 2026.4.8", pictures(), &[Repair, Images]).under(Ruleset::V2026_4_7),
+        Story::new("images 2026.9.2", pictures(), &[Repair, Images]).under(Ruleset::V2026_9_6),
         Story::new("a written compaction", summarised(), &[Repair, Guard]).with(small_guard),
         Story::new("a written compaction is made again", summarised(), &[Compact])
             .with(|all| all.policies.compaction.reserve_tokens = Tokens(6_300.0)),

@@ -182,7 +182,7 @@ mod tests {
         }
         assert_eq!(SummarySettings::from_config(Ruleset::V2026_3_2.rules(), &Value::Null).history_share, 0.5);
         let on = js::parse(r#"{"agents":{"defaults":{"compaction":{"mode":"safeguard"}}}}"#).unwrap();
-        assert_eq!(SummarySettings::from_config(Ruleset::V2026_2_19.rules(), &on).mode, SummaryMode::Default);
+        assert_eq!(SummarySettings::from_config(Ruleset::V2026_2_17.rules(), &on).mode, SummaryMode::Default);
     }
 
     #[test]

@@ -250,9 +250,9 @@ fn advice_names_only_keys_that_the_version_reads() {
             .any(|it| it.description().contains("contextPruning.ttl 1h → "))
     );
     for (version, ruleset) in [
-        ("2026.2.19", Ruleset::V2026_2_19),
+        ("2026.2.19", Ruleset::V2026_2_17),
         ("2026.3.2", Ruleset::V2026_3_2),
-        ("2026.9.6", Ruleset::V2026_9_2),
+        ("2026.9.6", Ruleset::V2026_9_6),
     ] {
         let read = made.on(200_000).config(json!({ "meta": { "lastTouchedVersion": version } })).read();
         assert_eq!(read.ruleset.id, ruleset);

@@ -11,7 +11,7 @@ mod window;
 use std::path::Path;
 
 use clawscope::context::Context;
-use clawscope::gateway::ruleset::{Rules, Ruleset};
+use clawscope::gateway::ruleset::{Rules, Ruleset, Version};
 use clawscope::js::{JsException, Value};
 use clawscope::plan::{Plan, PlanError, PlanInput, message_after};
 use clawscope::policy::features::ContentFeatures;
@@ -26,8 +26,7 @@ use super::{Session, number, object, on_session};
 
 /// The answer to a case of the set with this name; `None` where it is not a set of a release.
 pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<Result<Value, JsException>> {
-    let id = set.strip_prefix("openclaw-")?;
-    let ruleset = Ruleset::ALL.into_iter().find(|ruleset| ruleset.id() == id)?;
+    let ruleset = published(set.strip_prefix("openclaw-")?)?;
     let on = |answer: &dyn Fn(&Released) -> Result<Value, JsException>| {
         on_session(case, root).and_then(|session| answer(&Released::new(ruleset, session)))
     };
@@ -47,6 +46,13 @@ pub(crate) fn answer(set: &str, op: &str, case: &Value, root: &Path) -> Option<R
         "window" => Ok(window::answer(ruleset.rules(), case)),
         _ => return None,
     })
+}
+
+/// The ruleset that clawscope picks for a published release, such as `2026.2.6-3`.
+fn published(release: &str) -> Option<Ruleset> {
+    let ruleset = release.parse::<Version>().ok()?.ruleset();
+    let number = release.strip_prefix("2026.")?;
+    ruleset.releases().any(|(known, _)| known == number).then_some(ruleset)
 }
 
 /// A case's session as a release reads it.

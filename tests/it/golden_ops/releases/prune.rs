@@ -2,7 +2,7 @@
 
 use clawscope::gateway::eligibility::{ModelRoute, is_eligible_under};
 use clawscope::gateway::pruning::{PruneSettings, effective_settings_under};
-use clawscope::gateway::ruleset::PruneWeight;
+use clawscope::gateway::ruleset::{Eligibility, PruneWeight};
 use clawscope::gateway::tools::ToolFilter;
 use clawscope::gateway::window::DEFAULT_WINDOW;
 use clawscope::gateway::window_rules::{ModelWindow, resolve_window_under};
@@ -66,11 +66,24 @@ pub(super) fn answer(session: &Released) -> Value {
 fn decided(session: &Released, requested: &Value, settings: Option<&PruneSettings>) -> Gate {
     let (provider, model, api) = route(requested);
     let route = ModelRoute { api, base_url: None };
-    let eligible = is_eligible_under(session.rules(), &provider, &model, &route);
+    let by_plugin = decided_by_plugin(session.rules().eligibility, &provider);
+    let eligible = !by_plugin && is_eligible_under(session.rules(), &provider, &model, &route);
     let inner = &session.session;
     let body = |ix| body::read_entry(&inner.source, &inner.index, ix);
     let touch = last_touch_under(session.rules(), &inner.index, (&provider, &model), body);
     gate_under(session.rules(), settings, eligible, touch, inner.now_ms())
+}
+
+/// Whether only a provider's plug-in makes the model eligible. The recorded programs ran without any.
+fn decided_by_plugin(eligibility: Eligibility, provider: &str) -> bool {
+    let provider = provider.to_lowercase();
+    match eligibility {
+        Eligibility::Anthropic | Eligibility::Caching => false,
+        Eligibility::Plugins => true,
+        Eligibility::PluginsOrApi | Eligibility::NewestPlugins => {
+            ["openrouter", "zai", "moonshot"].contains(&provider.as_str())
+        }
+    }
 }
 
 fn route(requested: &Value) -> (String, String, Option<String>) {
