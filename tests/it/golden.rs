@@ -44,19 +44,19 @@ const PI_CASES: Minimums = &[
 ];
 /// Cases of releases inside and at the borders of ranges, all together.
 const SPAN_CASES: Minimums = &[
-    ("chat_preflight", 40),
-    ("guard", 100),
-    ("history_images", 40),
-    ("history_limit", 50),
-    ("overflow_match", 100),
-    ("preflight", 40),
-    ("prune", 180),
-    ("reduce", 50),
-    ("repair", 20),
-    ("reserve", 60),
-    ("tokens", 50),
-    ("truncate", 100),
-    ("window", 130),
+    ("chat_preflight", 20),
+    ("guard", 95),
+    ("history_images", 44),
+    ("history_limit", 55),
+    ("overflow_match", 95),
+    ("preflight", 35),
+    ("prune", 189),
+    ("reduce", 41),
+    ("repair", 19),
+    ("reserve", 54),
+    ("tokens", 56),
+    ("truncate", 98),
+    ("window", 107),
 ];
 /// Cases of all releases together.
 const RELEASE_CASES: Minimums = &[
