@@ -313,8 +313,8 @@ fn a_file_has_the_same_rules_by_its_path_and_in_its_folder() {
         ("pi/sessions/--w--", "2026_p.jsonl", "p", ("pi-0.55", true)),
         ("flat", "2026-02-21T05-16-55-686Z_q.jsonl", "q", ("pi-0.55", true)),
         ("lone", "t.jsonl", "t", ("2026.3.2", true)),
-        ("old/agents/main/sessions", "2026-02-21T05-16-55-686Z_o.jsonl", "o", ("2026.2.19", false)),
-        ("old/agents/main/sessions", "n.jsonl.deleted.1712000000000", "n", ("2026.2.19", false)),
+        ("old/agents/main/sessions", "2026-02-21T05-16-55-686Z_o.jsonl", "o", ("2026.2.17", false)),
+        ("old/agents/main/sessions", "n.jsonl.deleted.1712000000000", "n", ("2026.2.17", false)),
     ] {
         let expected = (expected.0.to_owned(), expected.1);
         assert_eq!(ruleset(&made, folder, id), expected, "{folder}");

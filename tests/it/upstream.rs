@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::fixture::put;
 use crate::support::skipped;
 
 fn root() -> &'static Path {
@@ -39,7 +40,7 @@ fn plant(set: &Path) {
     let changed = text.replace("\"before\": ", "\"before\": 1");
     assert_ne!(changed, text, "the case has another form");
     fs::remove_file(&path).expect("removed");
-    fs::write(&path, changed).expect("written");
+    put(&path, changed);
 }
 
 /// Compares a set with answers; `None` without node.

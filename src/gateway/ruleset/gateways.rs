@@ -397,9 +397,12 @@ pub(super) static V2026_7_1: Rules = Rules {
 pub(super) static V2026_7_33: Rules =
     Rules { image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: true }, ..V2026_7_1 };
 
-pub(super) static V2026_8_1: Rules =
-    Rules {
- sending: Sending::Times, pruner: Pruner::Projections { stored: false }, server_clearing: false, ..V2026_9_2 };
+pub(super) static V2026_8_1: Rules = Rules {
+    sending: Sending::Times,
+    pruner: Pruner::Projections { stored: false },
+    server_clearing: false,
+    ..V2026_9_2
+};
 
 pub(super) static V2026_9_2: Rules = Rules {
     reserve: Reserve::CappedAlone,

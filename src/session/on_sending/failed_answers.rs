@@ -83,7 +83,7 @@ mod tests {
         let expected = [(2, FAILED_BEFORE_CONTENT.to_owned())];
         assert_eq!(joined(Ruleset::V2026_7_1, &empty), expected);
         assert_eq!(joined(Ruleset::V2026_5_28, &empty), expected);
-        assert!(joined(Ruleset::V2026_4_8, &empty).is_empty(), "not sent");
+        assert!(joined(Ruleset::V2026_4_24, &empty).is_empty(), "not sent");
         assert!(joined(Ruleset::V2026_7_1, &[failed("anthropic-messages", "[]")]).is_empty());
     }
 
