@@ -133,7 +133,7 @@ fn a_database_of_schema_1_has_no_sessions_and_the_session_files_are_read() {
     for path in [state.path(), &database] {
         let store = listed(path);
         // Nothing names the release: the newest change of the rows does.
-        assert_eq!((store.databases.len(), store.ruleset.id), (0, Ruleset::V2026_7_1));
+        assert_eq!((store.databases.len(), store.ruleset.id), (0, Ruleset::V2026_7_33));
         assert!(store.ruleset.id < Ruleset::V2026_8_1);
         assert_eq!(store.sessions, without.sessions);
         let [note] = store.diagnostics.as_slice() else { panic!("{:?}", store.diagnostics) };

@@ -272,11 +272,13 @@ fn equal_values_in_two_spellings_are_one_point() {
     assert_eq!(texts("contextPruning.hardClear.enabled=false,true,false"), ["as is", "false", "true"]);
     assert_eq!(texts("contextPruning.softTrimRatio=0.05..0.15:0.05"), ["as is", "0.05", "0.1", "0.15"]);
     // At most 200 values are allowed, and the current one is not counted.
-    assert_eq!(texts("contextTokens=1000..200000:1000").len(), 200);
-    assert!(Axis::parse(&context, "contextTokens=1000..201000:1000").is_err());
-    let many: Vec<String> = (1..=201).map(|value| value.to_string()).collect();
+    assert_eq!(texts("contextTokens=16000..215000:1000").len(), 200);
+    assert!(Axis::parse(&context, "contextTokens=16000..216000:1000").is_err());
+    let many: Vec<String> = (16_001..=16_201).map(|value| value.to_string()).collect();
     let parsed = |count: usize| Axis::parse(&context, &format!("contextTokens={}", many[..count].join(",")));
     assert!(parsed(200).is_ok());
+    let small = Axis::parse(&context, "contextTokens=15999").expect_err("too small").to_string();
+    assert!(small.contains("openclaw 2026.3.2 runs no model with a window of 15,999 tokens"), "{small}");
     assert!(parsed(201).is_err_and(|error| error.to_string().contains("201 values")));
 }
 
@@ -483,7 +485,7 @@ fn the_window_acts_through_compaction_and_two_axes_of_one_key_or_too_many_cells_
     let (_session, recording) = with_window(1, 1000.0);
     let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
     let axis = |text: &str| Axis::parse(&context, text).expect("an axis");
-    let (tokens, ttl) = (axis("contextTokens=1000..64000:1000"), axis("contextPruning.ttl=5m,1h"));
+    let (tokens, ttl) = (axis("contextTokens=17000..80000:1000"), axis("contextPruning.ttl=5m,1h"));
     assert_eq!((tokens.policy, ttl.affected_policy()), (None, Some(Policy::Prune)));
     assert_eq!(tokens.affected_policy(), None, "the smaller window of the gateway");
     assert_eq!(axis("contextWindow=50000").affected_policy(), Some(Policy::Compact));

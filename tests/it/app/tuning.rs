@@ -54,9 +54,8 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
     // Through all rulesets in between, to the newest.
-    let on = Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_9_6).expect("known")
-        - Ruleset::ALL.iter().position(|known| *known == Ruleset::V2026_3_2).expect("known");
-    driver.press(&"V ".repeat(on));
+    let place = |id: Ruleset| Ruleset::ALL.iter().position(|known| *known == id).expect("known");
+    driver.press(&"V ".repeat(place(Ruleset::V2026_9_6) - place(Ruleset::V2026_3_2)));
     assert_eq!(
         (ruleset(&driver).id, ruleset(&driver).provenance_text().as_str()),
         (Ruleset::V2026_9_6, "chosen on the screen")
@@ -71,7 +70,7 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     let settings = driver.app.preview.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
     // Around the end: pi's two, then the oldest.
-    driver.press("V V V V V V V");
+    driver.press(&"V ".repeat(Ruleset::ALL.len() - place(Ruleset::V2026_9_6) + place(Ruleset::V2026_2_17)));
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_17);
     driver.press("i");
     assert!(

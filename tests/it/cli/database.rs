@@ -13,7 +13,7 @@ fn a_database_of_an_agent_means_2026_9() {
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sqlite-2026.9.6/openclaw-agent.sqlite");
     std::fs::copy(made, store.path().join("agents/main/agent/openclaw-agent.sqlite")).unwrap();
     let ruleset = store.json(&["sessions"])["ruleset"].clone();
-    assert_eq!(ruleset["id"], "2026.9.2");
+    assert_eq!(ruleset["id"], "2026.9.6");
     assert_eq!(ruleset["from"], "2026.9.6 last wrote openclaw-agent.sqlite");
     assert_eq!(ruleset["release"], "2026.9.6");
 }

@@ -13,10 +13,10 @@ fn a_replay_under_another_release_is_compared_with_the_one_that_wrote_the_store(
     store.write("openclaw.json", "{ meta: { lastTouchedVersion: '2026.3.2' } }");
     let answer = store.json(&["replay", "long-1", "--ruleset", "2026.9.6"]);
     let ids = [&answer["recordedRuleset"]["id"], &answer["ruleset"]["id"]];
-    assert_eq!(ids, ["2026.3.2", "2026.9.2"]);
+    assert_eq!(ids, ["2026.3.2", "2026.9.6"]);
     assert!(answer["policy"].as_array().unwrap().contains(&json!("compact")), "{}", answer["policy"]);
     let (_, text, _) = store.run(&["replay", "long-1", "--ruleset", "2026.9.6"]);
-    assert!(text.contains("simulated under the rules of openclaw 2026.9.2–9.6 (command line)"), "{text}");
+    assert!(text.contains("simulated under the rules of openclaw 2026.9.6 (command line)"), "{text}");
     let same = store.json(&["replay", "long-1", "--ruleset", "2026.3.2"]);
     assert_eq!(same["recordedRuleset"]["id"], same["ruleset"]["id"]);
     assert_eq!(same["totals"]["recorded"]["peak"], same["totals"]["simulated"]["peak"]);

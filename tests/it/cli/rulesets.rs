@@ -15,7 +15,7 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
     }
     store.write("openclaw.json", "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { defaults: { contextPruning: { mode: 'cache-ttl', softTrimRatio: 0.9 } } } }");
     let answer = store.json(&["doctor"]);
-    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9.2"), &Value::Null));
+    assert_eq!((&answer["ruleset"]["id"], &answer["ruleset"]["note"]), (&json!("2026.9.6"), &Value::Null));
     let from = answer["ruleset"]["from"].as_str().unwrap();
     assert!(from.ends_with("openclaw.json:2, meta.lastTouchedVersion"), "{from}");
     let row = |list: &str, key: &str| {
@@ -28,7 +28,7 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
     assert_eq!((&reserve["value"], &reserve["from"]), (&json!(20_000), &json!("built in since 2026.8.1")));
     let (_, text, _) = store.run(&["simulate", "long-1"]);
     assert!(
-        text.contains("rules of openclaw 2026.9.2–9.6 (") && text.contains("built in since 2026.8.1"),
+        text.contains("rules of openclaw 2026.9.6 (") && text.contains("built in since 2026.8.1"),
         "{text}"
     );
 }
@@ -51,13 +51,14 @@ fn a_rule_that_is_cited_can_be_printed() {
 }
 
 #[test]
-fn a_version_can_be_requested_and_an_unchecked_one_names_the_rules_used() {
+fn a_version_can_be_requested_and_an_unpublished_one_names_the_rules_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();
-    let requested = ruleset(&["--ruleset", "2026.5.6"]);
-    assert_eq!((&requested["id"], &requested["from"]), (&json!("2026.5.2"), &json!("command line")));
-    assert!(requested["note"].as_str().unwrap().contains("2026.5.6 was not checked itself"));
-    assert_eq!(ruleset(&["--ruleset", "2026.9.6"])["id"], "2026.9.2");
+    let requested = ruleset(&["--ruleset", "2026.5.8"]);
+    assert_eq!((&requested["id"], &requested["from"]), (&json!("2026.5.7"), &json!("command line")));
+    assert!(requested["note"].as_str().unwrap().contains("no release 2026.5.8 was published"));
+    let asked = ruleset(&["--ruleset", "2026.5.6"]);
+    assert_eq!((&asked["id"], &asked["note"]), (&json!("2026.5.2"), &Value::Null));
     let variable = store
         .command(&["context", "long-1", "--json"])
         .env("CLAWSCOPE_RULESET", "2026.2.19")
@@ -66,7 +67,7 @@ fn a_version_can_be_requested_and_an_unchecked_one_names_the_rules_used() {
     let variable: Value = serde_json::from_slice(&variable.stdout).unwrap();
     assert_eq!(
         (&variable["ruleset"]["id"], &variable["ruleset"]["from"]),
-        (&json!("2026.2.19"), &json!("CLAWSCOPE_RULESET"))
+        (&json!("2026.2.17"), &json!("CLAWSCOPE_RULESET"))
     );
     store.write("home/.config/clawscope/config.toml", "ruleset = \"pi-0.55\"\n");
     let file = store
@@ -88,7 +89,7 @@ fn a_setting_that_the_version_does_not_have_is_refused() {
         |ruleset: &str, set: &str| store.run(&["simulate", "long-1", "--ruleset", ruleset, "--set", set]);
     let (code, _, error) = set("2026.9", "contextPruning.softTrimRatio=0.1");
     assert_eq!(code, 2);
-    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9.2–9.6 does not read it (removed in 2026.8.1, built in: 0.3)"), "{error}");
+    assert!(error.contains("contextPruning.softTrimRatio cannot be set: openclaw 2026.9.6 does not read it (removed in 2026.8.1, built in: 0.3)"), "{error}");
     assert_eq!(set("2026.9", "contextTokens=5000").0, 2);
     for (ruleset, key) in
         [("2026.9", "contextPruning.ttl=2h"), ("2026.3.2", "contextPruning.softTrimRatio=0.1")]

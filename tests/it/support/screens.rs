@@ -7,6 +7,7 @@ use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
 use clawscope::diagnostic::{Diagnostic, Severity};
+use clawscope::gateway::ruleset::Ruleset;
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
@@ -51,7 +52,9 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press(&format!("p 4 j j {}l", "V ".repeat(18)));
+    let place = |id: Ruleset| Ruleset::ALL.iter().position(|known| *known == id).expect("known");
+    let on = place(Ruleset::V2026_9_6) - place(Ruleset::V2026_3_2);
+    driver.press(&format!("p 4 j j {}l", "V ".repeat(on)));
     named(&mut driver);
     driver
 }
