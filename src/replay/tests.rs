@@ -11,6 +11,7 @@ mod stories;
 use super::*;
 use crate::gateway::catalog::find;
 use crate::gateway::pruning::PruneSettings;
+use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
 use crate::js;
 use crate::policy::PolicySet;
@@ -119,7 +120,8 @@ impl Script {
         let path: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
         let features = |line| {
             let entry = js::parse(line).expect("JSON");
-            entry.get("message").map(|message| Arc::new(ContentFeatures::of(message)))
+            let rules = Ruleset::V2026_7_1.rules();
+            entry.get("message").map(|message| Arc::new(ContentFeatures::of_under(rules, message)))
         };
         let features = self.has_texts.then(|| self.text.lines().map(features).collect::<Vec<_>>());
         let branch = branch_entries(&index, &path, |_| Ok::<_, ()>(js::Value::Null)).expect("reads");

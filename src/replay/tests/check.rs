@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::gateway::compaction::ChatRoom;
-use crate::gateway::ruleset::Ruleset;
 use crate::policy::preflight::Route;
 use crate::units::Tokens;
 
@@ -29,6 +28,24 @@ fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
     assert!(second.tokens < replay.recorded[2].tokens / 2.0);
     let without = full().replay(&checking(Ruleset::V2026_3_2, &policies), Tokens(200_000.0), &[]);
     assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));
+}
+
+#[test]
+fn a_check_that_is_only_a_diagnostic_compacts_nothing_before_a_run() {
+    let long = "x".repeat(24_000);
+    let message = format!(r#""type":"message","message":{{"role":"user","content":"{long}"}}"#);
+    let read = Script { has_texts: true, ..Script::default() };
+    let first = read.user().answer(2, true).result(4_000).answer(5_100, false);
+    let script = first.after(1).entry(&message).answer(9_900, false);
+    let last = |ruleset| {
+        let settings = checking(ruleset, &[Policy::Check, Policy::Compact]);
+        let replay = script.replay(&settings, Tokens(200_000.0), &[]);
+        let call = replay.simulated.last().expect("three calls").clone();
+        (call.checked, call.compacted.is_some())
+    };
+    assert_eq!(last(Ruleset::V2026_7_1), (Some(Route::Compact), true));
+    assert_eq!(last(Ruleset::V2026_8_1), (Some(Route::Compact), false));
+    assert_eq!(last(Ruleset::V2026_9_6), (Some(Route::Compact), false));
 }
 
 #[test]
