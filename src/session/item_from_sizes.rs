@@ -96,7 +96,7 @@ pub fn load_item(
         price: list_price(config, &item.provider, &item.model, registered),
     };
     let reported = TranscriptFacts {
-        usage: transcript_usage(prices, &implausible_counts(&scope)).for_item(),
+        usage: transcript_usage(prices, rules, &implausible_counts(&scope)).for_item(),
         source: &source,
         index: &index,
         tree: &tree,

@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use crate::commit::receipt_kind;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::catalog::Price;
+use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
+use crate::policy::compact::MAX_RESULT_UNITS;
+use crate::policy::guard::GuardLimits;
 use crate::replay::Cost;
 use crate::session::lineage::inherited_calls;
 use crate::session::overflow::implausible_counts;
@@ -16,9 +19,11 @@ use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::{copied_in_file, marked_keys};
-use crate::units::Tokens;
+use crate::units::{Chars, Tokens};
 
 const PER_MILLION: f64 = 1e6;
+/// Tokens of the instructions of a summary, of every known runtime about as many.
+const INSTRUCTIONS: Tokens = Tokens(500.0);
 
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -81,7 +86,8 @@ impl SessionUsage {
 
 /// Sums up the usage of the whole transcript.
 pub fn session_usage(session: &LoadedSession) -> SessionUsage {
-    transcript_usage(PriceSource::from(session), &implausible_counts(&session.overflow_scope()))
+    let rules = session.ruleset.id.rules();
+    transcript_usage(PriceSource::from(session), rules, &implausible_counts(&session.overflow_scope()))
 }
 
 /// Sums up the answers that are not among these entries, such as those on other branches. `None` if some of the entries
@@ -102,7 +108,11 @@ pub fn answers_besides(session: &LoadedSession, entries: &[EntryIx]) -> Option<U
 }
 
 /// Sums up the usage of a transcript whose session is not loaded.
-pub(crate) fn transcript_usage(source: PriceSource<'_>, implausible: &HashSet<EntryIx>) -> SessionUsage {
+pub(crate) fn transcript_usage(
+    source: PriceSource<'_>,
+    rules: &Rules,
+    implausible: &HashSet<EntryIx>,
+) -> SessionUsage {
     let index = source.index;
     let prices = PriceCache::from_source(source);
     let BilledCalls { answers, failed, side_calls } = billed_calls(index, implausible);
@@ -115,13 +125,13 @@ pub(crate) fn transcript_usage(source: PriceSource<'_>, implausible: &HashSet<En
         answers: sum(answers),
         failed: sum(failed),
         side_calls: sum(side_calls),
-        summaries: estimate_summaries(index, &prices),
+        summaries: estimate_summaries(index, rules, &prices),
     }
 }
 
-/// Estimates the summaries that a model wrote and whose usage is not in the file: what each took in, and its length. The
-/// cost is the list price.
-fn estimate_summaries(index: &Index, prices: &PriceCache<'_>) -> UsageTotals {
+/// Estimates the summaries that a model wrote and whose usage is not in the file: what each took in, and its
+/// length. The cost is the list price.
+fn estimate_summaries(index: &Index, rules: &Rules, prices: &PriceCache<'_>) -> UsageTotals {
     let inherited: HashSet<EntryIx> = inherited_calls(index).into_iter().collect();
     // A commit writes its summary right behind its record, and names its own cost.
     let is_committed = |ix: EntryIx| {
@@ -144,9 +154,11 @@ fn estimate_summaries(index: &Index, prices: &PriceCache<'_>) -> UsageTotals {
     if written.is_empty() {
         return UsageTotals::default();
     }
-    let estimates = PromptEstimates::new(index, None);
+    let single = Chars::from_len(MAX_RESULT_UNITS);
+    let read = GuardLimits { budget: Chars(f64::INFINITY), single, stop: None };
+    let estimates = PromptEstimates::new(index, rules.summary_cuts_results().then_some(read));
     written.into_iter().fold(UsageTotals::default(), |mut sum, (ix, output)| {
-        let input = estimates.summarised_by(ix);
+        let input = estimates.summarised_by(ix) + INSTRUCTIONS;
         let listed = |price: Price| (input.get() * price.input + output.get() * price.output) / PER_MILLION;
         sum.calls += 1;
         sum.input += input;
@@ -225,6 +237,7 @@ fn without_copies(index: &Index, mut failed: Vec<(EntryIx, Usage)>) -> Vec<(Entr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::Ruleset;
     use crate::session::testing::loaded_session;
 
     fn answer(id: &str, parent: &str, input: u32, cost: f64) -> String {
@@ -322,14 +335,37 @@ mod tests {
         };
         lines.push(compaction("k1", ""));
         let once = spent(&lines);
-        assert_eq!((once.summaries.calls, once.summaries.input), (1, Tokens(1_001.0)));
+        assert_eq!((once.summaries.calls, once.summaries.input), (1, Tokens(1_501.0)));
         assert!((100..130).contains(&once.summaries.output.whole()), "{once:?}");
         let cost = once.summaries.cost;
         assert_eq!((cost.recorded, cost.unrecorded_calls, cost.unrecorded_summaries), (None, 0, 1));
-        assert!(cost.listed.is_some_and(|usd| (0.002..0.0025).contains(&usd)), "{cost:?}");
+        assert!(cost.listed.is_some_and(|usd| (0.0025..0.003).contains(&usd)), "{cost:?}");
         assert_eq!(once.cost().total(), Some(0.25), "an estimate is not added to what was counted");
         lines.push(compaction("k2", ""));
         assert_eq!(spent(&lines).summaries, once.summaries, "a copy on a rewritten branch");
+    }
+
+    #[test]
+    fn a_newer_runtime_summarises_the_start_of_a_result() {
+        let result = format!(
+            r#"{{"type":"message","id":"r1","parentId":"a1","timestamp":"2026-11-01T00:00:00.000Z","message":{{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{}"}}]}}}}"#,
+            "x".repeat(40_000)
+        );
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/"}"#,
+            r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"on"}}"#,
+            &result,
+            r#"{"type":"message","id":"m2","parentId":"r1","timestamp":"2026-11-01T00:00:00.000Z","message":{"role":"user","content":"on"}}"#,
+            r#"{"type":"compaction","id":"k1","parentId":"m2","timestamp":"2026-11-01T00:00:00.000Z","summary":"done","firstKeptEntryId":"m2","tokensBefore":1000}"#,
+        ];
+        let taken_in = |ruleset| {
+            let mut session = loaded_session(&lines.join("\n"), 200_000.0);
+            session.ruleset.id = ruleset;
+            session_usage(&session).summaries.input
+        };
+        assert_eq!(taken_in(Ruleset::V2026_3_2), Tokens(10_501.0));
+        assert_eq!(taken_in(Ruleset::V2026_3_8), Tokens(1_001.0), "its pi cuts results");
+        assert_eq!(taken_in(Ruleset::V2026_9_6), Tokens(1_001.0), "so does the gateway's own runtime");
     }
 
     #[test]

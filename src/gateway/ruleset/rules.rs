@@ -121,6 +121,12 @@ impl Rules {
         matches!(self.preflight, Preflight::Pressure(Pressure { is_diagnostic: true, .. }))
     }
 
+    /// Whether a summary takes in the first 2000 chars of a tool result only: pi from 0.56.3 on, and the gateways' own
+    /// runtime.
+    pub fn summary_cuts_results(&self) -> bool {
+        self.pi.has(super::PiChange::CutsResults) || !matches!(self.estimate, Estimate::Units)
+    }
+
     /// Whether policies need text features and not only lengths: the weight of characters, the
     /// words at the end of a text, the mentions of media (pruning 8.3, 8.5, 8.7; releases R11–R14, R32, R51).
     pub fn needs_text_features(&self) -> bool {

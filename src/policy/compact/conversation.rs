@@ -8,7 +8,7 @@ use crate::store::entry::Role;
 use crate::store::measure::{blocks, is_block_type, role_of};
 
 /// UTF-16 units of a tool result that newer runtimes include (store-pi-1.5 I1).
-const MAX_RESULT_UNITS: usize = 2000;
+pub const MAX_RESULT_UNITS: usize = 2000;
 
 /// Writes messages in the form in which a model receives them, without images, as a release of pi does. Newer releases
 /// omit thinking and cut tool results (store-pi-1.5 I1).

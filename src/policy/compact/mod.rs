@@ -35,7 +35,7 @@ pub use after_compaction::{CompactedContext, CompactionEntry, context_after};
 pub use branch::{
     BranchEntry, ProjectedEntry, branch_entries, branch_entries_for_runtime, projected_branch_entries,
 };
-pub use conversation::conversation_text_for;
+pub use conversation::{MAX_RESULT_UNITS, conversation_text_for};
 pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
 pub use policy::Compact;
