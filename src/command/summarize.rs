@@ -93,7 +93,7 @@ fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Outpu
 /// Notes that this version summarises in another way (compaction 12).
 fn version_note(session: &LoadedSession) -> Option<String> {
     let ruleset = session.ruleset.id;
-    (ruleset == Ruleset::V2026_9_6).then(|| {
+    (ruleset >= Ruleset::V2026_9_2).then(|| {
         format!(
             "{} summarises in different stages; these are the stages of {}",
             ruleset.display_name(),

@@ -96,13 +96,27 @@ fn is_started_by_runner(kind: SessionKind) -> bool {
 }
 
 fn describe_reset_effect(ruleset: Ruleset) -> &'static str {
-    match ruleset {
-        Ruleset::V2026_9_6 => {
+    match () {
+        () if ruleset >= Ruleset::V2026_9_2 => {
             "a reset entry in the same session; earlier entries stay readable but are not sent"
         }
         // (pkg) 2026.4.25 and 2026.7.1 rename it at every reset; 2026.3.2 only at `/new` (store F2).
-        _ if ruleset >= Ruleset::V2026_4_25 => "the old transcript beside it, as <id>.jsonl.reset.<time>",
-        _ if ruleset.rules().archives_at_reset => "the old transcript as an archive, `*.jsonl.reset.*`",
-        _ => "the old transcript as an orphan, not archived",
+        () if ruleset >= Ruleset::V2026_4_25 => "the old transcript beside it, as <id>.jsonl.reset.<time>",
+        () if ruleset.rules().archives_at_reset => "the old transcript as an archive, `*.jsonl.reset.*`",
+        () => "the old transcript as an orphan, not archived",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_release_of_2026_9_resets_within_the_session() {
+        let newest = describe_reset_effect(Ruleset::V2026_9_6);
+        for ruleset in [Ruleset::V2026_9_2, Ruleset::V2026_9_3, Ruleset::V2026_9_5] {
+            assert_eq!(describe_reset_effect(ruleset), newest);
+        }
+        assert_ne!(describe_reset_effect(Ruleset::V2026_8_1), newest);
     }
 }

@@ -87,7 +87,7 @@ fn diagnostic(session: &LoadedSession, severity: Severity, what: String, next: &
 fn guard_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
     let guard = session.window_guard();
     let log = guard.log_line(&session.provider, &session.model)?;
-    let newest = session.ruleset.id == Ruleset::V2026_9_6;
+    let newest = session.ruleset.id >= Ruleset::V2026_9_2;
     let error = guard
         .error()
         .map(|error| if newest { too_small_text(session.window, &session.window_verdict()) } else { error });
