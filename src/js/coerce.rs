@@ -37,6 +37,21 @@ fn push_joined(items: &[Value], text: &mut JsString) {
     }
 }
 
+/// Adds two values as `one + other`: numbers are summed; a string, array or object makes both a string.
+pub fn plus(one: Option<&Value>, other: Option<&Value>) -> Value {
+    if is_text(one) || is_text(other) {
+        let mut text = to_text(one);
+        text.push(&to_text(other));
+        return Value::String(text);
+    }
+    Value::Number(to_number(one) + to_number(other))
+}
+
+/// Whether a value added to another makes the sum a string.
+pub fn is_text(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::String(_) | Value::Array(_) | Value::Object(_)))
+}
+
 /// Whether a condition on the value is true: on all but absent, `null`, `false`, 0, NaN and `""`.
 pub fn is_truthy(value: Option<&Value>) -> bool {
     json::is_truthy(value)

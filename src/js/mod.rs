@@ -18,7 +18,7 @@ mod string;
 mod stringify;
 mod value;
 
-pub use coerce::{is_truthy, length_of, to_number, to_text};
+pub use coerce::{is_text, is_truthy, length_of, plus, to_number, to_text};
 pub(crate) use date::parse_date;
 pub use date::{date_value, iso_text};
 pub use exception::JsException;

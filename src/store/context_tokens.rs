@@ -2,7 +2,7 @@
 //! appended as digits, so `"1200" + 34` is 120,034.
 
 use crate::js::json::is_truthy;
-use crate::js::{Json, JsonKind, Value, number_text, to_number};
+use crate::js::{Json, Value, is_text, number_text, plus, to_number};
 use crate::units::Tokens;
 
 const COMPONENTS: [&str; 4] = ["input", "output", "cacheRead", "cacheWrite"];
@@ -18,11 +18,6 @@ pub struct ContextTokens {
     pub is_reported_total: bool,
 }
 
-enum Addend {
-    Number(f64),
-    Text(String),
-}
-
 impl ContextTokens {
     /// Returns the reported total of the whole context, as gateways since 2026.7.1 write it (releases R21); else
     /// `totalTokens` when truthy; else the sum of the four components, NaN when one is missing.
@@ -35,19 +30,13 @@ impl ContextTokens {
         }
         let total = usage.get("totalTokens");
         let sum = if is_truthy(total) {
-            Addend::from_json(total)
+            total.map(Json::to_value)
         } else {
-            let terms = COMPONENTS.iter().map(|name| Addend::from_json(usage.get(name)));
-            terms.reduce(Addend::plus).unwrap_or(Addend::Number(f64::NAN))
+            let terms = COMPONENTS.iter().map(|name| usage.get(name).map(Json::to_value));
+            terms.reduce(|sum, term| Some(plus(sum.as_ref(), term.as_ref()))).flatten()
         };
-        match sum {
-            Addend::Number(number) => Self { count: number, is_text_sum: false, is_reported_total: false },
-            Addend::Text(text) => Self {
-                count: to_number(Some(&Value::from(text))),
-                is_text_sum: true,
-                is_reported_total: false,
-            },
-        }
+        let is_text_sum = is_text(sum.as_ref());
+        Self { count: to_number(sum.as_ref()), is_text_sum, is_reported_total: false }
     }
 }
 
@@ -57,36 +46,6 @@ pub fn add_tokens(number: f64, is_text: bool, more: f64) -> Tokens {
         return Tokens(number + more);
     }
     Tokens(to_number(Some(&Value::from(number_text(number) + &number_text(more)))))
-}
-
-impl Addend {
-    fn from_json<'a>(value: Option<impl Json<'a>>) -> Self {
-        match value.map(Json::kind) {
-            Some(JsonKind::Number(number)) => Self::Number(number),
-            Some(JsonKind::Null | JsonKind::Bool(false)) => Self::Number(0.0),
-            Some(JsonKind::Bool(true)) => Self::Number(1.0),
-            Some(JsonKind::String(_)) => {
-                Self::Text(value.and_then(Json::text).map(std::borrow::Cow::into_owned).unwrap_or_default())
-            }
-            // A list or object becomes a text too, but almost never a numeric one.
-            _ => Self::Number(f64::NAN),
-        }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Number(one), Self::Number(other)) => Self::Number(one + other),
-            (one, other) => Self::Text(one.into_text() + &other.into_text()),
-        }
-    }
-
-    /// JavaScript writes absent and NaN as different texts; neither is a number, so the difference does not matter.
-    fn into_text(self) -> String {
-        match self {
-            Self::Number(number) => number_text(number),
-            Self::Text(text) => text,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -114,6 +73,6 @@ mod tests {
         assert_eq!(tokens(usage), (334.0, true), "1 + 2 is 3, and 3 and 4 are appended");
         assert!(tokens(r#"{"input":"1","output":2,"cacheRead":3}"#).0.is_nan(), "an absent one is no number");
         assert!(tokens(r#"{"totalTokens":"many"}"#).0.is_nan());
-        assert!(tokens(r#"{"totalTokens":[5]}"#).0.is_nan());
+        assert_eq!(tokens(r#"{"totalTokens":[5]}"#), (5.0, true), "the text of a list");
     }
 }

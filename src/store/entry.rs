@@ -263,6 +263,8 @@ pub struct MessageSize {
     pub leaks_no_reply: bool,
     /// Whether the gateway wrote an assistant message without a model call, such as a delivery mirror (store I5).
     pub is_synthetic: bool,
+    /// Whether the content of a user's message is neither a text nor a list; newer releases of pi throw where they count it.
+    pub is_uncountable: bool,
     /// Whether a tool result holds a text block whose text is not a string. Sizes cannot decide how trimming changes
     /// it, so `Index::retained_bodies` holds its body for the policies.
     pub needs_body: bool,
@@ -276,6 +278,9 @@ impl MessageSize {
         let pi = pi.into();
         match self.role {
             Role::System if !pi.has(PiChange::Projects) => self.pi_chars = CharCount::ZERO,
+            Role::User if pi.has(PiChange::WeighsUserImages) && self.is_uncountable => {
+                self.pi_chars = CharCount::new(Err(JsException));
+            }
             Role::User if pi.has(PiChange::WeighsUserImages) => {
                 let images = PI_IMAGE_CHARS * f64::from(self.images);
                 self.pi_chars = CharCount::new(self.pi_chars.value().map(|chars| chars + images));
@@ -312,6 +317,7 @@ impl MessageSize {
         is_no_reply: false,
         leaks_no_reply: false,
         is_synthetic: false,
+        is_uncountable: false,
         needs_body: false,
     };
 }

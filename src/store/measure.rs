@@ -46,11 +46,9 @@ pub fn pi_chars<'a>(message: impl Json<'a>) -> Result<Chars, JsException> {
 fn system_chars(message: &Value) -> Result<Chars, JsException> {
     let content = message.get("content");
     let content = match content.map(Json::kind) {
+        None | Some(JsonKind::Null) => Chars::ZERO,
         Some(JsonKind::String(units)) => Chars::from_len(units),
-        Some(JsonKind::Array(_)) => {
-            sum_blocks(content, |block| Ok(pi_text_chars(block)? + image_chars(block, PI_IMAGE_CHARS)?))?
-        }
-        _ => Chars::ZERO,
+        _ => sum_blocks(content, |block| Ok(pi_text_chars(block)? + image_chars(block, PI_IMAGE_CHARS)?))?,
     };
     let sections = section_texts(message).try_fold(Chars::ZERO, |sum, text| Ok(sum + length(Some(text))?))?;
     let tools = message.get("toolsAdded").map_or(0, Json::json_len);

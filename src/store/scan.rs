@@ -302,6 +302,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
         is_no_reply: role == Role::Assistant && is_no_reply_message(message),
         leaks_no_reply: role == Role::Assistant && leaks_no_reply(message),
         is_synthetic: role == Role::Assistant && is_synthetic(message),
+        is_uncountable: role == Role::User && !is_text_or_list(message.get("content")),
         is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
         needs_body: role == Role::ToolResult && parts.needs_body,
     };
@@ -332,6 +333,10 @@ fn scan_tool_calls<'a>(message: impl Json<'a>, all: CompactChars) -> Vec<Scanned
         call.chars = all;
     }
     calls
+}
+
+fn is_text_or_list<'a>(content: Option<impl Json<'a>>) -> bool {
+    matches!(content.map(Json::kind), Some(JsonKind::String(_) | JsonKind::Array(_)))
 }
 
 /// Returns usage that is valid as an anchor: truthy, of a call that neither failed nor was aborted (compaction 1.11).
@@ -380,6 +385,8 @@ fn parse_usage<'a>(usage: impl Json<'a>) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::ruleset::PiRelease;
+    use crate::units::Chars;
 
     fn scanned(json: &str) -> ScannedLine {
         scan(&js::parse(json).expect("test JSON"), false)
@@ -397,6 +404,18 @@ mod tests {
         );
         assert!(line("{}").is_some_and(Tokens::is_nan));
         assert_eq!(line("null"), None);
+    }
+
+    #[test]
+    fn newer_releases_of_pi_throw_at_a_content_that_is_no_list() {
+        let sized = |content: &str, pi: PiRelease| {
+            let line = format!(r#"{{"type":"message","message":{{"role":"user","content":{content}}}}}"#);
+            let size = scanned(&line).message.expect("a message").size;
+            size.for_release(pi).pi_chars.value()
+        };
+        assert_eq!(sized(r#"{"length":2}"#, PiRelease::OLDEST), Ok(Chars(0.0)));
+        assert_eq!(sized(r#"{"length":2}"#, PiRelease::NEWEST), Err(js::JsException));
+        assert_eq!(sized(r#""four""#, PiRelease::NEWEST), Ok(Chars(4.0)));
     }
 
     #[test]

@@ -139,7 +139,8 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
         route,
         estimate,
         prompt_limit: room,
-        overflow,
+        // JavaScript's maximum with NaN is NaN.
+        overflow: if estimate.is_nan() { estimate } else { overflow },
         reserve: caps.then_some(reserve),
         reducible_chars,
         sends_anyway: rules.sends_above_budget(),
@@ -150,6 +151,12 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
 mod tests {
     use super::*;
     use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn an_estimate_that_is_no_number_fits_by_an_unknown_amount() {
+        let result = checked(Ruleset::V2026_4_25, Tokens(1e5), Tokens(1e3), f64::NAN, 0.0);
+        assert!(result.route == Route::Fits && result.overflow.is_nan());
+    }
 
     fn checked(
         ruleset: Ruleset,

@@ -1,6 +1,6 @@
 //! Op `compaction_prepare`: the summarised and the kept messages of a compaction, and the context after it.
 
-use clawscope::context::tokens::{ContextEstimate, estimate_context};
+use clawscope::context::tokens::estimate_context;
 use clawscope::context::{ContextMessage, bodies, build_context};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::gateway::ruleset::PiRelease;
@@ -12,6 +12,7 @@ use clawscope::policy::compact::{
 use clawscope::store::body;
 use sha2::{Digest, Sha256};
 
+use super::estimates::{tokens_before, written};
 use super::{Session, digest, number, object, or_throws};
 
 pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
@@ -32,7 +33,7 @@ pub(crate) fn answer(session: &Session) -> Result<Value, JsException> {
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
-        ("tokensBefore", number(preparation.tokens_before.get())),
+        ("tokensBefore", tokens_before(session, preparation.tokens_before)?),
         ("previousSummary", Value::from(inputs.previous_summary.clone())),
         ("messagesToSummarize", session.list(&inputs.history)),
         ("turnPrefixMessages", session.list(&inputs.turn_prefix)),
@@ -85,18 +86,11 @@ fn context_after(
     let after =
         clawscope::policy::compact::context_after(&session.index, &context, preparation.first_kept, &entry)?;
     let read = |message: &ContextMessage| bodies::read_message(&session.source, &session.index, message);
-    let message = |item: &ContextMessage| digest(&after.message(item, read).expect("bodies"));
+    let message = |item: &ContextMessage| after.message(item, read).expect("bodies");
+    let messages: Vec<Value> = after.context.messages.iter().map(message).collect();
+    let estimate = estimate_context(&after.context.messages);
     Ok(object([
-        ("messages", Value::Array(after.context.messages.iter().map(message).collect())),
-        ("estimate", or_throws(estimate_context(&after.context.messages).map(estimate))),
+        ("messages", Value::Array(messages.iter().map(digest).collect())),
+        ("estimate", or_throws(estimate.map(|estimate| written(&messages, estimate)))),
     ]))
-}
-
-fn estimate(estimate: ContextEstimate) -> Value {
-    object([
-        ("tokens", number(estimate.tokens.get())),
-        ("usageTokens", number(estimate.usage_tokens.get())),
-        ("trailingTokens", number(estimate.trailing_tokens.get())),
-        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
-    ])
 }

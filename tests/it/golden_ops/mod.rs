@@ -4,6 +4,7 @@ mod chunks;
 mod clear_tool_uses;
 mod compaction_prepare;
 mod context;
+mod estimates;
 mod history_limit;
 mod history_share;
 mod opened_file;

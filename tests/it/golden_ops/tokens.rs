@@ -5,8 +5,10 @@ use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::store::body;
+use clawscope::transcript::Leaf;
 use clawscope::units::{Chars, Tokens};
 
+use super::estimates::written;
 use super::{Session, number, object, or_throws};
 
 pub(crate) fn answer(session: &Session) -> Value {
@@ -18,30 +20,21 @@ pub(crate) fn answer(session: &Session) -> Value {
         .iter()
         .map(|message| or_throws(estimate_message(&message.size).map(|tokens| number(tokens.get()))));
     object([
-        (
-            "estimate",
-            or_throws(estimate.map(|estimate| {
-                object([
-                    ("tokens", number(estimate.tokens.get())),
-                    ("usageTokens", number(estimate.usage_tokens.get())),
-                    ("trailingTokens", number(estimate.trailing_tokens.get())),
-                    ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
-                ])
-            })),
-        ),
+        ("estimate", or_throws(estimate.map(|estimate| written(&session.messages(), estimate)))),
         ("perMessage", Value::Array(tokens.collect())),
         (
             "prunerChars",
             Value::Array((0..messages.len()).map(|at| or_throws(pruner(at).map(number))).collect()),
         ),
         ("prunerCharsTotal", or_throws(pruner_total.map(number))),
-        ("lastAssistantUsage", recorded_usage(session)),
+        ("lastAssistantUsage", recorded_usage(session, &session.leaf)),
         ("shouldCompact", should_compact(session, estimate.map(|estimate| estimate.tokens).map(Tokens::get))),
     ])
 }
 
-pub(super) fn recorded_usage(session: &Session) -> Value {
-    let path = session.tree.branch(&session.index, &session.leaf);
+/// The usage of the last answer before a leaf.
+pub(super) fn recorded_usage(session: &Session, leaf: &Leaf) -> Value {
+    let path = session.tree.branch(&session.index, leaf);
     let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
     let message = body::read_message(&session.source, &session.index, ix).expect("body");
     message.and_then(|message| message.get("usage").cloned()).unwrap_or(Value::Null)

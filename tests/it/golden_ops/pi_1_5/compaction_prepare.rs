@@ -16,11 +16,12 @@ use clawscope::policy::compact::{
 use clawscope::store::body;
 use clawscope::store::entry::ReadMode;
 
-use super::super::{CountedIds, Session, digest, number, object, or_throws};
-use super::{built, described, estimate};
+use super::super::estimates::{tokens_before, written};
+use super::super::{CountedIds, Session, digest, object, or_throws};
+use super::{branch_of, built, described};
 
 pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
-    let path = session.tree.branch(&session.index, &session.leaf);
+    let path = branch_of(&session);
     let read = |ix: EntryIx| body::read_entry(&session.source, &session.index, ix);
     let index = &session.index;
     let branch = match index.reading {
@@ -43,7 +44,7 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
         ("prepared", Value::Bool(true)),
         ("firstKeptEntryId", first_kept.map_or(Value::Null, |id| session.index.ids.value(id))),
         ("isSplitTurn", Value::Bool(preparation.is_split_turn())),
-        ("tokensBefore", number(preparation.tokens_before.get())),
+        ("tokensBefore", tokens_before(&session, preparation.tokens_before)?),
         ("previousSummary", inputs.previous_summary.clone().unwrap_or(Value::Null)),
         ("messagesToSummarize", session.list(&inputs.history)),
         ("turnPrefixMessages", session.list(&inputs.turn_prefix)),
@@ -93,11 +94,12 @@ fn following(
     let entry = entry.to_json(index, &id, leaf, now_ms);
     let after = context_after(index, context, preparation.first_kept, &entry)?;
     let read = |message: &ContextMessage| bodies::read_message(&session.source, index, message);
-    let message = |item: &ContextMessage| digest(&after.message(item, read).expect("bodies"));
+    let message = |item: &ContextMessage| after.message(item, read).expect("bodies");
+    let messages: Vec<Value> = after.context.messages.iter().map(message).collect();
     Ok(object([
         ("entry", digest(&entry)),
-        ("messages", Value::Array(after.context.messages.iter().map(message).collect())),
-        ("projected", or_throws(after.estimate.map(estimate))),
+        ("messages", Value::Array(messages.iter().map(digest).collect())),
+        ("projected", or_throws(after.estimate.map(|estimate| written(&messages, estimate)))),
     ]))
 }
 

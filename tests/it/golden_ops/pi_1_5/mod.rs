@@ -13,9 +13,9 @@ mod tokens;
 
 use std::path::Path;
 
-use clawscope::context::tokens::ContextEstimate;
 use clawscope::context::{Context, build_context};
 use clawscope::gateway::ruleset::PiRelease;
+use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, JsString, Value};
 use clawscope::policy::overflow::Runtime;
 use clawscope::store::index::{Index, OpenStatus};
@@ -58,13 +58,21 @@ pub(super) fn answer(
 fn opened(pi: PiRelease, case: &Value, root: &Path) -> Result<Session, JsException> {
     let source = Source::open(&transcript(case, root)).expect("the transcript opens");
     let index = index_of(pi, &source, &mut CountedIds(0))?;
-    let leaf = match case.get("leaf") {
+    let (tree, leaf) = (Tree::new(&index), leaf_of(case));
+    Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
+}
+
+fn leaf_of(case: &Value) -> Leaf {
+    match case.get("leaf") {
         None => Leaf::Own,
         Some(Value::String(id)) => Leaf::Id(id.to_string_lossy()),
         Some(_) => Leaf::Before,
-    };
-    let tree = Tree::new(&index);
-    Ok(Session { case: case.clone(), source, index, tree, leaf, context: Context::default() })
+    }
+}
+
+/// The branch of the case's leaf, which is empty for an unknown one, whatever the session's own leaf is.
+fn branch_of(session: &Session) -> Vec<EntryIx> {
+    session.tree.branch(&session.index, &leaf_of(&session.case))
 }
 
 /// The same with the session's own leaf moved to the case's; an unknown one does not move it.
@@ -100,15 +108,6 @@ fn described(text: &JsString) -> Value {
     object([("chars", number(text.len() as f64)), ("sha256", Value::from(hex.as_str()))])
 }
 
-fn estimate(estimate: ContextEstimate) -> Value {
-    object([
-        ("tokens", number(estimate.tokens.get())),
-        ("usageTokens", number(estimate.usage_tokens.get())),
-        ("trailingTokens", number(estimate.trailing_tokens.get())),
-        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
-    ])
-}
-
-fn id_of(index: &Index, ix: clawscope::ids::EntryIx) -> Value {
+fn id_of(index: &Index, ix: EntryIx) -> Value {
     index.entry(ix).id.map_or(Value::Null, |id| index.ids.value(id))
 }

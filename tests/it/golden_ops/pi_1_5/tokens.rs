@@ -1,26 +1,26 @@
 //! Op `tokens`: estimates per message, plain and in the form that decisions use.
 
 use clawscope::context::tokens::projected::estimate_projected;
-use clawscope::context::tokens::usage::last_usage;
 use clawscope::context::tokens::{estimate_context, estimate_message};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
 use clawscope::policy::compact::check::is_due_between_turns;
-use clawscope::store::body;
 use clawscope::store::entry::EntryKind;
 use clawscope::units::Tokens;
 
+use super::super::estimates::{written, written_tokens};
+use super::super::tokens::recorded_usage;
 use super::super::{Session, number, object, or_throws};
-use super::{built, estimate};
+use super::{branch_of, built, leaf_of};
 
 pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     built(&mut session)?;
     let (index, context) = (&session.index, &session.context);
     let messages = &context.messages;
-    let projected = estimate_projected(index, &context.path, messages);
+    let projected = estimate_projected(index, &branch_of(&session), messages);
     let window = session.setting("contextWindow").and_then(Value::as_f64);
     let compacts = |window| {
-        projected.map(|estimate| {
+        estimate_projected(index, &context.path, messages).map(|estimate| {
             let settings = pi_compaction(session.case.get("settings"));
             Value::Bool(is_due_between_turns(&settings, estimate.tokens, window))
         })
@@ -28,11 +28,13 @@ pub(super) fn answer(mut session: Session) -> Result<Value, JsException> {
     let tokens = messages
         .iter()
         .map(|message| or_throws(estimate_message(&message.size).map(|tokens| number(tokens.get()))));
+    let bodies = session.messages();
+    let as_written = |estimate| written(&bodies, estimate);
     Ok(object([
-        ("estimate", or_throws(estimate_context(messages).map(estimate))),
-        ("projected", or_throws(projected.map(estimate))),
+        ("estimate", or_throws(estimate_context(messages).map(as_written))),
+        ("projected", or_throws(projected.map(as_written))),
         ("perMessage", Value::Array(tokens.collect())),
-        ("lastAssistantUsage", recorded_usage(&session)),
+        ("lastAssistantUsage", recorded_usage(&session, &leaf_of(&session.case))),
         (
             "contextUsage",
             window.map_or(Value::Null, |window| or_throws(context_usage(&session, Tokens(window)))),
@@ -53,20 +55,13 @@ fn context_usage(session: &Session, window: Tokens) -> Result<Value, JsException
         let after = &context.path[since + 1..];
         context.messages.iter().any(|message| message.size.usage.is_some() && after.contains(&message.entry))
     };
-    let tokens = match compaction {
+    let estimate = match compaction {
         Some(at) if !counted(at) => None,
-        _ => Some(estimate_projected(index, &context.path, &context.messages)?.tokens),
+        _ => Some(estimate_projected(index, &context.path, &context.messages)?),
     };
     Ok(object([
-        ("tokens", tokens.map_or(Value::Null, |tokens| number(tokens.get()))),
+        ("tokens", estimate.map_or(Value::Null, |estimate| written_tokens(&session.messages(), estimate))),
         ("contextWindow", number(window.get())),
-        ("percent", tokens.map_or(Value::Null, |tokens| number(tokens / window * 100.0))),
+        ("percent", estimate.map_or(Value::Null, |estimate| number(estimate.tokens / window * 100.0))),
     ]))
-}
-
-fn recorded_usage(session: &Session) -> Value {
-    let path = session.tree.branch(&session.index, &session.leaf);
-    let Some((ix, _)) = last_usage(&session.index, &path) else { return Value::Null };
-    let message = body::read_message(&session.source, &session.index, ix).expect("body");
-    message.and_then(|message| message.get("usage").cloned()).unwrap_or(Value::Null)
 }

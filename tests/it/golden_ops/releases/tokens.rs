@@ -3,9 +3,11 @@
 use clawscope::context::tokens::{ContextEstimate, estimate_context_under, estimate_under};
 use clawscope::gateway::compaction::pi_compaction;
 use clawscope::js::{JsException, Value};
+use clawscope::transcript::Leaf;
 use clawscope::units::{Chars, Tokens};
 
-use super::super::{or_throws, tokens};
+use super::super::estimates::written;
+use super::super::{Session, or_throws, tokens};
 use super::{Released, number, object};
 
 pub(super) fn answer(session: &Released) -> Value {
@@ -16,7 +18,7 @@ pub(super) fn answer(session: &Released) -> Value {
     let pruner = |at: usize| rules.prune_size.chars(&session.messages[at]).map(Chars::get);
     let total = all.clone().try_fold(0.0, |sum, at| Ok(sum + pruner(at)?));
     object([
-        ("estimate", or_throws(estimate.map(estimated))),
+        ("estimate", or_throws(estimate.map(|estimate| written(&session.messages, estimate)))),
         (
             "perMessage",
             Value::Array(
@@ -25,18 +27,17 @@ pub(super) fn answer(session: &Released) -> Value {
         ),
         ("prunerChars", Value::Array(all.map(|at| or_throws(pruner(at).map(number))).collect())),
         ("prunerCharsTotal", or_throws(total.map(number))),
-        ("lastAssistantUsage", tokens::recorded_usage(&session.session)),
+        ("lastAssistantUsage", tokens::recorded_usage(&session.session, &own_leaf(&session.session))),
         ("shouldCompact", should_compact(session, estimate)),
     ])
 }
 
-fn estimated(estimate: ContextEstimate) -> Value {
-    object([
-        ("tokens", number(estimate.tokens.get())),
-        ("usageTokens", number(estimate.usage_tokens.get())),
-        ("trailingTokens", number(estimate.trailing_tokens.get())),
-        ("lastUsageIndex", estimate.last_usage.map_or(Value::Null, |at| number(at as f64))),
-    ])
+/// The session's leaf; an unknown one does not move it.
+fn own_leaf(session: &Session) -> Leaf {
+    match &session.leaf {
+        Leaf::Id(id) if session.tree.find_by_text(&session.index, id).is_none() => Leaf::Own,
+        leaf => leaf.clone(),
+    }
 }
 
 fn should_compact(session: &Released, estimate: Result<ContextEstimate, JsException>) -> Value {
