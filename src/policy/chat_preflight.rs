@@ -63,7 +63,7 @@ pub fn chat_total(input: &ChatTotalInput) -> Option<ChatTotal> {
         ChatPreflight::None => return None,
         ChatPreflight::IfStale if input.is_stored_known() && input.fresh != Some(false) => return None,
         ChatPreflight::IfStale | ChatPreflight::StoredTotal => {
-            input.stored.filter(|_| input.transcript.rule != TranscriptTotal::AllMessages)
+            input.stored.filter(|_| !input.transcript.rule.is_estimate())
         }
         ChatPreflight::LargerTotal | ChatPreflight::WithinReserve => {
             let answer = if is_read { input.transcript.answer() } else { Tokens::ZERO };
@@ -103,7 +103,7 @@ impl TranscriptCount {
         let is_known = |tokens: &Tokens| *tokens > Tokens::ZERO;
         let estimate = Some(self.estimate).filter(is_known);
         match self.rule {
-            TranscriptTotal::AllMessages => estimate,
+            TranscriptTotal::AllMessages | TranscriptTotal::AllOfPath => estimate,
             TranscriptTotal::UsageOrFile => {
                 let counted = call.map(|call| call.prompt_tokens + call.output_tokens);
                 Some(counted.or(estimate)?.max(self.file))

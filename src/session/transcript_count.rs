@@ -28,6 +28,9 @@ impl LoadedSession {
             TranscriptTotal::AllMessages => {
                 TranscriptCount { estimate: estimate(self.index.entries.iter()), ..count }
             }
+            TranscriptTotal::AllOfPath => {
+                TranscriptCount { estimate: estimate(self.path_entries()), ..count }
+            }
             TranscriptTotal::UsageOrFile | TranscriptTotal::UsageAndTail { .. } => {
                 let last = self.last_usage_of_file();
                 let counts_line_end = rule == TranscriptTotal::UsageAndTail { counts_line_end: true };

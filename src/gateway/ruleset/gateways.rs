@@ -24,6 +24,7 @@ pub(super) static V2026_3_2: Rules = Rules {
         signatures: false,
         accepts_malformed_answers: false,
         accepts_malformed_texts: false,
+        notes_omitted_thinking: false,
     },
     image_results: ImageResults::Skipped,
     filter_needs_name: false,
@@ -283,11 +284,13 @@ pub(super) static V2026_4_24: Rules = Rules {
 
 pub(super) static V2026_4_25: Rules = Rules {
     sending: Sending::FailedAnswers,
+    prune_size: PruneSize { notes_omitted_thinking: true, ..V2026_4_24.prune_size },
     legacy_images: LegacyImages::BeforeLastTurns { turns: ANSWERED, references: true },
     ..V2026_4_24
 };
 
-pub(super) static V2026_4_27: Rules = Rules { overflow_texts: "2026.4.27", ..V2026_4_25 };
+pub(super) static V2026_4_27: Rules =
+    Rules { transcript_total: TranscriptTotal::AllOfPath, overflow_texts: "2026.4.27", ..V2026_4_25 };
 
 pub(super) static V2026_4_29: Rules =
     Rules { mid_turn_check: true, window_guard: SHARED_WINDOW_GUARD, ..V2026_4_27 };
@@ -430,6 +433,7 @@ pub(super) static V2026_9_6: Rules = Rules {
         signatures: true,
         accepts_malformed_answers: true,
         accepts_malformed_texts: true,
+        notes_omitted_thinking: true,
     },
     image_results: ImageResults::Replaced { odd_texts: true, whole_pairs: true },
     filter_needs_name: false,

@@ -94,16 +94,6 @@ impl Ruleset {
     pub fn for_pi(release: PiRelease) -> Self {
         pi::ruleset_of(release)
     }
-
-    /// Returns the next ruleset in [`Self::ALL`], and the first after the last. A ruleset of pi outside that list
-    /// moves to pi's next range.
-    #[must_use]
-    pub fn next(self) -> Self {
-        let Some(at) = Self::ALL.iter().position(|known| *known == self) else {
-            return Self::all_known().skip_while(|known| *known != self).nth(1).unwrap_or(Self::Pi1_5);
-        };
-        Self::ALL[(at + 1) % Self::ALL.len()]
-    }
 }
 
 #[cfg(test)]
@@ -120,17 +110,5 @@ mod tests {
             assert_eq!(range.ruleset.id(), range.id);
             assert!(range.name.ends_with(range.span), "{}", range.name);
         }
-    }
-
-    #[test]
-    fn stepping_through_rulesets_visits_all_and_wraps_around() {
-        let mut seen = vec![Ruleset::default()];
-        while seen[0] != seen[seen.len() - 1].next() {
-            seen.push(seen[seen.len() - 1].next());
-        }
-        seen.sort_unstable();
-        let mut all = Ruleset::ALL.to_vec();
-        all.sort_unstable();
-        assert_eq!(seen, all);
     }
 }

@@ -204,6 +204,8 @@ pub struct PruneSize {
     pub accepts_malformed_answers: bool,
     /// Whether a text block without text counts as its JSON; otherwise counting fails (releases R14).
     pub accepts_malformed_texts: bool,
+    /// Whether a note replaces the thinking of an answer that holds nothing else (releases R13).
+    pub notes_omitted_thinking: bool,
 }
 
 /// The size of a character for the pruner.
@@ -479,6 +481,8 @@ pub enum ChatWindow {
 pub enum TranscriptTotal {
     /// An estimate of all messages in the file, on any branch.
     AllMessages,
+    /// An estimate of all messages on the path, also those before a compaction.
+    AllOfPath,
     /// The last usage in the file, or an estimate of the newest messages; at least a token per four bytes of the file.
     UsageOrFile,
     /// The last usage in the file and a token per four bytes after it, or an estimate of the newest messages if that is
@@ -490,6 +494,13 @@ pub enum TranscriptTotal {
     /// The last usage on the path since a compaction or reset and estimates of the messages after it, or an estimate of
     /// all messages since a reset.
     UsageOfPath,
+}
+
+impl TranscriptTotal {
+    /// Whether it takes no count of a provider.
+    pub fn is_estimate(self) -> bool {
+        matches!(self, Self::AllMessages | Self::AllOfPath)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -416,6 +416,7 @@ fn chat_preflight(rules: &Rules) -> String {
     };
     let total = match rules.transcript_total {
         TranscriptTotal::AllMessages => "an estimate of all messages",
+        TranscriptTotal::AllOfPath => "an estimate of all messages of the path",
         TranscriptTotal::UsageOrFile => "the last usage or the file's size",
         TranscriptTotal::UsageAndTail { counts_line_end: true } => "the last usage and what follows it",
         TranscriptTotal::UsageAndTail { counts_line_end: false } => {

@@ -48,7 +48,7 @@ impl PruneSize {
         let answers = role_of(message) == Role::Assistant && self.accepts_malformed_answers;
         let thoughts: Vec<&Value> = blocks.iter().filter(|_| answers).filter(thinks).collect();
         let is_all = !thoughts.is_empty() && thoughts.len() == blocks.len();
-        let note = if is_all && self.accepts_malformed_texts {
+        let note = if is_all && self.notes_omitted_thinking {
             Chars::from_len(OMITTED_THINKING.len())
         } else {
             Chars::ZERO

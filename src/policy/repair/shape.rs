@@ -3,7 +3,7 @@
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::{MissingDetails, PairingRule};
 use crate::js::{JsString, Json, Object, SharedStrings, Value};
-use crate::policy::repair::rules::RepairRules;
+use crate::policy::repair::rules::{MISSING_RESULT_TEXTS, RepairRules};
 use crate::units::{Moment, Tokens};
 
 /// Block types that call a tool (compaction 6.1).
@@ -14,10 +14,6 @@ pub(super) const UNKNOWN_TOOL: &str = "unknown";
 const ID_KEYS: [&str; 6] = ["toolCallId", "toolUseId", "tool_call_id", "tool_use_id", "callId", "call_id"];
 /// Key of `details` that marks an invented result.
 const MARK_KEY: &str = "openclawSyntheticMissingToolResult";
-/// Text of an invented result where a model is called through the Responses API (compaction 6.8).
-const SHORT_RESULT_TEXT: &str = "aborted";
-/// Text of an invented result (compaction 6.3).
-const MISSING_RESULT_TEXT: &str = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
 
 /// A tool call, reduced to the fields that match it with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +126,9 @@ fn invented<'a>(result: impl Json<'a>) -> StubMark {
         let mut blocks = result.get("content").and_then(Json::items).into_iter().flatten();
         blocks.any(|block| {
             block.get("type").is_some_and(|kind| kind.str_is("text"))
-                && block.get("text").is_some_and(|text| text.str_is(MISSING_RESULT_TEXT))
+                && block
+                    .get("text")
+                    .is_some_and(|text| MISSING_RESULT_TEXTS.iter().any(|known| text.str_is(known)))
         })
     };
     match result.get("isError").is_some_and(Json::is_truthy) {
@@ -166,8 +164,7 @@ pub struct MissingResult {
     pub id: JsString,
     /// The tool name in the call, or `unknown`.
     pub name: JsString,
-    /// Its text is one word.
-    pub is_short: bool,
+    pub text: &'static str,
     pub details: MissingDetails,
 }
 
@@ -176,7 +173,7 @@ impl MissingResult {
         Self {
             id: call.id.clone(),
             name: call.name.clone().unwrap_or_else(|| UNKNOWN_TOOL.into()),
-            is_short: rules.has_short_results(),
+            text: rules.missing_result_text(),
             details: rules.pairing().missing_details,
         }
     }
@@ -191,7 +188,7 @@ impl MissingResult {
 
     /// Builds the result message with the time `now_ms`.
     pub fn message(&self, now_ms: Moment) -> Value {
-        let block = Object::from([("type", "text"), ("text", self.text())]);
+        let block = Object::from([("type", "text"), ("text", self.text)]);
         let mut message = Object::from([
             ("role", Value::from("toolResult")),
             ("toolCallId", Value::from(self.id.clone())),
@@ -210,14 +207,10 @@ impl MissingResult {
         Value::Object(message)
     }
 
-    fn text(&self) -> &'static str {
-        if self.is_short { SHORT_RESULT_TEXT } else { MISSING_RESULT_TEXT }
-    }
-
     /// Returns its tokens under pi's estimate (compaction 1.5).
     pub fn tokens(&self) -> Tokens {
         // The texts are ASCII, so bytes equal UTF-16 units.
-        Tokens((self.text().len() as f64 / CHARS_PER_TOKEN).ceil())
+        Tokens((self.text.len() as f64 / CHARS_PER_TOKEN).ceil())
     }
 }
 
@@ -269,6 +262,7 @@ mod tests {
     #[test]
     fn a_synthetic_result_has_the_predicted_size_and_is_recognised() {
         for (ruleset, is_responses_api, tokens) in [
+            (Ruleset::V2026_1_24, false, 27.0),
             (Ruleset::V2026_3_2, true, 27.0),
             (Ruleset::V2026_4_25, true, 2.0),
             (Ruleset::V2026_9_6, false, 27.0),
@@ -279,7 +273,8 @@ mod tests {
             let counted = pi_chars(&message).map(|chars| chars.to_tokens(CHARS_PER_TOKEN).ceil());
             assert_eq!((counted, missing.tokens()), (Ok(Tokens(tokens)), Tokens(tokens)));
             assert!(message.get("toolName").unwrap().str_is("unknown"));
-            if !missing.is_short {
+            assert_eq!(missing.text.starts_with("[clawdbot]"), ruleset == Ruleset::V2026_1_24);
+            if missing.text.len() > 10 {
                 assert_eq!(shape_of(&message, rules.pairing()), missing.shape());
             }
         }
