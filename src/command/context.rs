@@ -8,7 +8,7 @@ use super::context_settings;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::flush::describe_flush;
-use super::messages::{self, SendingJson};
+use super::messages;
 use super::output::{Output, Tone};
 use super::preview::Preview;
 use super::ruleset::print_ruleset;
@@ -26,7 +26,7 @@ use crate::plan::Plan;
 use crate::redact::SecretDisplay;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::usage_totals::session_usage;
-use crate::session::{CountSource, LoadedSession, TokenCount, TurnEndCheck};
+use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::units::Tokens;
 
 pub(super) fn run(
@@ -55,7 +55,7 @@ pub(super) fn run(
     let bodies = if args.messages { Some(messages::read(&session)?) } else { None };
     let sent = sent_plan(&session)?;
     let estimate = session.runtime_estimate();
-    let sending = SendingJson::of_context(&session)?;
+    let sending = messages::sending(session.sending_changes())?;
     if args.target.json {
         let json = report_json(&session, estimate, bodies.as_deref(), sent.as_ref(), None, sending);
         return Ok(output.json(&json)?);
@@ -104,7 +104,7 @@ fn show_under_settings(
     }
     let estimate = session.runtime_estimate();
     if args.target.json {
-        let sending = SendingJson::of_context(session)?;
+        let sending = messages::sending(session.sending_changes())?;
         return Ok(output.json(&report_json(session, estimate, None, Some(plan), Some(plan), sending))?);
     }
     print_session_header(output, session, session.window)?;
@@ -207,7 +207,7 @@ fn print_totals(
         let words = describe_flush(&flush, &session.limits);
         output.line(Tone::Dim, &format!("memory flush: {words}"))?;
     }
-    if let Some(check) = session.turn_end_check(&session.context.path).filter(TurnEndCheck::compacts) {
+    if let Some(check) = session.turn_end_check(&session.context.path).filter(|check| check.compacts) {
         let line = format!(
             "an `openclaw agent` turn that ends here compacts: {} tokens of all messages of the branch, also summarised ones, \
              are above {}",

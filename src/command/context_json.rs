@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::messages::SendingJson;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
     BudgetJson, SessionJson, WindowJson, budget_json, finite, message_tokens, session_json, size_json,
@@ -21,7 +20,7 @@ use crate::js::{JsException, Value};
 use crate::plan::Plan;
 use crate::policy::memory_flush::{Flush, FlushState};
 use crate::session::usage_totals::session_usage;
-use crate::session::{CountSource, LoadedSession, TokenCount};
+use crate::session::{CountSource, LoadedSession, SendingChanges, TokenCount, TurnEndCheck};
 use crate::store::entry::EntryKind;
 use crate::units::Tokens;
 
@@ -49,10 +48,10 @@ pub(super) struct ContextJson {
     budget: BudgetJson,
     memory_flush: Option<FlushJson>,
     /// The check after an `openclaw agent` turn that ends here, in releases that count summarised messages, too.
-    turn_end: Option<TurnEndJson>,
+    turn_end: Option<TurnEndCheck>,
     messages: Vec<MessageJson>,
     #[serde(flatten)]
-    sending: SendingJson,
+    sending: SendingChanges,
 }
 
 impl JsonOutput for ContextJson {}
@@ -75,16 +74,6 @@ struct EstimateJson {
     /// The answer whose usage holds the count.
     anchor: Option<String>,
     source: &'static str,
-}
-
-/// The check after a turn of `openclaw agent`.
-#[derive(Serialize, JsonSchema)]
-struct TurnEndJson {
-    /// Estimated tokens of all messages of the branch, those that were summarised too.
-    estimate: Tokens,
-    /// Tokens above which the gateway compacts.
-    budget: Tokens,
-    compacts: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -186,7 +175,7 @@ pub(super) fn report_json(
     bodies: Option<&[Value]>,
     sent: Option<&Plan>,
     settings: Option<&Plan>,
-    sending: SendingJson,
+    sending: SendingChanges,
 ) -> ContextJson {
     let messages = &session.context.messages;
     let (next, budget) = next_call(session, settings);
@@ -207,11 +196,7 @@ pub(super) fn report_json(
         spent: usage_json(&session_usage(session)),
         budget: budget_json(&budget),
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
-        turn_end: session.turn_end_check(&session.context.path).map(|check| TurnEndJson {
-            estimate: check.estimate,
-            budget: check.budget,
-            compacts: check.compacts(),
-        }),
+        turn_end: session.turn_end_check(&session.context.path),
         messages: messages_json(session, bodies, sent),
         sending,
     }

@@ -2,16 +2,13 @@
 
 use std::io::Write as _;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use crate::context::bodies;
 use crate::format::{format_count, format_estimate};
 use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};
-use crate::session::{AddedText, LoadedSession, SendingChanges, WithheldThinking};
+use crate::session::{LoadedSession, SendingChanges};
 use crate::store::body::BodyError;
 use crate::text::visible;
 use crate::units::{Moment, Tokens};
@@ -34,67 +31,13 @@ pub(super) fn read_planned(
         .map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-/// Texts that the gateway adds to a message when it sends it.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct AddedTextJson {
-    /// Position of the message in `messages`, from 0; their number, or more, for a message of its own.
-    message: usize,
-    /// What stands before its first text, or the message of its own.
-    before: String,
-    /// What stands after its last text.
-    after: String,
-    /// Estimated tokens.
-    tokens: Tokens,
-}
-
-/// Thinking that the gateway leaves out of a message when it sends it.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct WithheldThinkingJson {
-    /// Position of the message in `messages`, from 0.
-    message: usize,
-    /// Estimated tokens of the thinking.
-    tokens: Tokens,
-}
-
-/// How the gateway changes messages when it sends them.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct SendingJson {
-    /// What it adds.
-    added: Vec<AddedTextJson>,
-    /// Thinking of earlier answers that it leaves out.
-    withheld: Vec<WithheldThinkingJson>,
-}
-
-impl SendingJson {
-    /// Reads the changes of the context.
-    pub(super) fn of_context(session: &LoadedSession) -> Result<Self, Failure> {
-        Self::new(session.sending_changes())
-    }
-
-    /// Returns the changes of the messages of a plan.
-    pub(super) fn of_messages(session: &LoadedSession, messages: &[Value]) -> Result<Self, Failure> {
-        Self::new(session.sending_changes_of(messages))
-    }
-
-    fn new(changes: Result<SendingChanges, BodyError>) -> Result<Self, Failure> {
-        let changes = changes.map_err(|error| Failure::unreadable(error.to_string()))?;
-        let added = |text: AddedText| AddedTextJson {
-            message: text.message,
-            tokens: text.tokens(),
-            before: text.before,
-            after: text.after,
-        };
-        let withheld =
-            |own: WithheldThinking| WithheldThinkingJson { message: own.message, tokens: own.tokens };
-        Ok(Self {
-            added: changes.added.into_iter().map(added).collect(),
-            withheld: changes.withheld.into_iter().map(withheld).collect(),
-        })
-    }
+/// Returns how messages are changed when they are sent, if they could be read.
+pub(super) fn sending(changes: Result<SendingChanges, BodyError>) -> Result<SendingChanges, Failure> {
+    changes.map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Prints what sending changes, in a line each.
-pub(super) fn print_sending(changes: &SendingJson, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn print_sending(changes: &SendingChanges, output: &mut Output) -> Result<(), Failure> {
     if let Some(first) = changes.added.first() {
         let line = format!(
             "on sending the gateway adds {}: {} tokens, such as {:?}",

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::context_json::next_call;
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::messages::{self, SendingJson};
+use super::messages;
 use super::output::{Output, Tone};
 use super::policies::{
     self, CheckJson, CompactionJson, PolicyJson, check_json, compaction_json, policies_json,
@@ -32,9 +32,9 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
 use crate::redact::SecretDisplay;
-use crate::session::LoadedSession;
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
+use crate::session::{LoadedSession, SendingChanges};
 use crate::units::{Millis, Moment};
 use crate::write::rewrite_loss::RewriteLoss;
 use crate::write::summary::job::SummaryResult;
@@ -143,7 +143,7 @@ pub(super) struct SimulationJson {
     messages: Option<Vec<Value>>,
     /// How the gateway changes these messages when it sends them, with `--messages`.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    sending: Option<SendingJson>,
+    sending: Option<SendingChanges>,
 }
 
 impl JsonOutput for SimulationJson {}
@@ -249,7 +249,10 @@ fn report_json(
         fates: fates.map(|(at, fate)| fate_json(preview, at, fate)).collect(),
         rewrite_loss: loss.map(|loss| RewriteLossJson { sentence: loss.description(), loss }),
         summary: made.map(SummaryJson::from),
-        sending: messages.as_deref().map(|it| SendingJson::of_messages(session, it)).transpose()?,
+        sending: messages
+            .as_deref()
+            .map(|it| messages::sending(session.sending_changes_of(it)))
+            .transpose()?,
         messages,
     })
 }

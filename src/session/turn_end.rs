@@ -1,6 +1,9 @@
 //! The check after the turn of an `openclaw agent` command, which counts messages that were summarised long ago
 //! (releases R73).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::ids::EntryIx;
 use crate::policy::preflight::{Pressure, turn_end_estimate};
 use crate::session::LoadedSession;
@@ -8,22 +11,17 @@ use crate::store::body;
 use crate::store::entry::EntryKind;
 use crate::units::Tokens;
 
-/// The numbers of a check.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The check after a turn of `openclaw agent`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TurnEndCheck {
-    /// Its estimate of all messages of the branch.
+    /// Estimated tokens of all messages of the branch, those that were summarised too.
     pub estimate: Tokens,
-    /// The window minus the reserve.
+    /// Tokens above which the gateway compacts: the window minus the reserve.
     pub budget: Tokens,
     /// Number of messages in the estimate.
     pub messages: usize,
-}
-
-impl TurnEndCheck {
     /// Whether the turn ends with a compaction.
-    pub fn compacts(&self) -> bool {
-        self.estimate > self.budget
-    }
+    pub compacts: bool,
 }
 
 impl LoadedSession {
@@ -40,7 +38,7 @@ impl LoadedSession {
             messages.filter_map(read).map(|message| Pressure::from_message(rules, &message)).collect();
         let estimate = turn_end_estimate(&counted);
         let budget = self.gateway_limit(&self.windows());
-        Some(TurnEndCheck { estimate, budget, messages: counted.len() })
+        Some(TurnEndCheck { estimate, budget, messages: counted.len(), compacts: estimate > budget })
     }
 }
 
@@ -58,7 +56,7 @@ mod tests {
         let mut session = loaded_session(&transcript(&entries), 5_000.0);
         session.ruleset.id = Ruleset::V2026_7_1;
         let check = session.turn_end_check(&session.context.path).unwrap();
-        assert_eq!((check.messages, check.compacts()), (3, true), "{check:?}");
+        assert_eq!((check.messages, check.compacts), (3, true), "{check:?}");
         assert!(check.estimate > Tokens(6_000.0), "chars/4 and a fifth more: {check:?}");
         session.ruleset.id = Ruleset::V2026_9_2;
         assert_eq!(session.turn_end_check(&session.context.path), None);

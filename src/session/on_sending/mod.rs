@@ -6,6 +6,9 @@ mod retries;
 mod run_line;
 mod withheld_thinking;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::bodies;
 use crate::ids::EntryIx;
 use crate::js::Value;
@@ -18,43 +21,45 @@ use crate::units::{Chars, Tokens};
 /// Chars per token of the estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// Texts around the text of a message, or a message of its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Texts that the gateway adds to a message when it sends it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct AddedText {
-    /// Position in the list of messages; one behind the last, or further, for a message of its own.
+    /// Position of the message in the list, from 0; the list's length, or more, for a message of its own.
     pub message: usize,
-    /// What stands before the first text, or the message of its own.
+    /// The text before its first text, or the message of its own.
     pub before: String,
-    /// What stands after the last text.
+    /// The text after its last text.
     pub after: String,
+    /// Estimated tokens of both.
+    pub tokens: Tokens,
 }
 
 impl AddedText {
     fn before(message: usize, before: impl Into<String>) -> Self {
-        Self { message, before: before.into(), after: String::new() }
+        Self { message, before: before.into(), ..Self::default() }
     }
 
-    /// Estimates its tokens.
-    pub fn tokens(&self) -> Tokens {
+    fn estimated(self) -> Self {
         let units = self.before.encode_utf16().count() + self.after.encode_utf16().count();
-        Chars::from_len(units).to_tokens(CHARS_PER_TOKEN)
+        Self { tokens: Chars::from_len(units).to_tokens(CHARS_PER_TOKEN), ..self }
     }
 }
 
-/// Thinking of an answer that is left out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Thinking of an answer that the gateway leaves out when it sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WithheldThinking {
-    /// Position in the list of messages.
+    /// Position of the message in the list, from 0.
     pub message: usize,
-    /// Estimated.
+    /// Estimated tokens of the thinking.
     pub tokens: Tokens,
 }
 
-/// Everything that sending changes in a list of messages.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// How the gateway changes a list of messages when it sends them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SendingChanges {
-    /// In the order of the messages.
+    /// Added texts, in the order of the messages.
     pub added: Vec<AddedText>,
+    /// Thinking of earlier answers that is left out.
     pub withheld: Vec<WithheldThinking>,
 }
 
@@ -122,6 +127,7 @@ impl LoadedSession {
         self.mark_retry(messages, &mut added)?;
         self.add_run_line(messages, &mut added)?;
         added.sort_by_key(|text| text.message);
+        let added = added.into_iter().map(AddedText::estimated).collect();
         Ok(SendingChanges { added, withheld: self.withheld_thinking(messages.shapes) })
     }
 
