@@ -212,7 +212,7 @@ fn detect_no_op(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let is_unexplained = !last.is_at_trigger(last.tokens_at());
     let branch = || case.session.tree.path_to(&case.session.index, last.entry);
     let turn_end = is_unexplained.then(|| case.session.turn_end_check(&branch())).flatten();
-    let turn_end = turn_end.filter(TurnEndCheck::compacts);
+    let turn_end = turn_end.filter(|check| check.compacts);
     let rule = if turn_end.is_some() { "releases R73" } else { "compaction 3.6" };
     let facts = Aftermath::FreedNothing { number, entries, estimated: last.estimated, turn_end };
     let is_newest = number == case.compactions.len();

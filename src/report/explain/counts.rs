@@ -26,6 +26,8 @@ pub enum Counter {
         is_stated: bool,
         /// Tokens above the limit that the refusal states instead.
         excess: Option<u64>,
+        /// Whether nothing is known but that the prompt was more than the limit.
+        is_lower_bound: bool,
     },
     Runtime {
         /// Whether it adds an estimate of later messages to the last usage.
@@ -60,7 +62,11 @@ impl Counter {
 /// Collects every known count of the failing prompt.
 pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<PromptCount> {
     let provider = PromptCount {
-        counter: Counter::Provider { is_stated: failure.is_measured, excess: failure.overflow.excess },
+        counter: Counter::Provider {
+            is_stated: failure.is_measured,
+            excess: failure.overflow.excess,
+            is_lower_bound: failure.prompt_size().is_lower_bound,
+        },
         tokens: failure.prompt_tokens,
         is_measured: failure.is_measured,
         entry: Some(failure.overflow.entry),

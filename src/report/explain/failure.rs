@@ -17,6 +17,9 @@ use crate::units::Tokens;
 const IMAGE_TOKENS: f64 = 1_200.0;
 /// A limit above this share of the believed window counts as equal to it.
 const SAME_WINDOW_SHARE: f64 = 0.97;
+/// Share of the uncounted part of a refused prompt without a number that must stay free under a change: the prompt was
+/// larger than the limit, and nobody knows by how much.
+const UNCOUNTED_SHARE: f64 = 0.5;
 
 /// A call that overflowed, or the next one.
 #[derive(Debug, Clone)]
@@ -62,6 +65,16 @@ pub enum LimitOrigin {
     GatewayBudget,
     /// Follows from the calls that were accepted or refused.
     Inferred,
+}
+
+/// The size of a refused prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptSize {
+    pub tokens: u64,
+    /// Whether the provider counted them.
+    pub is_measured: bool,
+    /// Whether nothing is known but that it was more than the limit: the tokens are one more than that.
+    pub is_lower_bound: bool,
 }
 
 impl Failure {
@@ -164,6 +177,26 @@ impl Failure {
     pub fn blocking_reply(&self) -> Option<u64> {
         let limit = self.overflow.limit?;
         self.overflow.reply_reserve.filter(|reply| *reply > 0 && self.prompt_tokens <= limit)
+    }
+
+    /// Returns the tokens of the prompt, and how well they are known.
+    pub fn prompt_size(&self) -> PromptSize {
+        let says_nothing = self.overflow.requested.or(self.overflow.excess).is_none();
+        let by_tokens = !self.is_byte_limit() && !self.is_by_gateway();
+        PromptSize {
+            tokens: self.prompt_tokens,
+            is_measured: self.is_measured,
+            is_lower_bound: says_nothing && by_tokens && self.excess_tokens() == 1,
+        }
+    }
+
+    /// Returns the tokens below the limit that a change must leave free where no provider counted a part of the prompt.
+    pub(super) fn uncounted_margin(&self) -> u64 {
+        if self.overflow.requested.or(self.overflow.excess).is_some() {
+            return 0;
+        }
+        let counted = self.last_counted.map_or(0, |(_, tokens)| tokens);
+        (self.prompt_tokens.saturating_sub(counted) as f64 * UNCOUNTED_SHARE) as u64
     }
 
     /// Returns the tokens above the limit.

@@ -50,7 +50,7 @@ pub use engine::EngineOwned;
 pub use estimator::{EstimatorError, TwiceCounted};
 pub use explanation::{Explanation, explain, explain_from};
 pub use facts::{Facts, Finding};
-pub use failure::{Failure, LimitOrigin};
+pub use failure::{Failure, LimitOrigin, PromptSize};
 pub use finding::{Confidence, FindingClass, Found};
 pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
 pub use lineage::LineageFacts;

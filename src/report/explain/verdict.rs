@@ -190,8 +190,7 @@ fn overflow_facts(
         by_gateway: if failure.is_by_gateway() { by_gateway.count() } else { 0 },
         prompt: FailedPrompt {
             entry: failure.overflow.entry,
-            tokens: failure.prompt_tokens,
-            is_measured: failure.is_measured,
+            size: failure.prompt_size(),
             limit: failure.limit,
             limit_origin: failure.limit_origin(),
             last_accepted: failure.last_counted.map(|(_, tokens)| tokens),

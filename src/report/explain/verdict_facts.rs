@@ -1,7 +1,7 @@
 //! Values that only the verdict states.
 
 use crate::ids::EntryIx;
-use crate::report::explain::failure::LimitOrigin;
+use crate::report::explain::failure::{LimitOrigin, PromptSize};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum VerdictFacts {
@@ -25,9 +25,7 @@ pub struct OverflowFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedPrompt {
     pub entry: EntryIx,
-    pub tokens: u64,
-    /// Whether the provider counted the tokens.
-    pub is_measured: bool,
+    pub size: PromptSize,
     /// Tokens that fit.
     pub limit: u64,
     pub limit_origin: LimitOrigin,

@@ -60,7 +60,7 @@ fn verdicts_with_and_without_an_overflow_have_separate_values() {
         };
         let found = overflow_findings(case, failure, &mechanism, &[], Vec::new(), Vec::new());
         let Some(VerdictFacts::Overflow(overflow)) = &found[0].verdict else { panic!("{found:?}") };
-        assert_eq!((overflow.count, overflow.prompt.tokens, overflow.prompt.limit), (1, 1_100, 1_000));
+        assert_eq!((overflow.count, overflow.prompt.size.tokens, overflow.prompt.limit), (1, 1_100, 1_000));
         assert!(found[1..].iter().all(|finding| finding.verdict.is_none()));
         let healthy = findings_without_overflow(case, Vec::new(), Vec::new());
         assert_eq!(healthy[0].verdict, Some(VerdictFacts::NoOverflow));

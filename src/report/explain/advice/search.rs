@@ -20,9 +20,6 @@ const MAX_LISTED: (usize, usize) = (5, 3);
 /// Keys by user preference: earlier keys are easier to change.
 const PREFERRED_KEYS: [&str; 6] =
     ["maxTokens", "contextPruning.", "compaction.", "historyLimit", "contextTokens", "contextWindow"];
-/// Share of the uncounted part of a refused prompt without a number that must stay free under a change: the prompt was
-/// larger than the limit, and nobody knows by how much.
-const UNCOUNTED_SHARE: f64 = 0.5;
 /// The number of replayed calls above which the search skips pairs, because they would take too long.
 const MAX_CALLS_FOR_PAIRS: usize = 40_000;
 
@@ -81,13 +78,6 @@ impl Bench<'_> {
         let to = changes.iter().rev().find(|change| change.id == SettingId::MaxTokens);
         let to = to.and_then(|change| change.value.as_f64()).map_or(reply, |to| to as u64);
         self.failure.limit + reply.saturating_sub(to)
-    }
-
-    /// Returns the tokens that must stay free below the limit, because no provider counted a part of the prompt.
-    fn uncounted_margin(&self) -> u64 {
-        let counted = self.failure.last_counted.map_or(0, |(_, tokens)| tokens);
-        let uncounted = self.failure.prompt_tokens.saturating_sub(counted);
-        (uncounted as f64 * UNCOUNTED_SHARE) as u64
     }
 
     /// Whether changes only remove something once, so that a session that grows overflows a little later.
@@ -171,16 +161,13 @@ impl SettingTrial {
 
     fn judged(self, bench: &Bench<'_>) -> Self {
         let (failure, whole, after) = (bench.failure, &self.whole, self.tokens());
-        let is_uncounted =
-            failure.overflow.requested.or(failure.overflow.excess).is_none() && !whole.failing_call_measured;
+        let margin = if whole.failing_call_measured { 0 } else { failure.uncounted_margin() };
         let outcome = match (whole.failing_call_overflows, whole.overflows) {
             (true, _) if failure.is_byte_limit() => AdviceOutcome::TooManyBytes,
             (true, _) if after <= self.limit && whole.compactions > 0 => AdviceOutcome::FitsAfterCompaction,
             (true, _) => AdviceOutcome::TooLarge,
             (false, 0) if bench.only_delays(&self.changes) => AdviceOutcome::Postpones,
-            (false, 0) if is_uncounted && after + bench.uncounted_margin() > self.limit => {
-                AdviceOutcome::Unproven
-            }
+            (false, 0) if margin > 0 && after + margin > self.limit => AdviceOutcome::Unproven,
             (false, 0) if after + bench.turn > self.limit => AdviceOutcome::LacksRoom,
             (false, 0) => AdviceOutcome::Fits { compactions: whole.compactions },
             (false, others) => AdviceOutcome::OthersTooLarge(others),

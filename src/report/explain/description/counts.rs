@@ -1,7 +1,18 @@
 //! Counts of the failing prompt in words.
 
-use crate::format::{format_number, quantity};
+use crate::format::{format_number, format_tokens, quantity};
 use crate::report::explain::counts::{Counter, PromptCount};
+use crate::report::explain::failure::PromptSize;
+
+impl PromptSize {
+    /// Names the tokens: an exact number, an estimate, or what they are more than.
+    pub fn description(self) -> String {
+        if self.is_lower_bound {
+            return format!("more than {}", format_number(self.tokens.saturating_sub(1)));
+        }
+        format_tokens(self.tokens, self.is_measured)
+    }
+}
 
 impl PromptCount {
     /// Describes the effect of the number, or its origin.
@@ -11,7 +22,8 @@ impl PromptCount {
                 return format!("limit plus the {} that the refusal states", format_number(excess));
             }
             Counter::Provider { is_stated: true, .. } => "from the refusal; only this count can refuse",
-            Counter::Provider { is_stated: false, .. } => "estimated: the refusal states no number",
+            Counter::Provider { is_lower_bound: true, .. } => "at least: the refusal states no number",
+            Counter::Provider { .. } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
                 "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"
             }

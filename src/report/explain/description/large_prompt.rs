@@ -1,6 +1,6 @@
 //! Mechanisms in words.
 
-use crate::format::{format_number, format_short_estimate, format_tokens, quantity};
+use crate::format::{format_number, format_short_estimate, quantity};
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::{LargePrompt, MessageFit};
@@ -56,7 +56,7 @@ impl Described for LargePrompt {
     }
 
     fn evidence(&self) -> Vec<Evidence> {
-        let scale = if self.is_measured { "scaled to the provider's count" } else { "by estimate" };
+        let scale = if self.size.is_measured { "scaled to the provider's count" } else { "by estimate" };
         let tokens = format_short_estimate(self.mechanism.tokens.whole());
         let part = Evidence::new(format!("{tokens} tokens, {scale}"))
             .with_entries(self.mechanism.entries.iter().copied().take(MAX_ENTRIES));
@@ -117,7 +117,7 @@ fn describe_size(prompt: &LargePrompt) -> String {
 
 /// Describes a prompt of which no part stands out.
 fn describe_growth(prompt: &LargePrompt) -> String {
-    let requested = format_tokens(prompt.prompt_tokens, prompt.is_measured);
+    let requested = prompt.size.description();
     if prompt.is_mostly_unseen() {
         let unseen = format_short_estimate(prompt.unseen_tokens);
         format!("{unseen} of {requested} tokens are in no message of the transcript")

@@ -1,6 +1,6 @@
 //! The sentences that only the verdict has: how often the session overflowed, and the size of the failing prompt.
 
-use crate::format::{format_number, format_short_tokens, format_tokens};
+use crate::format::{format_number, format_short_tokens};
 use crate::report::explain::description::evidence::Evidence;
 use crate::report::explain::failure::LimitOrigin;
 use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
@@ -70,7 +70,7 @@ impl FailedPrompt {
             .unwrap_or_default();
         let text = format!(
             "{} tokens, limit {} ({}){accepted}; the gateway estimated ~{}",
-            format_tokens(self.tokens, self.is_measured),
+            self.size.description(),
             format_number(self.limit),
             self.limit_origin.description(),
             format_number(self.gateway_estimate),

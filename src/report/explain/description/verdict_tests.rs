@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ids::EntryIx;
+use crate::report::explain::failure::PromptSize;
 
 fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
     VerdictFacts::Overflow(OverflowFacts {
@@ -9,8 +10,7 @@ fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
         by_gateway: 0,
         prompt: FailedPrompt {
             entry: EntryIx(4),
-            tokens: 1_100,
-            is_measured: true,
+            size: PromptSize { tokens: 1_100, is_measured: true, is_lower_bound: false },
             limit: 1_000,
             limit_origin: LimitOrigin::Stated { by: "the provider" },
             last_accepted: None,
@@ -67,6 +67,13 @@ fn a_verdict_of_the_gateways_own_check_names_the_gateway() {
 fn a_verdict_without_an_overflow_begins_with_a_capital() {
     assert_eq!(VerdictFacts::NoOverflow.headline("it fits"), "It fits");
     assert_eq!(VerdictFacts::NoOverflow.headline(""), "");
+}
+
+#[test]
+fn a_prompt_of_which_only_the_refusal_is_known_was_more_than_the_limit() {
+    let size = PromptSize { tokens: 1_001, is_measured: false, is_lower_bound: true };
+    assert_eq!(size.description(), "more than 1,000");
+    assert_eq!(PromptSize { is_lower_bound: false, ..size }.description(), "~1.0k");
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Op
         .map(|(at, message)| (message.size.text_chars.get(), failure.weights[at].get()))
         .filter(|(chars, _)| *chars > MIN_LIMIT_CHARS)
         .collect();
-    let over = failure.prompt_tokens as f64 - failure.limit as f64;
+    let over = failure.excess_tokens() as f64;
+    let over = if over > 0.0 { over + failure.uncounted_margin() as f64 } else { over };
     let freed = |cap: Chars| -> f64 {
         results
             .iter()
@@ -64,6 +65,25 @@ mod tests {
         assert_eq!(longest, one, "the shorter one stays whole");
         let both = limit_for(&[(4_000, 1_000.0), (2_000, 500.0)], 900).expect("a limit");
         assert!((1_199..=1_200).contains(&both.0) && both.1 == 2, "{both:?}");
+    }
+
+    #[test]
+    fn a_prompt_that_nobody_counted_is_cut_well_below_the_limit() {
+        let limit = |counts: (Option<u64>, bool)| {
+            with_failure("u:9 a:9 r:1000", 1_001, 0, |_, failure| {
+                let mut failure = failure.clone();
+                (failure.overflow.requested, failure.is_measured) = counts;
+                failure.last_counted = None;
+                let context = std::sync::Arc::make_mut(&mut failure.session.context);
+                context.messages[2].size.text_chars = Chars(4_000.0).into();
+                assert_eq!(failure.prompt_size().is_lower_bound, counts.0.is_none());
+                largest_fitting_limit(&failure).map(|(chars, _)| chars.whole())
+            })
+        };
+        let counted = limit((Some(1_001), true)).expect("a limit");
+        assert!((3_995..=3_996).contains(&counted), "one token of 1,000 goes: {counted}");
+        let uncounted = limit((None, false)).expect("a limit");
+        assert!((1_995..=1_996).contains(&uncounted), "half of what nobody counted goes too: {uncounted}");
     }
 
     #[test]

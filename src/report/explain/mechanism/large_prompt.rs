@@ -2,7 +2,7 @@
 
 use crate::js::Value;
 use crate::report::explain::case::OverflowCase;
-use crate::report::explain::failure::Failure;
+use crate::report::explain::failure::{Failure, PromptSize};
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::report::explain::mechanism::cap::largest_fitting_limit;
 use crate::report::explain::mechanism::cause::Mechanism;
@@ -16,10 +16,7 @@ const MIN_UNSEEN_SHARE: f64 = 0.3;
 #[derive(Debug, Clone, PartialEq)]
 pub struct LargePrompt {
     pub mechanism: Mechanism,
-    /// Tokens of the prompt.
-    pub prompt_tokens: u64,
-    /// Whether the provider counted the prompt.
-    pub is_measured: bool,
+    pub size: PromptSize,
     /// Tokens that fit.
     pub limit: u64,
     /// Tokens before the messages.
@@ -60,8 +57,7 @@ impl LargePrompt {
         let seen = failure.fixed_tokens + (failure.weights.iter().sum::<Tokens>()).whole();
         Self {
             mechanism: mechanism.clone(),
-            prompt_tokens: failure.prompt_tokens,
-            is_measured: failure.is_measured,
+            size: failure.prompt_size(),
             limit: failure.limit,
             fixed_tokens: failure.fixed_tokens,
             unseen_tokens: failure.prompt_tokens.saturating_sub(seen),
@@ -91,16 +87,16 @@ impl LargePrompt {
 
     /// Whether a large share of the prompt is in no message.
     pub fn is_mostly_unseen(&self) -> bool {
-        self.unseen_tokens as f64 >= MIN_UNSEEN_SHARE * self.prompt_tokens as f64
+        self.unseen_tokens as f64 >= MIN_UNSEEN_SHARE * self.size.tokens as f64
     }
 
     pub(in crate::report::explain) fn numbers(&self) -> Numbers {
         let mut numbers = vec![
             ("tokens", self.mechanism.tokens.get().round()),
             ("count", self.mechanism.count as f64),
-            ("requested", self.prompt_tokens as f64),
+            ("requested", self.size.tokens as f64),
             ("limit", self.limit as f64),
-            ("over", self.prompt_tokens.saturating_sub(self.limit) as f64),
+            ("over", self.size.tokens.saturating_sub(self.limit) as f64),
         ];
         numbers.extend(self.result_limit.map(|(chars, _)| ("capChars", chars.get())));
         numbers

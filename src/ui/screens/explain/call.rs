@@ -11,7 +11,7 @@ use crate::app::screens::explain::page::{
     LEGEND_COLUMNS, MAX_CALL_LINES, PlacedBlock, content_columns, legend_rows,
 };
 use crate::context::budget::{Budget, BudgetPart};
-use crate::format::{format_number, format_short_estimate, format_short_tokens, format_tokens, time_of_day};
+use crate::format::{format_number, format_short_estimate, format_short_tokens, time_of_day};
 use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
 use crate::ui::glyphs;
@@ -74,10 +74,7 @@ fn sizes(view: &View<'_>, failure: &Failure, (x, y): (u16, u16), end: u16, buf: 
     } else {
         format!(" sent, the limit is {}", format_number(failure.limit))
     };
-    let sent = Span::styled(
-        format_tokens(failure.prompt_tokens, failure.is_measured),
-        view.theme.bold(Role::Bright),
-    );
+    let sent = Span::styled(failure.prompt_size().description(), view.theme.bold(Role::Bright));
     let used = put_spans(buf, (x, y), end, &[sent, Span::styled(fits, view.theme.style(Role::Text))]);
     if failure.excess_tokens() > 0 {
         let over = format_number(failure.excess_tokens());
