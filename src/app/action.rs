@@ -182,7 +182,7 @@ pub enum Action {
     /// Shows or hides the secrets in titles and rows.
     ShowSecrets,
     /// Switches to the rules of the next gateway version.
-    NextRuleset,
+    ChooseRuleset,
     Yes,
     No,
     /// Saves the plan as JSON in the working directory.
@@ -329,7 +329,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
     (Action::Show(ScreenKind::CommandLog), "command-log", ActionGroup::Screen, "command log"),
     (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
-    (Action::NextRuleset, "next-ruleset", ActionGroup::Tuning, "use the next release"),
+    (Action::ChooseRuleset, "ruleset", ActionGroup::Tuning, "use the rules of another release"),
     (Action::NextCall, "next-call", ActionGroup::Timeline, "next call"),
     (Action::PreviousCall, "previous-call", ActionGroup::Timeline, "previous call"),
     (Action::SkipCalls, "skip-calls", ActionGroup::Timeline, "ten calls forward"),

@@ -5,6 +5,7 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
 use crate::app::screens::letters::KeyMenuKind;
+use crate::app::screens::ruleset_rows;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
 use crate::context::rows::RowKind;
 use crate::export::Format;
@@ -90,7 +91,7 @@ impl App {
             Action::NextOrder => self.sort_by_next_column(),
             Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),
-            Action::NextRuleset => return self.next_ruleset(),
+            Action::ChooseRuleset => return self.choose_ruleset(),
             Action::UndoTuning => return self.step_tuning(false),
             Action::RedoTuning => return self.step_tuning(true),
             Action::Copy => return self.copy_selected(),
@@ -388,12 +389,23 @@ impl App {
         fixed
     }
 
-    /// Reads everything again under the rules of the next version.
-    fn next_ruleset(&mut self) -> Vec<Effect> {
-        let Some(now) = self.current_ruleset() else { return Vec::new() };
-        let next = RulesetChoice::new(now.id.next(), Provenance::Tuned);
-        self.show_toast(format!("Using the rules of {}.", next.id.display_name()), false);
-        self.use_ruleset(next)
+    /// Lists the releases in the palette.
+    fn choose_ruleset(&mut self) -> Vec<Effect> {
+        self.type_in_palette(&format!("{} ", ruleset_rows::WORD))
+    }
+
+    /// Reads everything again under the rules of a release.
+    pub(super) fn use_release(&mut self, release: &str) -> Vec<Effect> {
+        match RulesetChoice::from_version(release, Provenance::Tuned) {
+            Ok(ruleset) => {
+                self.show_toast(format!("Using the rules of {}.", ruleset.id.display_name()), false);
+                self.use_ruleset(ruleset)
+            }
+            Err(unknown) => {
+                self.show_toast(unknown.to_string(), true);
+                Vec::new()
+            }
+        }
     }
 
     /// Reads everything again under these rules.

@@ -106,13 +106,14 @@ impl App {
             PaletteCommand::SavePreset(name) => self.save_preset(name),
             PaletteCommand::LoadPreset(name) => self.load_preset(&name),
             PaletteCommand::DeletePreset(name) => vec![Effect::DeletePreset(name)],
+            PaletteCommand::UseRuleset(release) => self.use_release(&release),
             PaletteCommand::Type(text) => self.type_in_palette(&text),
             PaletteCommand::Action(action) => self.dispatch(action),
         }
     }
 
     /// Opens the palette with a text.
-    fn type_in_palette(&mut self, text: &str) -> Vec<Effect> {
+    pub(super) fn type_in_palette(&mut self, text: &str) -> Vec<Effect> {
         let effects = self.toggle_screen(crate::app::action::ScreenKind::Palette);
         if let Some(Overlay::Palette(palette)) = self.views.top_mut() {
             palette.line.insert(text);

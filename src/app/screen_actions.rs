@@ -79,6 +79,7 @@ impl App {
         PaletteScreen::new(self.key_context(), likely, self.history.recent_actions.clone())
             .with_commands(&self.options.commands)
             .with_presets(presets, self.active_session().map_or(0, |own| self.changed_settings(own).len()))
+            .with_ruleset(self.current_ruleset().map(|choice| choice.id))
     }
 
     /// Brings the state that a screen shows up to date; returns the requests that this takes.

@@ -20,6 +20,7 @@ pub mod problems;
 pub mod record;
 pub mod recovery;
 pub mod rule;
+pub(super) mod ruleset_rows;
 pub mod search;
 pub mod timeline;
 pub mod write;

@@ -11,7 +11,9 @@ use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
 pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
 use crate::app::screens::preset_commands::preset_rows;
+use crate::app::screens::ruleset_rows::ruleset_rows;
 use crate::config::{CommandRow, CustomCommand};
+use crate::gateway::ruleset::Ruleset;
 
 /// Added to the rank of a match that is likely or was run lately.
 const LIKELY_SCORE: u32 = 12;
@@ -33,12 +35,13 @@ pub struct PaletteScreen {
     pub(in crate::app) presets: Vec<String>,
     /// Changed settings, which a preset would keep.
     changed_settings: usize,
+    ruleset: Option<Ruleset>,
 }
 
 impl PaletteScreen {
     pub(in crate::app) fn new(below: KeyContext, likely: Vec<Action>, recent: Vec<Action>) -> Self {
         let (presets, changed_settings) = (Vec::new(), 0);
-        let commands = Vec::new();
+        let (commands, ruleset) = (Vec::new(), None);
         Self {
             line: LineEditor::default(),
             selected: 0,
@@ -48,6 +51,7 @@ impl PaletteScreen {
             commands,
             presets,
             changed_settings,
+            ruleset,
         }
     }
 
@@ -62,6 +66,11 @@ impl PaletteScreen {
     /// Knows presets by these names, and how many settings a new one would keep.
     pub(in crate::app) fn with_presets(self, presets: Vec<String>, changed_settings: usize) -> Self {
         Self { presets, changed_settings, ..self }
+    }
+
+    /// Knows the ruleset in use.
+    pub(in crate::app) fn with_ruleset(self, ruleset: Option<Ruleset>) -> Self {
+        Self { ruleset, ..self }
     }
 
     pub(super) fn hints() -> Vec<Hint> {
@@ -99,6 +108,10 @@ impl PaletteScreen {
         let text = self.line.text().trim();
         if text.is_empty() {
             return self.ordered_rows();
+        }
+        let rulesets = ruleset_rows(text, self.ruleset);
+        if !rulesets.is_empty() {
+            return rulesets;
         }
         let mut rows = preset_rows(text, &self.presets, self.changed_settings);
         if !text.starts_with("preset ") {

@@ -11,6 +11,8 @@ pub enum PaletteCommand {
     SavePreset(String),
     LoadPreset(String),
     DeletePreset(String),
+    /// Uses the rules of a release.
+    UseRuleset(String),
     /// Goes on typing this text.
     Type(String),
 }

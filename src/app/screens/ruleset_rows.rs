@@ -1,0 +1,75 @@
+//! The rows of the palette that choose the release whose rules are used.
+
+use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
+use crate::gateway::provenance::Provenance;
+use crate::gateway::ruleset::{Ruleset, RulesetChoice};
+
+/// The word before the name of a release.
+pub(in crate::app) const WORD: &str = "ruleset";
+
+/// Returns the rulesets whose names a text such as `ruleset 5.2` has a part of, the newest first; a release by its full
+/// name comes first. None for a text about something else.
+pub(super) fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow> {
+    let mut words = text.split_whitespace();
+    if words.next() != Some(WORD) {
+        return Vec::new();
+    }
+    let typed = words.next().unwrap_or_default().to_lowercase();
+    let named = RulesetChoice::from_version(&typed, Provenance::Tuned).ok();
+    let named = named.map(|choice| row(typed.clone(), choice.id, used));
+    let known: Vec<Ruleset> = Ruleset::all_known().collect();
+    let is_part = |ruleset: &&Ruleset| {
+        let name = ruleset.display_name().to_lowercase();
+        ruleset.id() != typed && (ruleset.id().contains(&typed) || name.contains(&typed))
+    };
+    let others =
+        known.iter().rev().filter(is_part).map(|ruleset| row(ruleset.id().to_owned(), *ruleset, used));
+    named.into_iter().chain(others).collect()
+}
+
+fn row(release: String, ruleset: Ruleset, used: Option<Ruleset>) -> PaletteRow {
+    PaletteRow {
+        name: format!("{WORD} {release}").into(),
+        command: PaletteCommand::UseRuleset(release),
+        description: ruleset.display_name().into(),
+        note: if used == Some(ruleset) { "in use" } else { "" },
+        name_hits: Vec::new(),
+        description_hits: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        ruleset_rows(text, Some(Ruleset::V2026_9_6)).into_iter().map(|row| row.name.into_owned()).collect()
+    }
+
+    #[test]
+    fn rulesets_are_listed_from_the_newest_and_narrowed_by_a_part_of_the_name() {
+        assert_eq!(names("ruleset").len(), Ruleset::all_known().count());
+        assert_eq!(names("ruleset 2026.9.6")[0], "ruleset 2026.9.6");
+        assert!(
+            names("ruleset 2026.9").len() > 1
+                && names("ruleset 2026.9").iter().all(|name| name.contains("2026.9"))
+        );
+        assert_eq!(names("ruleset pi")[0], "ruleset pi-1.5");
+        assert!(names("ruleset nothing").is_empty() && names("rules").is_empty());
+    }
+
+    #[test]
+    fn a_release_inside_a_range_uses_the_rules_of_that_range() {
+        let rows = ruleset_rows("ruleset 2026.5.20", None);
+        assert_eq!(rows[0].command, PaletteCommand::UseRuleset("2026.5.20".into()));
+        assert_eq!(rows[0].description, Ruleset::for_gateway([2026, 5, 20]).display_name());
+    }
+
+    #[test]
+    fn the_ruleset_in_use_is_marked() {
+        let rows = ruleset_rows("ruleset", Some(Ruleset::V2026_9_6));
+        let marked: Vec<_> =
+            rows.iter().filter(|row| !row.note.is_empty()).map(|row| row.name.as_ref()).collect();
+        assert_eq!(marked, ["ruleset 2026.9.6"]);
+    }
+}
