@@ -7,8 +7,8 @@ use crate::gateway::ruleset::{Ruleset, RulesetChoice};
 /// The word before the name of a release.
 pub(in crate::app) const WORD: &str = "ruleset";
 
-/// Returns the rulesets whose names a text such as `ruleset 5.2` has a part of, the newest first; a release by its full
-/// name comes first. None for a text about something else.
+/// Returns the rulesets whose names a text such as `ruleset 5.2` has a part of: those of the program in use first, the
+/// newest first; a release by its full name comes before all. None for a text about something else.
 pub(super) fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow> {
     let mut words = text.split_whitespace();
     if words.next() != Some(WORD) {
@@ -22,8 +22,10 @@ pub(super) fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow>
         let name = ruleset.display_name().to_lowercase();
         ruleset.id() != typed && (ruleset.id().contains(&typed) || name.contains(&typed))
     };
-    let others =
-        known.iter().rev().filter(is_part).map(|ruleset| row(ruleset.id().to_owned(), *ruleset, used));
+    let is_pi = used.is_some_and(Ruleset::is_pi);
+    let (own, others): (Vec<Ruleset>, Vec<Ruleset>) =
+        known.iter().rev().filter(is_part).partition(|ruleset| ruleset.is_pi() == is_pi);
+    let others = own.into_iter().chain(others).map(|ruleset| row(ruleset.id().to_owned(), ruleset, used));
     named.into_iter().chain(others).collect()
 }
 
@@ -49,6 +51,9 @@ mod tests {
     #[test]
     fn rulesets_are_listed_from_the_newest_and_narrowed_by_a_part_of_the_name() {
         assert_eq!(names("ruleset").len(), Ruleset::all_known().count());
+        assert_eq!(names("ruleset")[0], "ruleset 2026.9.6");
+        let of_pi = ruleset_rows("ruleset", Some(Ruleset::Pi1_5));
+        assert_eq!(of_pi[0].name, "ruleset pi-1.5");
         assert_eq!(names("ruleset 2026.9.6")[0], "ruleset 2026.9.6");
         assert!(
             names("ruleset 2026.9").len() > 1

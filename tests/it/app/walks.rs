@@ -164,7 +164,11 @@ fn a_message_and_its_lines() {
 
 #[test]
 fn settings_that_are_moved_and_moved_back() {
-    walk("tuning", WIDE, "4 p i j l l h L H e text:7 enter 0 c z z Z . x . . , s esc C y P a a a } { V");
+    walk(
+        "tuning",
+        WIDE,
+        "4 p i j l l h L H e text:7 enter 0 c z z Z . x . . , s esc C y P a a a } { V text:2026.3.7 enter",
+    );
 }
 
 #[test]

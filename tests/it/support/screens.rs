@@ -52,9 +52,7 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    let place = |id: Ruleset| Ruleset::ALL.iter().position(|known| *known == id).expect("known");
-    let on = place(Ruleset::V2026_9_6) - place(Ruleset::V2026_3_2);
-    driver.press(&format!("p 4 j j {}l", "V ".repeat(on)));
+    driver.press("p 4 j j V text:2026.9.6 enter l");
     named(&mut driver);
     driver
 }
