@@ -45,7 +45,10 @@ pub const SESSION_MARKS: [(Mark, LegendRow); 17] = [
     (Mark::Failing, row("⚠", Tone::Warn, "failing", "the newest call failed; waiting helps")),
     (Mark::Damaged, row("!", Tone::Warn, "damaged", "it has unreadable lines")),
     (Mark::NotImported, row("!", Tone::Warn, "not imported", "missing from the database")),
-    (Mark::AssumedWindow, row("?", Tone::Warn, "window assumed", "the gateway's default: nothing names it")),
+    (
+        Mark::AssumedWindow,
+        row("?", Tone::Warn, "window assumed", "a guess of the program: no setting, row or list names it"),
+    ),
     (Mark::Running, row("●", Tone::User, "running", "a run writes to it now")),
     (Mark::Missing, row("?", Tone::Warn, "missing", "its transcript is gone")),
     (Mark::Foreign, row("?", Tone::Warn, "foreign", "its path is from another machine")),

@@ -153,7 +153,7 @@ impl DoctorReport {
         let compaction = store_compaction(workspace, &read);
         let rules = workspace.store().ruleset.id.rules();
         let model = agents.first().map_or("", |agent| agent.model.id.as_str());
-        let flush = flush_settings_under(rules, config, flush_window(&config.js_root, model, None));
+        let flush = flush_settings_under(rules, config, flush_window(config, model, None));
         let mut checkup = Self {
             compaction_rows: compaction_rows(workspace, &agents, pi.as_ref(), compaction),
             state_dir_origin: describe_state_dir(workspace),

@@ -151,7 +151,7 @@ fn describe_window_origin(source: WindowSource, from: &Provenance) -> String {
     match (source, from) {
         (WindowSource::ModelsConfig, from) => format!("models.providers in {from}"),
         (WindowSource::AgentContextTokens, from) => format!("contextTokens in {from}"),
-        (WindowSource::Catalogue, Provenance::Rule { why, .. }) => format!("clawscope's model list {why}"),
+        (WindowSource::Listed, Provenance::Rule { why, .. }) => format!("model list of {why}"),
         (WindowSource::Row, Provenance::Rule { why, .. }) => format!("contextTokens in the {why}"),
         (WindowSource::Model, from) => format!("model list in {from}"),
         (source, _) => source.label().to_owned(),

@@ -256,9 +256,8 @@ fn apply_config(
     if let Some(error) = &store.config.error {
         return Err(Failure::unreadable(format!("--config {error}")));
     }
-    if requested.is_none() {
-        store.ruleset = store.detect_ruleset();
-    }
+    let ruleset = if requested.is_none() { store.detect_ruleset() } else { store.ruleset.clone() };
+    store.use_ruleset(ruleset);
     listed.diagnostics.extend(store.config.diagnostics.iter().cloned());
     store.read_registries(env);
     for item in &mut listed.items {

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::catalog;
 use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
 use super::include;
 use super::lines::TextPosition;
+use super::models::{ListedModel, Listing, ModelList};
 use super::per_token::find_per_token_prices;
 use super::provenance::Provenance;
 use super::recorded_window::{ModelUser, RecordedWindow, RecordedWindows};
@@ -25,10 +25,13 @@ use super::source_file::SourceFile;
 use super::state_dir::is_plain_name;
 use super::substitute::{apply_env_block, load_dotenv, substitute};
 use super::validate::validate;
-use super::window::{DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap};
-use super::window_rules::window_under;
+use super::window::{
+    DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap, whole_positive,
+};
+use super::window_rules::{ModelWindow, window_under};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
+use crate::units::Tokens;
 
 pub use super::config_error::ConfigError;
 
@@ -52,6 +55,8 @@ pub struct GatewayConfig {
     applied_defaults: Vec<AppliedDefault>,
     /// The models of the agents' own registries, by agent id.
     registries: BTreeMap<String, Registry>,
+    /// The models that the store's release lists.
+    pub models: ModelList,
     /// The windows that the store's rows record.
     pub recorded_windows: RecordedWindows,
     /// Places in `agents.list` by normalised id; the first of several counts.
@@ -73,6 +78,7 @@ impl GatewayConfig {
             sources: Vec::new(),
             applied_defaults: Vec::new(),
             registries: BTreeMap::new(),
+            models: ModelList::default(),
             recorded_windows: RecordedWindows::default(),
             agent_places: HashMap::new(),
         }
@@ -226,19 +232,35 @@ impl GatewayConfig {
         Some((registry, registry.find(provider, model)?))
     }
 
-    /// Returns a model's own window: from the agent's registry, else from a row, else from the catalogue; `None` if
-    /// nothing lists the model.
+    /// Returns a model's own window: from the agent's registry, else from a row, else from the release's list, else what the
+    /// gateway takes for an unlisted model of a configured provider; `None` if nothing names one.
     pub fn known_window(&self, user: ModelUser<'_>, provider: &str, model: &str) -> Option<KnownWindow> {
-        let known = |source| move |tokens| KnownWindow { tokens, source };
+        let known = |source| move |tokens| KnownWindow::new(tokens, source);
         let registered = self.registry_model(user.agent, provider, model).map(|(_, model)| model);
         let own = registered.filter(|model| model.has_own_window).map(|model| model.window);
         let recorded = || self.recorded_window(user, provider, model).map(|row| row.tokens);
         let filled_in = || registered.map(|model| model.window).map(known(WindowSource::Default));
-        let catalogue = || catalog::find(provider, model).map(|entry| entry.window);
         own.map(known(WindowSource::Model))
             .or_else(|| recorded().map(known(WindowSource::Row)))
             .or_else(filled_in)
-            .or_else(|| catalogue().map(known(WindowSource::Catalogue)))
+            .or_else(|| self.listed_window(provider, model))
+    }
+
+    /// Looks a model up as the program does: its own list, then the first model of the configured provider.
+    fn listed_window(&self, provider: &str, model: &str) -> Option<KnownWindow> {
+        let from_list = |found: ListedModel| {
+            let source = match found.listing {
+                Listing::Listed => WindowSource::Listed,
+                Listing::Assumed => WindowSource::Assumed,
+            };
+            let context_tokens = found.values.context_tokens;
+            Some(KnownWindow { context_tokens, ..KnownWindow::new(found.values.window?, source) })
+        };
+        self.models.find(provider, model).and_then(from_list).or_else(|| {
+            let models = self.value(&["models", "providers", provider, "models"])?.as_array()?;
+            let window = Tokens(models.first()?.get("contextWindow")?.as_f64()?);
+            Some(KnownWindow::new(whole_positive(window)?, WindowSource::Assumed))
+        })
     }
 
     /// Returns the row that knows the window of a model. A row that repeats the configured `contextTokens` says nothing
@@ -250,7 +272,8 @@ impl GatewayConfig {
         model: &str,
     ) -> Option<&RecordedWindow> {
         let cap = context_tokens_cap(&self.js_root);
-        let is_listed = catalog::find(provider, model).is_some();
+        let found = self.models.find(provider, model);
+        let is_listed = found.is_some_and(|found| found.listing == Listing::Listed);
         self.recorded_windows.find(user.session, (provider, model), |tokens| {
             cap != Some(tokens) && (is_listed || tokens != DEFAULT_WINDOW)
         })
@@ -269,7 +292,9 @@ impl GatewayConfig {
         known: Option<KnownWindow>,
     ) -> WindowInfo {
         let under = |known: Option<KnownWindow>| {
-            window_under(rules, &self.js_root, provider, model, known.map(|known| known.tokens))
+            let own =
+                |known: KnownWindow| ModelWindow { tokens: known.context_tokens, window: Some(known.tokens) };
+            window_under(rules, &self.js_root, provider, model, known.map(own))
         };
         // Before 2.1 a model's own window precedes the configured one; a window that rows or a list name does not.
         let configured = under(known.filter(|known| known.source == WindowSource::Model));
@@ -292,9 +317,10 @@ impl GatewayConfig {
     ) -> Provenance {
         match window.source {
             WindowSource::AgentContextTokens => self.provenance(&["agents", "defaults", "contextTokens"]),
-            WindowSource::Catalogue => {
-                Provenance::Rule { rule: "catalogue", why: format!("as of {}", catalog::catalog().as_of) }
-            }
+            WindowSource::Listed | WindowSource::Assumed => match self.models.find(provider, model) {
+                Some(found) => Provenance::Rule { rule: "releases R76", why: found.release.to_string() },
+                None => Provenance::Default,
+            },
             WindowSource::Row => match self.recorded_window(user, provider, model) {
                 Some(row) => {
                     Provenance::Rule { rule: "compaction 7.7", why: format!("row of {}", row.session) }

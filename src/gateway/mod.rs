@@ -5,7 +5,6 @@
 //! `state_dir`, `substitute`, `workspace` and `env` touch the file system or the process, so every other module can be
 //! tested without files.
 
-pub mod catalog;
 pub mod compaction;
 pub mod config;
 mod config_error;
@@ -21,6 +20,7 @@ pub mod history_limit;
 mod include;
 pub mod lines;
 pub mod memory_flush;
+pub mod models;
 pub mod patch;
 mod per_token;
 pub mod pi_settings;

@@ -1,6 +1,6 @@
 //! Finds prices written per token where the gateway expects them per million tokens: its costs then show as nothing.
 
-use super::catalog;
+use super::models::ModelList;
 use crate::js::{JsString, Value};
 
 /// USD per million tokens; every real price is above it.
@@ -40,11 +40,13 @@ pub(super) fn find_per_token_prices(config: &Value) -> Vec<PerTokenPrice> {
 }
 
 fn suspicious(provider: &str, id: &str, model: &Value) -> Option<(&'static str, f64)> {
-    let listed = catalog::find(provider, id).map(|entry| entry.price);
+    let listed = ModelList::default().find(provider, id).and_then(|found| found.values.price);
     ["input", "output"].into_iter().find_map(|key| {
         let usd = model.get("cost")?.get(key)?.as_f64().filter(|usd| *usd > 0.0 && *usd < MIN_PRICE)?;
         let list = listed.map(|price| if key == "input" { price.input } else { price.output });
-        list.is_none_or(|list| RATIO_RANGE.contains(&(usd * 1e6 / list))).then_some((key, usd))
+        list.filter(|usd| *usd > 0.0)
+            .is_none_or(|list| RATIO_RANGE.contains(&(usd * 1e6 / list)))
+            .then_some((key, usd))
     })
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::catalog::Price;
 use super::lines;
+use super::models::Price;
 use super::provenance::Provenance;
 use super::window::whole_positive;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -57,7 +57,7 @@ impl Registry {
             Ok((value, text)) => Self { models: models(&value, &text), path },
             Err(error) => {
                 let next = "correct the file; until then clawscope takes its models from the built-in \
-                     catalogue";
+                     list";
                 diagnostics.push(Diagnostic::new(
                     &path,
                     Severity::Warning,
@@ -102,7 +102,7 @@ fn models(value: &Value, text: &str) -> Vec<RegistryModel> {
                 window: own.unwrap_or(DEFAULT_LISTED_WINDOW),
                 has_own_window: own.is_some(),
                 max_tokens: tokens("maxTokens"),
-                price: price(model.get("cost")),
+                price: model.get("cost").and_then(Price::from_cost),
             });
         }
     }
@@ -138,16 +138,6 @@ impl ModelLines {
         let model = (provider.to_owned(), index);
         self.windows.get(&model).or_else(|| self.models.get(&model)).copied()
     }
-}
-
-fn price(cost: Option<&Value>) -> Option<Price> {
-    let number = |key: &str| cost?.get(key)?.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0);
-    Some(Price {
-        input: number("input")?,
-        output: number("output")?,
-        cache_read: number("cacheRead").unwrap_or(0.0),
-        cache_write: number("cacheWrite").unwrap_or(0.0),
-    })
 }
 
 #[cfg(test)]

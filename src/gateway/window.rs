@@ -18,8 +18,10 @@ pub enum WindowSource {
     Answered,
     /// A refusal that names a larger limit than any list or default says.
     Stated,
-    /// The embedded catalogue, which may be older than the release.
-    Catalogue,
+    /// The list of models that the release ships, or that of another release which has the model.
+    Listed,
+    /// The program's own guess for a model that it does not list.
+    Assumed,
     /// Nothing names the window; this is the gateway's assumption.
     Default,
     /// `agents.defaults.contextTokens`, which is below the model's window.
@@ -31,7 +33,7 @@ impl WindowSource {
     pub fn name(self) -> &'static str {
         match self {
             Self::ModelsConfig => "modelsConfig",
-            Self::Model | Self::Row | Self::Answered | Self::Stated | Self::Catalogue => "model",
+            Self::Model | Self::Row | Self::Answered | Self::Stated | Self::Listed | Self::Assumed => "model",
             Self::Default => "default",
             Self::AgentContextTokens => "agentContextTokens",
         }
@@ -39,7 +41,12 @@ impl WindowSource {
 
     /// Whether the store itself names the window, so that a verdict may rely on it.
     pub fn is_evidence(self) -> bool {
-        !matches!(self, Self::Catalogue | Self::Default)
+        !matches!(self, Self::Listed | Self::Assumed | Self::Default)
+    }
+
+    /// Whether nothing names the window of this very model, so that the program guesses it.
+    pub fn is_assumed(self) -> bool {
+        matches!(self, Self::Assumed | Self::Default)
     }
 
     /// Whether someone set the window for this model.
@@ -55,8 +62,9 @@ impl WindowSource {
             Self::Row => "session row",
             Self::Answered => "at least: a prompt of this size was answered",
             Self::Stated => "stated by a refusal",
-            Self::Catalogue => "model list",
-            Self::Default => "default, not configured",
+            Self::Listed => "model list",
+            Self::Assumed => "assumed: no list has this model",
+            Self::Default => "assumed: nothing names it",
             Self::AgentContextTokens => "contextTokens",
         }
     }
@@ -65,8 +73,17 @@ impl WindowSource {
 /// A model's own window, and where it is written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownWindow {
+    /// The whole window.
     pub tokens: Tokens,
+    /// The part that a run should use, where the list of models names one.
+    pub context_tokens: Option<Tokens>,
     pub source: WindowSource,
+}
+
+impl KnownWindow {
+    pub const fn new(tokens: Tokens, source: WindowSource) -> Self {
+        Self { tokens, context_tokens: None, source }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

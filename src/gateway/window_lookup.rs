@@ -3,7 +3,7 @@
 //!
 //! For example, `contextTokens` 100000 caps a run on a known model with 200000, but not its memory flush.
 
-use crate::gateway::catalog::catalog;
+use crate::gateway::config::GatewayConfig;
 use crate::gateway::window::{DEFAULT_WINDOW, context_tokens_cap, whole_positive};
 use crate::js::{self, Value};
 use crate::units::Tokens;
@@ -14,11 +14,10 @@ const LONG_WINDOW: Tokens = Tokens(1_048_576.0);
 const LONG_MODELS: [&str; 2] = ["claude-opus-4", "claude-sonnet-4"];
 
 /// Returns the window of a model id under any provider: the configured one, from the last of several providers; else
-/// the smallest known (compaction 7.5). A row, `recorded`, holds what the gateway discovered; without one, the embedded
-/// catalogue replaces it.
-pub fn window_of_id(config: &Value, model: &str, recorded: Option<Tokens>) -> Option<Tokens> {
-    let listed = || catalog().models.iter().filter(|entry| entry.id == model).map(|entry| entry.window);
-    configured_of_id(config, model).or(recorded).or_else(|| listed().reduce(Tokens::min))
+/// the smallest known (compaction 7.5). A row, `recorded`, holds what the gateway discovered; without one, the
+/// release's list replaces it.
+pub fn window_of_id(config: &GatewayConfig, model: &str, recorded: Option<Tokens>) -> Option<Tokens> {
+    configured_of_id(&config.js_root, model).or(recorded).or_else(|| config.models.smallest_window(model))
 }
 
 fn configured_of_id(config: &Value, model: &str) -> Option<Tokens> {
@@ -34,8 +33,13 @@ fn configured_of_id(config: &Value, model: &str) -> Option<Tokens> {
 
 /// Returns the window in the status line: the long one if the model's parameters request it, else [`window_of_id`],
 /// else the default (compaction 7.6).
-pub fn window_for_status(config: &Value, provider: &str, model: &str, recorded: Option<Tokens>) -> Tokens {
-    if wants_long(config, provider, model) {
+pub fn window_for_status(
+    config: &GatewayConfig,
+    provider: &str,
+    model: &str,
+    recorded: Option<Tokens>,
+) -> Tokens {
+    if wants_long(&config.js_root, provider, model) {
         return LONG_WINDOW;
     }
     window_of_id(config, model, recorded).unwrap_or(DEFAULT_WINDOW)
@@ -47,17 +51,17 @@ pub enum StatusWindowSource {
     Long,
     /// `contextWindow` of a listed model with this id, under any provider.
     SameId,
-    /// The catalogue's entry for the id.
+    /// The release's list has the id.
     Known,
     Default,
 }
 
 /// Returns the source of [`window_for_status`].
-pub fn status_window_from(config: &Value, provider: &str, model: &str) -> StatusWindowSource {
-    if wants_long(config, provider, model) {
+pub fn status_window_from(config: &GatewayConfig, provider: &str, model: &str) -> StatusWindowSource {
+    if wants_long(&config.js_root, provider, model) {
         return StatusWindowSource::Long;
     }
-    match (configured_of_id(config, model), window_of_id(config, model, None)) {
+    match (configured_of_id(&config.js_root, model), window_of_id(config, model, None)) {
         (Some(_), _) => StatusWindowSource::SameId,
         (None, Some(_)) => StatusWindowSource::Known,
         (None, None) => StatusWindowSource::Default,
@@ -76,8 +80,8 @@ fn wants_long(config: &Value, provider: &str, model: &str) -> bool {
 
 /// Returns the `contextTokens` that a chat run stores: the configured cap, else [`window_of_id`], else the earlier
 /// value; the first that exists, not the minimum (compaction 7.7).
-pub fn stored_window(config: &Value, model: &str, before: Option<Tokens>) -> Tokens {
-    context_tokens_cap(config)
+pub fn stored_window(config: &GatewayConfig, model: &str, before: Option<Tokens>) -> Tokens {
+    context_tokens_cap(&config.js_root)
         .or_else(|| window_of_id(config, model, None))
         .or(before)
         .unwrap_or(DEFAULT_WINDOW)
@@ -85,8 +89,10 @@ pub fn stored_window(config: &Value, model: &str, before: Option<Tokens>) -> Tok
 
 /// Returns the window of the memory flush: [`window_of_id`], else the configured cap, which does not lower a known
 /// window (compaction 9.3).
-pub fn flush_window(config: &Value, model: &str, recorded: Option<Tokens>) -> Tokens {
-    window_of_id(config, model, recorded).or_else(|| context_tokens_cap(config)).unwrap_or(DEFAULT_WINDOW)
+pub fn flush_window(config: &GatewayConfig, model: &str, recorded: Option<Tokens>) -> Tokens {
+    window_of_id(config, model, recorded)
+        .or_else(|| context_tokens_cap(&config.js_root))
+        .unwrap_or(DEFAULT_WINDOW)
 }
 
 #[cfg(test)]
@@ -101,8 +107,14 @@ mod tests {
             "anthropic/claude-haiku-4-5":{"params":{"context1m":true}},
             "anthropic/x/claude-sonnet-4-6":{"params":{"context1m":1}}}}}}"#;
 
-    fn config() -> Value {
-        js::parse(CONFIG).unwrap()
+    fn of_text(text: &str) -> GatewayConfig {
+        let mut config = GatewayConfig::empty();
+        config.js_root = js::parse(text).unwrap();
+        config
+    }
+
+    fn config() -> GatewayConfig {
+        of_text(CONFIG)
     }
 
     #[test]
@@ -117,7 +129,7 @@ mod tests {
     fn the_status_line_shows_a_million_for_anthropics_large_models() {
         let of = |provider, model| window_for_status(&config(), provider, model, None);
         assert_eq!(of("anthropic", "claude-opus-4-6"), Tokens(1_048_576.0));
-        assert_eq!(of("openrouter", "claude-opus-4-6"), Tokens(200_000.0));
+        assert_eq!(of("openrouter", "claude-opus-4-5"), Tokens(200_000.0));
         assert_eq!(of("anthropic", "claude-haiku-4-5"), Tokens(200_000.0));
         assert_eq!(of("anthropic", "x/claude-sonnet-4-6"), Tokens(200_000.0));
     }
@@ -125,7 +137,7 @@ mod tests {
     #[test]
     fn the_stored_window_follows_precedence_not_the_minimum() {
         assert_eq!(stored_window(&config(), "m", Some(Tokens(9.0))), Tokens(150_000.0));
-        let empty = js::parse("{}").unwrap();
+        let empty = of_text("{}");
         assert_eq!(stored_window(&empty, "gpt-5.2", Some(Tokens(9.0))), Tokens(400_000.0));
         assert_eq!(stored_window(&empty, "nothing", Some(Tokens(9.0))), Tokens(9.0));
         assert_eq!(stored_window(&empty, "nothing", None), Tokens(200_000.0));

@@ -16,15 +16,15 @@ pub struct ModelWindow {
 }
 
 /// Returns the window of a run on this model under a ruleset (releases R72). `known` is the model's own window in
-/// tokens, from a registry or the catalogue.
+/// tokens, from a registry or the list of models.
 pub fn window_under(
     rules: &Rules,
     config: &Value,
     provider: &str,
     model: &str,
-    known: Option<Tokens>,
+    known: Option<ModelWindow>,
 ) -> WindowInfo {
-    let own = ModelWindow { tokens: None, window: known };
+    let own = known.unwrap_or_default();
     resolve_window_under(rules, Some(config), (provider, model), own, window::DEFAULT_WINDOW)
 }
 
@@ -115,11 +115,10 @@ impl ProviderLookup {
     /// Normalises a provider name as the gateway does (releases R72, checked for 3.31 to 7.1).
     fn normalise_name(&self, name: &str) -> String {
         let name = name.trim().to_lowercase();
-        let known = ALIASES.iter().filter(|_| self.names == NameMatching::Aliases);
-        let alias = known
-            .chain(LATER_ALIASES.iter().filter(|_| self.names == NameMatching::Aliases && self.model_tokens));
-        let alias = alias.into_iter().find(|(alias, _)| *alias == name);
-        alias.map_or(name, |(_, known)| (*known).to_owned())
+        let is_later = LATER_ALIASES.iter().any(|(alias, _)| *alias == name);
+        let reads = self.names == NameMatching::Aliases && (self.model_tokens || !is_later);
+        let alias = reads.then(|| provider_alias(&name)).flatten();
+        alias.map_or(name, str::to_owned)
     }
 }
 
@@ -136,6 +135,12 @@ const ALIASES: [(&str, &str); 9] = [
 ];
 /// The aliases introduced together with `contextTokens` of a model.
 const LATER_ALIASES: [(&str, &str); 1] = [("modelstudio", "qwen")];
+
+/// Returns the provider that the gateway means by another name, given in lower case.
+pub(super) fn provider_alias(name: &str) -> Option<&'static str> {
+    let mut aliases = ALIASES.iter().chain(&LATER_ALIASES);
+    aliases.find(|(alias, _)| *alias == name).map(|(_, known)| *known)
+}
 
 /// The judgement of a version about a window.
 #[derive(Debug, Clone, PartialEq)]

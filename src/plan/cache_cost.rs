@@ -1,7 +1,7 @@
 //! Estimates a plan's effect on the provider's prompt cache from prices. The next call writes everything from the first
 //! changed message on again; the prefix before it stays cached (compaction 10.9, 10.11).
 
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::plan::Plan;
 use crate::units::Millis;
 
@@ -27,7 +27,8 @@ impl CacheCost {
         let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>();
         // Added messages come after the first change: at a cut, or after a call.
         let after = tokens(&plan.tokens_after) + plan.tokens_added;
-        Some(Self::of_tail((tokens(&plan.tokens_before), after), price, idle_ms))
+        let prompt = plan.tokens_before.iter().sum::<u64>();
+        Some(Self::of_tail((tokens(&plan.tokens_before), after), &price.at(prompt as f64), idle_ms))
     }
 
     /// Estimates the cost of a change from the tokens of the first changed message and all behind it, before and after.
@@ -65,7 +66,7 @@ mod tests {
     use crate::transcript::{Leaf, Tree};
     use crate::units::Tokens;
 
-    const OPUS: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+    const OPUS: Price = Price::flat([5.0, 25.0, 0.5, 6.25]);
 
     /// A user message, a result of 400,000 chars that is trimmed, and three answers.
     fn plan() -> Plan {

@@ -1,7 +1,7 @@
 //! A model of the provider's prompt cache: the prefix of a prompt that is read from the cache, the rest that is
 //! written, and the cost of the call (compaction 10.8–10.11). It does not model evictions before the retention ends.
 
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::gateway::retention::Retention;
 use crate::store::entry::Usage;
 use crate::units::{Millis, Moment, Tokens};
@@ -57,8 +57,9 @@ impl TokenSplit {
         }
     }
 
-    /// Returns the cost in USD, summed in the gateway's order (compaction 10.2).
+    /// Returns the cost in USD at the rates for a prompt of this size, summed in the gateway's order (compaction 10.2).
     pub fn cost(&self, price: &Price) -> f64 {
+        let price = price.at((self.input + self.read + self.write).get());
         // Without a write price, writing costs as much as input.
         let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
         ((self.input * price.input
@@ -150,7 +151,7 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::catalog::find;
+    use crate::gateway::models::ModelList;
 
     type Edited = (usize, u64);
 
@@ -164,7 +165,7 @@ mod tests {
     }
 
     fn opus() -> Price {
-        find("anthropic", "claude-opus-4-6").expect("in the catalogue").price
+        ModelList::price_of_id("claude-opus-4-6").expect("in the list")
     }
 
     fn cents(split: &TokenSplit) -> f64 {
@@ -203,14 +204,14 @@ mod tests {
 
     #[test]
     fn a_provider_that_sells_no_cache_takes_everything_as_input() {
-        let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0 };
+        let price = Price::flat([2.0, 8.0, 0.0, 0.0]);
         let split =
             TokenSplit::for_request(Tokens(1e6), Tokens(9e5), Tokens::ZERO, Tokens(1e6), Some(&price));
         assert_eq!(
             (split.read, split.write, split.input, split.cost(&price)),
             (Tokens::ZERO, Tokens::ZERO, Tokens(1e6), 10.0)
         );
-        let automatic = Price { cache_read: 0.5, ..price };
+        let automatic = Price::flat([2.0, 8.0, 0.5, 0.0]);
         let split =
             TokenSplit::for_request(Tokens(1e6), Tokens(9e5), Tokens::ZERO, Tokens::ZERO, Some(&automatic));
         assert_eq!((split.read, split.write, split.input), (Tokens(9e5), Tokens::ZERO, Tokens(1e5)));

@@ -1,6 +1,6 @@
 //! The cost of calls: the recorded amounts, and list prices where the file records nothing or 0.
 
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::replay::cache::TokenSplit;
 use crate::store::entry::Usage;
 
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    const PRICE: Price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+    const PRICE: Price = Price::flat([5.0, 25.0, 0.5, 6.25]);
 
     #[test]
     fn a_recorded_cost_counts_and_a_zero_or_missing_one_is_replaced_by_the_list_price() {

@@ -59,8 +59,8 @@ pub use traces::{RecordedTrace, context_losses, recorded_trace, simulated_totals
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::gateway::catalog::Price;
 use crate::gateway::compaction::CompactionMode;
+use crate::gateway::models::Price;
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::policy::compact::BranchEntry;

@@ -85,7 +85,7 @@ impl Trace<'_> {
             front.map_or(0.0, |at| self.arena.estimate_tokens(at, self.arena.size(at)).get())
         };
         let read = summary(old.summary) + self.prefix_sums.range(old.from.min(from), from).tokens.get();
-        let price = self.session.price;
+        let price = self.session.price.map(|price| price.at(read));
         let listed = price.map(|price| (read * price.input + summary(start.summary) * price.output) / 1e6);
         self.session_start = start;
         self.run_start = start;

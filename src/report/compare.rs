@@ -258,7 +258,7 @@ fn compared_branch(
     let own = path[shared..].iter().filter(|ix| !copies.contains(ix));
     let (next_prompt, budget) = next_prompt_at(session, leaf, context);
     let millions = next_prompt.tokens as f64 / 1e6;
-    let price = session.price.as_ref();
+    let price = session.price.map(|price| price.at(next_prompt.tokens as f64));
     // Without a price for cache writes, a write costs as much as input.
     let write = price.map(|price| if price.cache_write > 0.0 { price.cache_write } else { price.input });
     ComparedBranch {

@@ -76,7 +76,7 @@ impl StoreLoader {
     /// Reads every store under this ruleset from now on, including the listed one.
     pub(super) fn set_ruleset(&mut self, ruleset: RulesetChoice) {
         if let Some(store) = &mut self.store {
-            Arc::make_mut(store).ruleset = ruleset.clone();
+            Arc::make_mut(store).use_ruleset(ruleset.clone());
         }
         self.requested_ruleset = Some(ruleset);
     }

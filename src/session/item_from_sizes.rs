@@ -87,7 +87,7 @@ pub fn load_item(
     let next_prompt = NextPrompt::from_counts(&counts, None);
     let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
-    let config = &store.config.js_root;
+    let config = &store.config;
     let prices = PriceSource {
         index: &index,
         config,

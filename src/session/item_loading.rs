@@ -1,7 +1,7 @@
 //! Completes a session's list item from its transcript: tokens, entries, compactions and marks.
 
 use crate::context::Context;
-use crate::gateway::window::{WindowInfo, WindowSource};
+use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::CallState;
@@ -64,7 +64,7 @@ pub(super) fn complete_item(
     }
     item.window = reported.window.model_tokens.whole();
     item.run_window = reported.window.tokens.whole();
-    let is_assumed = reported.window.model_source == WindowSource::Default && !item.model.is_empty();
+    let is_assumed = reported.window.model_source.is_assumed() && !item.model.is_empty();
     item.set_mark(Mark::AssumedWindow, is_assumed);
     item.tokens = Some(reported.next_prompt);
     if row.and_then(|row| row.updated_at).is_none() {

@@ -10,7 +10,6 @@ use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::RulesetChoice;
-use crate::gateway::window::WindowSource;
 use crate::ids::SessionKey;
 use crate::session::diagnostics::unfinished_commit_diagnostic;
 use crate::session::item::{CountSource, Mark, SessionItem, TokenCount};
@@ -88,7 +87,7 @@ pub fn list_sessions_with(
 pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> Store {
     let mut store = place.survey();
     if let Some(requested) = requested {
-        store.ruleset = requested.clone();
+        store.use_ruleset(requested.clone());
     }
     store
 }
@@ -145,7 +144,7 @@ pub fn list_item(store: &Store, session: &Session, now_ms: Moment) -> SessionIte
         &provider,
         &model,
     );
-    let is_assumed = window.model_source == WindowSource::Default && !model.is_empty();
+    let is_assumed = window.model_source.is_assumed() && !model.is_empty();
     let (window, run_window) = (window.model_tokens.whole(), window.tokens.whole());
     let tokens = row.and_then(|row| row.total_tokens).map(Tokens::whole);
     let mut item = SessionItem {
@@ -268,7 +267,7 @@ mod tests {
         write(
             dir.path(),
             "agents/main/sessions/sessions.json",
-            r#"{"agent:main:x":{"sessionId":"a","totalTokens":250000,"model":"claude-opus-4-6","modelProvider":"anthropic","compactionCount":2}}"#,
+            r#"{"agent:main:x":{"sessionId":"a","totalTokens":250000,"model":"claude-opus-4-5","modelProvider":"anthropic","compactionCount":2}}"#,
         );
         let item = &listed(dir.path()).items[0];
         assert_eq!(item.tokens, Some(TokenCount { tokens: 250_000, source: CountSource::Measured }));

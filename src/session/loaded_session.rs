@@ -9,9 +9,9 @@ use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
-use crate::gateway::catalog::Price;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
+use crate::gateway::models::Price;
 use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
@@ -65,7 +65,7 @@ pub struct LoadedSession {
     /// The route to the model, if the configuration shows it.
     pub route: ModelRoute,
     pub window: WindowInfo,
-    /// List price in USD per million tokens: from the configuration, else the catalogue.
+    /// List price in USD per million tokens: from the configuration, else the list of the release.
     pub price: Option<Price>,
     /// Chars before the messages, when a run left a report.
     pub fixed_chars: Option<FixedChars>,

@@ -186,7 +186,7 @@ pub(super) fn assemble_session(
         window,
         ruleset: chosen.clone(),
         route: ModelRoute::from_config(&config.js_root, &item.provider, &item.model),
-        price: list_price(&config.js_root, &item.provider, &item.model, registered),
+        price: list_price(config, &item.provider, &item.model, registered),
         provider: item.provider.clone(),
         model: item.model.clone(),
         item,

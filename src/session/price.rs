@@ -1,8 +1,9 @@
-//! Resolves the price of a model's tokens: from the configuration, else the agent's registry, else the catalogue.
+//! Resolves the price of a model's tokens: from the configuration, else the agent's registry, else the list of the release.
 
 use std::collections::HashMap;
 
-use crate::gateway::catalog::{self, Price};
+use crate::gateway::config::GatewayConfig;
+use crate::gateway::models::Price;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::session::LoadedSession;
@@ -13,16 +14,21 @@ use crate::store::intern::ValueIx;
 /// output; cache prices that it omits are 0.
 ///
 /// `registered` is the price from the agent's registry.
-pub fn list_price(config: &Value, provider: &str, model: &str, registered: Option<Price>) -> Option<Price> {
-    let listed = || catalog::find(provider, model).map(|entry| entry.price);
-    configured_price(config, provider, model).or(registered).or_else(listed)
+pub fn list_price(
+    config: &GatewayConfig,
+    provider: &str,
+    model: &str,
+    registered: Option<Price>,
+) -> Option<Price> {
+    let listed = || config.models.find(provider, model)?.values.price;
+    configured_price(&config.js_root, provider, model).or(registered).or_else(listed)
 }
 
 /// A transcript whose models have prices, with the price of its last model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriceSource<'a> {
     pub(crate) index: &'a Index,
-    pub(crate) config: &'a Value,
+    pub(crate) config: &'a GatewayConfig,
     pub(crate) provider: &'a str,
     pub(crate) model: &'a str,
     /// The price of the session's own model, which already includes the agent's registry.
@@ -33,7 +39,7 @@ impl<'a> From<&'a LoadedSession> for PriceSource<'a> {
     fn from(session: &'a LoadedSession) -> Self {
         Self {
             index: &session.index,
-            config: &session.config.js_root,
+            config: &session.config,
             provider: &session.provider,
             model: &session.model,
             price: session.price,
@@ -61,14 +67,7 @@ pub(crate) fn list_prices(
 fn configured_price(config: &Value, provider: &str, model: &str) -> Option<Price> {
     let models = config.get("models")?.get("providers")?.get(provider)?.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("id").is_some_and(|id| id.str_is(model)))?;
-    let cost = entry.get("cost")?;
-    let number = |key: &str| cost.get(key)?.as_f64().filter(|usd| usd.is_finite() && *usd >= 0.0);
-    Some(Price {
-        input: number("input")?,
-        output: number("output")?,
-        cache_read: number("cacheRead").unwrap_or(0.0),
-        cache_write: number("cacheWrite").unwrap_or(0.0),
-    })
+    Price::from_cost(entry.get("cost")?)
 }
 
 #[cfg(test)]
@@ -77,18 +76,20 @@ mod tests {
     use crate::js::parse;
 
     #[test]
-    fn the_configured_price_comes_before_the_catalogues() {
+    fn the_configured_price_comes_before_the_listed_one() {
         let config = parse(
             r#"{"models":{"providers":{"anthropic":{"models":[
                 {"id":"claude-opus-4-6","cost":{"input":1,"output":2,"cacheRead":0.5}},
                 {"id":"claude-sonnet-4-5","cost":{"input":1}}]}}}}"#,
         )
         .unwrap();
-        let price = |provider, model| list_price(&config, provider, model, None);
+        let mut own = GatewayConfig::empty();
+        own.js_root = config;
+        let price = |provider, model| list_price(&own, provider, model, None);
         let own = price("anthropic", "claude-opus-4-6").unwrap();
         assert_eq!((own.input, own.output, own.cache_read, own.cache_write), (1.0, 2.0, 0.5, 0.0));
         let listed = price("anthropic", "claude-sonnet-4-5").unwrap();
-        assert_eq!(Some(listed), catalog::find("anthropic", "claude-sonnet-4-5").map(|entry| entry.price));
+        assert_eq!((listed.input, listed.output), (3.0, 15.0));
         assert_eq!(price("nobody", "nothing"), None);
     }
 }

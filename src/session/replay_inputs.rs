@@ -5,8 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use crate::gateway::catalog::Price;
 use crate::gateway::eligibility::ModelRoute;
+use crate::gateway::models::Price;
 use crate::gateway::retention::Retention;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::commit::receipt_kind;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::compact::MAX_RESULT_UNITS;
@@ -159,7 +159,10 @@ fn estimate_summaries(index: &Index, rules: &Rules, prices: &PriceCache<'_>) -> 
     let estimates = PromptEstimates::new(index, rules.summary_cuts_results().then_some(read));
     written.into_iter().fold(UsageTotals::default(), |mut sum, (ix, output)| {
         let input = estimates.summarised_by(ix) + INSTRUCTIONS;
-        let listed = |price: Price| (input.get() * price.input + output.get() * price.output) / PER_MILLION;
+        let listed = |price: Price| {
+            let price = price.at(input.get());
+            (input.get() * price.input + output.get() * price.output) / PER_MILLION
+        };
         sum.calls += 1;
         sum.input += input;
         sum.output += output;
@@ -330,7 +333,7 @@ mod tests {
         };
         let spent = |lines: &[String]| {
             let mut session = loaded_session(&lines.join("\n"), 200_000.0);
-            session.price = Some(Price { input: 1.0, output: 10.0, cache_read: 0.0, cache_write: 0.0 });
+            session.price = Some(Price::flat([1.0, 10.0, 0.0, 0.0]));
             session_usage(&session)
         };
         lines.push(compaction("k1", ""));

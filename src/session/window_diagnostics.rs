@@ -3,7 +3,6 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::format_number;
 use crate::gateway::ruleset::Ruleset;
-use crate::gateway::window::WindowSource;
 use crate::gateway::window_guard::{WindowGuard, guard_window};
 use crate::gateway::window_lookup::StatusWindowSource;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
@@ -24,10 +23,10 @@ impl LoadedSession {
         WindowGuard { should_warn: on && should_warn, should_block: on && should_block, ..guard }
     }
 
-    /// Whether no setting names the window: it is the gateway's default, or the runtime's default for a listed model
+    /// Whether no setting names the window: the program guesses it, or fills in its default for a listed model
     /// without one.
     pub fn is_window_assumed(&self) -> bool {
-        self.window.model_source == WindowSource::Default
+        self.window.model_source.is_assumed()
     }
 
     /// Returns the smallest window that refusals of the session's model show, in tokens, if it is below the assumed
@@ -128,7 +127,7 @@ fn status_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
         }
         StatusWindowSource::Known => {
             "Set contextWindow of the model in models.providers to its real limit; it is lower than the \
-             window in the catalogue, which the status line shows."
+             window in the list of models, which the status line shows."
         }
         StatusWindowSource::Default => {
             "The status line shows the default; contextWindow of the model in models.providers is lower."
@@ -155,6 +154,7 @@ fn stored_window_diagnostic(session: &LoadedSession) -> Option<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::window::WindowSource;
     use crate::session::testing::{loaded_session, transcript, user};
     use crate::units::Tokens;
 
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_default_window_is_described_as_not_configured() {
         let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
-        assert_eq!(session.window.origin(), "default, not configured");
+        assert_eq!(session.window.origin(), "assumed: nothing names it");
         session.window.model_source = WindowSource::ModelsConfig;
         assert_eq!(session.window.origin(), "config");
         assert_eq!(session.smallest_refused_window(), None);

@@ -86,6 +86,12 @@ impl Store {
         Some(Timestamp::from_millisecond(newest).ok()?.to_zoned(TimeZone::UTC).date())
     }
 
+    /// Applies the rules of a release, and its list of models.
+    pub fn use_ruleset(&mut self, ruleset: RulesetChoice) {
+        Arc::make_mut(&mut self.config).models = ruleset.models();
+        self.ruleset = ruleset;
+    }
+
     /// Detects the ruleset from configuration and files.
     pub fn detect_ruleset(&self) -> RulesetChoice {
         let era = detect_era(&self.path_kind, &self.sessions, &self.databases);

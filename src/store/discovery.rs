@@ -46,8 +46,9 @@ pub fn discover(path: Option<&Path>, env: &Environment) -> Store {
 
 /// Does the same with a cache: the sizes of transcripts in databases.
 pub fn discover_with(path: Option<&Path>, env: &Environment, sizes: &SizeCache) -> Store {
-    let store = discover_at(path, &DiscoveryInputs { env, sizes });
-    Store { ruleset: store.detect_ruleset(), ..store }
+    let mut store = discover_at(path, &DiscoveryInputs { env, sizes });
+    store.use_ruleset(store.detect_ruleset());
+    store
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clawscope::gateway::catalog::find;
+use clawscope::gateway::models::ModelList;
 use clawscope::js::iso_text;
 use clawscope::report::cache_ledger::{CacheTotals, cache_ledger};
 use clawscope::units::Moment;
@@ -102,7 +102,7 @@ fn the_ledger_counts_the_misses_of_generated_sessions_as_pi_does() {
     let sessions: Vec<Session> = (0..60).map(|seed| Session::new(story(seed).as_bytes())).collect();
     let files: Vec<_> = sessions.iter().map(|session| session.path.clone()).collect();
     let reads = MODELS.map(|model| {
-        format!("\"anthropic/{model}\":{}", find("anthropic", model).expect("known").price.cache_read)
+        format!("\"anthropic/{model}\":{}", ModelList::price_of_id(model).expect("known").cache_read)
     });
     let theirs = pi.cache_waste(&files, &format!("{{{}}}", reads.join(",")));
     let mut misses = 0.0;

@@ -273,6 +273,6 @@ fn the_window_is_reported_with_its_origin() {
         uncapped
             .window_provenance(&window, user("main"), "openai", "gpt-5.2")
             .to_string()
-            .starts_with("catalogue: as of")
+            .starts_with("releases R76: pi-ai ")
     );
 }

@@ -31,6 +31,7 @@ mod json_outputs;
 mod layers;
 mod limits;
 mod migration;
+mod models;
 #[cfg(unix)]
 mod new_session;
 mod overflow_texts;

@@ -12,6 +12,7 @@ use jiff::civil::Date;
 
 use super::{PiRelease, Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::models::{ModelList, Program};
 use crate::gateway::provenance::Provenance;
 use crate::js;
 
@@ -156,6 +157,21 @@ impl RulesetChoice {
                 Self::new(ruleset, Provenance::Rule { rule: "transcript", why })
             }
             None => self.clone(),
+        }
+    }
+
+    /// The models that the release lists: that of the store, the newest of a guessed range; every list where nothing tells.
+    pub fn models(&self) -> ModelList {
+        let named = self.release.as_deref().and_then(|text| text.parse::<Version>().ok());
+        let is_dated = || matches!(self.provenance, Provenance::Rule { rule: "date", .. });
+        let guessed = || is_dated().then(|| self.id.releases().last()).flatten();
+        match named.map(|version| version.list_release()) {
+            Some((program, release)) => ModelList::of(program, release),
+            None => guessed()
+                .and_then(|(number, _)| format!("2026.{number}").parse::<Version>().ok())
+                .map_or_else(ModelList::default, |version| {
+                    ModelList::of(Program::Gateway, version.list_release().1)
+                }),
         }
     }
 

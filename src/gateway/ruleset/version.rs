@@ -9,6 +9,7 @@ use std::str::FromStr;
 use super::pi_release::PiRelease;
 use super::releases::{GatewayRange, NEWEST, RANGES, ReleaseStatus};
 use super::{PI, Ruleset};
+use crate::gateway::models::Program;
 
 /// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of pi: `pi-0.55`, `pi-1.5.2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +89,14 @@ impl Version {
         match self.parts {
             VersionParts::Gateway(parts) => Some(parts),
             VersionParts::Pi(_) => None,
+        }
+    }
+
+    /// The program and its release, for the list of models.
+    pub fn list_release(&self) -> (Program, [u32; 3]) {
+        match self.parts {
+            VersionParts::Gateway(parts) => (Program::Gateway, parts),
+            VersionParts::Pi(parts) => (Program::Pi, parts),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Predicts the model calls of a summary, their sizes and cost, without a model (compaction 3.19, 5.21, 10.11).
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::js::JsString;
 use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
@@ -48,8 +48,12 @@ impl PredictedCalls {
     /// Returns the cost in US dollars. The prompts are new to the provider, so input costs the cache-write price, if
     /// there is one (compaction 10.8, 10.11).
     pub fn cost(&self, price: &Price) -> f64 {
-        let input = if price.cache_write > 0.0 { price.cache_write } else { price.input };
-        (self.input_tokens() as f64 * input + self.output_tokens() as f64 * price.output) / PER_MILLION
+        let usd = |input_tokens: u64, output_tokens: u64| {
+            let price = price.at(input_tokens as f64);
+            let input = if price.cache_write > 0.0 { price.cache_write } else { price.input };
+            input_tokens as f64 * input + output_tokens as f64 * price.output
+        };
+        self.calls.iter().map(|call| usd(call.input_tokens, call.output_tokens)).sum::<f64>() / PER_MILLION
     }
 }
 
@@ -113,7 +117,7 @@ mod tests {
         let calls = predict_calls(&job, Tokens(2000.0)).expect("a summary");
         let [call] = calls.calls.as_slice() else { panic!("one call: {:?}", calls.calls) };
         assert_eq!((call.messages, call.max_tokens, call.output_tokens), (3, Tokens(16_000.0), 2000));
-        let mut price = Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 };
+        let mut price = Price::flat([5.0, 25.0, 0.5, 6.25]);
         let cost = |input: f64| (call.input_tokens as f64 * input + 2000.0 * 25.0) / 1e6;
         assert_eq!(calls.cost(&price), cost(6.25));
         price.cache_write = 0.0;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::*;
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::settings::GuardSettings;
@@ -428,7 +428,7 @@ fn two_models() -> Script {
 #[test]
 fn each_model_has_its_window_and_its_price_and_a_record_may_know_less() {
     let compacting = Story::new("two models", two_models(), &[Policy::Compact]);
-    let price = Price { input: 2.0, output: 8.0, cache_read: 0.25, cache_write: 3.0 };
+    let price = Price::flat([2.0, 8.0, 0.25, 3.0]);
     let described = compacting.ask(|session| {
         let keys: Vec<_> = session.path.iter().filter_map(|ix| session.index.entry(*ix).model).collect();
         let (large, small) = (keys[0], keys[keys.len() - 1]);

@@ -1,6 +1,6 @@
 //! The extra cost of a miss: its tokens at the rate of the call instead of the rate of a cached read.
 
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::js::Value;
 use crate::replay::Cost;
 use crate::replay::cache::TokenSplit;
@@ -26,13 +26,15 @@ pub(super) fn miss_cost(
     price: Option<&Price>,
 ) -> Result<Cost, BodyError> {
     let split = TokenSplit::from_usage(&request.usage);
+    // The whole prompt decides the rates, not the part that was missed.
+    let price = price.map(|price| price.at((split.input + split.read + split.write).get()));
     let list_read = price.map_or(0.0, |price| price.cache_read / 1e6);
     let parts = match file_cost(&request.usage).filter(|usd| *usd > 0.0) {
         Some(_) => recorded_parts(&read_entry(&session.source, &session.index, request.entry)?),
         None => None,
     };
     let recorded = parts.map(|parts| extra_cost(tokens, &split, &parts, list_read));
-    let listed = price.map(|price| extra_cost(tokens, &split, &listed_parts(&split, price), list_read));
+    let listed = price.map(|price| extra_cost(tokens, &split, &listed_parts(&split, &price), list_read));
     let mut cost = Cost::default();
     match recorded {
         // A recorded part of 0 is an answer too: the call paid nothing extra.

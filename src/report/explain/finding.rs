@@ -179,8 +179,8 @@ pub enum Ground {
         /// `provider/model`.
         model: String,
         window: Tokens,
-        /// Whether a model list names it; otherwise it is the gateway's default.
-        is_listed: bool,
+        /// The list of models that names it; otherwise the program guesses.
+        list: Option<String>,
     },
     /// The model answered a larger prompt than the window that the gateway believes in.
     SmallerThanAnswered { believed: Tokens, source: WindowSource, answered: Tokens },

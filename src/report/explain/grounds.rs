@@ -37,13 +37,14 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
 
 fn assumed_window(case: &OverflowCase<'_>) -> Option<Ground> {
     let window = case.failure.as_ref().map_or(case.session.window, |failure| failure.believed_window.gateway);
-    let is_listed = window.model_source == WindowSource::Catalogue;
     let (provider, id) = called_model(case, case.failure.as_ref());
     let model = [provider.as_str(), "/", id.as_str()].concat();
+    let is_listed = window.model_source == WindowSource::Listed;
+    let found = case.session.config.models.find(&provider, &id).filter(|_| is_listed);
     (!window.model_source.is_evidence() && !id.is_empty()).then_some(Ground::AssumedWindow {
         model,
         window: window.model_tokens,
-        is_listed,
+        list: found.map(|found| found.release.to_string()),
     })
 }
 

@@ -2,7 +2,6 @@
 //! fit; otherwise it is a note.
 
 use crate::gateway::provenance::Provenance;
-use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
@@ -177,7 +176,7 @@ fn detect_wrong_window(
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,
         served,
-        is_default: failure.believed_window.gateway.model_source == WindowSource::Default,
+        is_default: failure.believed_window.gateway.model_source.is_assumed(),
         smallest: is_out_of_reach.then_some(smallest),
         proof: if truncated {
             truncation_proof(case, runner)

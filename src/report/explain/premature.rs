@@ -1,7 +1,6 @@
 //! Compactions far below their trigger, and the event or the setting that started them.
 
 use crate::gateway::memory_flush::transcript_byte_guard;
-use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase, is_answer};
@@ -75,7 +74,7 @@ pub(super) fn detect_premature(case: &OverflowCase<'_>) -> Option<Found<Prematur
         cause,
     };
     let error = matches!(facts.cause, PrematureCause::Error { .. });
-    let known = error || case.session.window.model_source != WindowSource::Default;
+    let known = error || !case.session.window.model_source.is_assumed();
     let confidence = if known { Confidence::Sure } else { Confidence::Likely };
     enough
         .then(|| Found::new(FindingClass::PrematureCompaction, confidence, facts).with_rule("compaction 2.7"))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::need::{Need, NeedKind};
 use super::path_message::{PathMessage, ToolUse, is_speaker};
 use super::sources::IdentifierSources;
-use crate::gateway::catalog::Price;
+use crate::gateway::models::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;
 use crate::replay::cache::TokenSplit;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::gateway::catalog::find;
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::models::ModelList;
 use crate::js;
 use crate::replay::LossCause;
 use crate::session::testing::{call, loaded_session, message, result, transcript, user};
@@ -37,7 +37,7 @@ fn regret_under(config: &str, entries: &[String]) -> Regret {
     let session = loaded_session(&transcript(entries), 100_000.0);
     let mut own = GatewayConfig::empty();
     own.js_root = js::parse(config).unwrap();
-    let price = find("anthropic", "claude-opus-4-6").map(|entry| entry.price);
+    let price = ModelList::price_of_id("claude-opus-4-6");
     let session = LoadedSession { config: Arc::new(own), price, ..session };
     let inputs = ReplayInputs::read(&session, session.gateway_policies()).unwrap();
     RegretFinder::new(&session, &inputs).recorded().unwrap()

@@ -32,7 +32,8 @@ impl ModelWindow {
 
     /// Whether anyone named the model's window; a filled-in default does not count.
     pub fn is_known(&self) -> bool {
-        !matches!(self.gateway.model_source, WindowSource::Default | WindowSource::AgentContextTokens)
+        !self.gateway.model_source.is_assumed()
+            && self.gateway.model_source != WindowSource::AgentContextTokens
     }
 }
 
@@ -50,8 +51,8 @@ fn at_least_proved(
     let stated = largest_stated(scope, provider, model).unwrap_or_default();
     match (stated.max(answered) > assumed, stated >= answered) {
         (false, _) => known,
-        (true, true) => Some(KnownWindow { tokens: stated, source: WindowSource::Stated }),
-        (true, false) => Some(KnownWindow { tokens: answered, source: WindowSource::Answered }),
+        (true, true) => Some(KnownWindow::new(stated, WindowSource::Stated)),
+        (true, false) => Some(KnownWindow::new(answered, WindowSource::Answered)),
     }
 }
 

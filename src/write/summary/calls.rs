@@ -56,7 +56,7 @@ impl SummaryCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::catalog::Price;
+    use crate::gateway::models::Price;
     use crate::gateway::ruleset::Ruleset;
     use crate::js::Value;
     use crate::session::testing::{loaded_session, message, transcript, user};
@@ -66,7 +66,7 @@ mod tests {
             format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(4_000));
         let entries: Vec<String> = (0..turns).flat_map(|_| [user("go"), message(&answer)]).collect();
         let mut session = loaded_session(&transcript(&entries), 200_000.0);
-        session.price = Some(Price { input: 5.0, output: 25.0, cache_read: 0.5, cache_write: 6.25 });
+        session.price = Some(Price::flat([5.0, 25.0, 0.5, 6.25]));
         let compaction = CompactionSettings { keep_recent_tokens, ..CompactionSettings::default() };
         let requested = SummaryCallsRequest { epoch: session.epoch, compaction, summary_tokens: 500 };
         SummaryCalls::predict(

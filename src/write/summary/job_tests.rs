@@ -1,5 +1,5 @@
 use super::*;
-use crate::gateway::catalog;
+use crate::gateway::models::ModelList;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet};
 use crate::session::testing::{call, loaded_session, result, transcript, user};
@@ -86,7 +86,7 @@ fn an_offline_summary_is_free_and_the_cost_of_a_program_is_unknown() {
     assert_eq!(SummaryWriter::default().cost(tokens), Some(0.0));
     assert_eq!(writer(SummarizerKind::Command, "sum").cost(tokens), None);
     assert_eq!(writer(SummarizerKind::Http, "nobody-sells-this").cost(tokens), None);
-    let price = catalog::find("", "gpt-5").expect("a price").price;
+    let price = ModelList::price_of_id("gpt-5").expect("a price");
     assert_eq!(writer(SummarizerKind::Http, "gpt-5").cost(tokens), Some(price.input));
     assert_eq!(writer(SummarizerKind::Http, "gpt-5").label(), "http gpt-5");
     let session = opened(&history());

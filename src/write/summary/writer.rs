@@ -1,7 +1,7 @@
 //! The writer of a summary, and its cost in tokens and dollars.
 
 use crate::config::SummarizerConfig;
-use crate::gateway::catalog;
+use crate::gateway::models::ModelList;
 use crate::summarize::{CallTokens, SummarizerKind};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,8 +38,11 @@ impl SummaryWriter {
             SummarizerKind::Extractive => Some(0.0),
             SummarizerKind::Command => None,
             SummarizerKind::Http => {
-                let price = &catalog::find("", self.name.as_deref()?)?.price;
-                let usd = |own: CallTokens| own.input as f64 * price.input + own.output as f64 * price.output;
+                let price = ModelList::price_of_id(self.name.as_deref()?)?;
+                let usd = |own: CallTokens| {
+                    let price = price.at(own.input as f64);
+                    own.input as f64 * price.input + own.output as f64 * price.output
+                };
                 Some(calls.into_iter().map(usd).sum::<f64>() / 1e6)
             }
         }

@@ -253,7 +253,7 @@ pub(crate) fn failed_to_open(width: u16, height: u16) -> Driver {
     driver
 }
 
-/// Shows a session without usage of a model that the catalogue does not know.
+/// Shows a session without usage of a model that no list has.
 pub(crate) fn unmeasured(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.rewrite(without_counts);

@@ -1,7 +1,6 @@
 //! The grounds of a verdict in words.
 
 use crate::format::{format_number, quantity};
-use crate::gateway::catalog::catalog;
 use crate::report::explain::description::evidence::Evidence;
 use crate::report::explain::finding::Ground;
 
@@ -18,12 +17,12 @@ impl Ground {
                 recorded,
                 if *recorded == 1 { "was" } else { "were" }
             )),
-            Self::AssumedWindow { model, window, is_listed: true } => Evidence::new(format!(
-                "nothing in the store names the window of {model}; {} is from clawscope's model list of {}",
-                format_number(window.whole()),
-                catalog().as_of
-            )),
-            Self::AssumedWindow { model, window, is_listed: false } => Evidence::new(format!(
+            Self::AssumedWindow { model, window, list: Some(list) } => Evidence::new(format!(
+                "nothing in the store names the window of {model}; {} is from the model list of {list}",
+                format_number(window.whole())
+            ))
+            .with_rule("releases R76"),
+            Self::AssumedWindow { model, window, list: None } => Evidence::new(format!(
                 "the window of {model} is unknown: no setting, row, answer or list names it; the gateway \
                  would assume {}",
                 format_number(window.whole())

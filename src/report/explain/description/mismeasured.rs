@@ -158,9 +158,9 @@ fn implausible_evidence(usage: &ImplausibleUsage) -> Vec<Evidence> {
 
 fn describe_window_source(is_default: bool) -> &'static str {
     if is_default {
-        "nothing configures the model's window, so the gateway uses its default"
+        "nothing configures the model's window, so the gateway assumes one"
     } else {
-        "the gateway takes its window from the configuration or the model catalogue"
+        "the gateway takes its window from the configuration or its list of models"
     }
 }
 
