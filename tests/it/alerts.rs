@@ -85,7 +85,7 @@ fn user(id: &str, before: Option<&str>, text: &str) -> String {
 /// An answer to a prompt of this many tokens.
 fn answer(id: &str, before: &str, tokens: u64) -> String {
     format!(
-        "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{before}\",\"timestamp\":\"2026-03-05T10:00:02.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {id}\"}}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":{tokens},\"output\":10,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":{}}},\"stopReason\":\"stop\",\"timestamp\":1772704802000}}}}\n",
+        "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{before}\",\"timestamp\":\"2026-03-05T10:00:02.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {id}\"}}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-5\",\"usage\":{{\"input\":{tokens},\"output\":10,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":{}}},\"stopReason\":\"stop\",\"timestamp\":1772704802000}}}}\n",
         tokens + 10
     )
 }

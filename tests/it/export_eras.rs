@@ -90,7 +90,7 @@ fn files() -> Era {
         "{ agents: { defaults: { contextTokens: 64000, contextPruning: { mode: 'cache-ttl', ttl: '9m', hardClear: { placeholder: 'gone from Oslo' } } } } }",
     );
     let row = json!({ "agent:main:telegram:direct:88120042": { "sessionId": "s-1", "updatedAt": 1_772_700_000_000_u64,
-        "totalTokens": 4321, "compactionCount": 2, "model": "claude-opus-4-6", "modelProvider": "anthropic",
+        "totalTokens": 4321, "compactionCount": 2, "model": "claude-opus-4-5", "modelProvider": "anthropic",
         "chatType": "direct", "displayName": "Ingrid from Oslo", "origin": { "label": "Ingrid", "to": "+4722000000" } } });
     put(folder.path(), "agents/main/sessions/sessions.json", &row.to_string());
     let entries = [vec![header("s-1"), question()], leaky(QUESTION)].concat();

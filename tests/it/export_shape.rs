@@ -228,7 +228,7 @@ fn row(words: &mut Words) -> Value {
 fn settings(words: &mut Words) -> Value {
     json!({
         "agents": {"defaults": {
-            "model": {"primary": "anthropic/claude-opus-4-6", "fallbacks": [words.word()]},
+            "model": {"primary": "anthropic/claude-opus-4-5", "fallbacks": [words.word()]},
             "contextPruning": {"mode": "cache-ttl", "ttl": "45m", "tools": {"allow": [words.word()], "deny": [words.word()]}},
             "compaction": {"mode": words.word(), "customInstructions": words.word(), words.word(): words.word()},
             "workspace": words.word(),

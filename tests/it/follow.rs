@@ -279,7 +279,7 @@ fn a_dragged_slider_follows_the_mouse_outside_its_row() {
 /// Adds a question and its answer after the refused call, as if repeated with a smaller prompt.
 fn went_on(driver: &Driver, ids: (&str, &str)) -> String {
     let answer = format!(
-        "{{\"type\":\"message\",\"id\":\"{1}\",\"parentId\":\"{0}\",\"timestamp\":\"2026-03-05T14:06:51.000Z\",\"message\":{{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"content\":[{{\"type\":\"text\",\"text\":\"so it is\"}}],\"stopReason\":\"stop\",\"usage\":{{\"input\":150000,\"output\":9,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":150009}}}}}}\n",
+        "{{\"type\":\"message\",\"id\":\"{1}\",\"parentId\":\"{0}\",\"timestamp\":\"2026-03-05T14:06:51.000Z\",\"message\":{{\"role\":\"assistant\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"so it is\"}}],\"stopReason\":\"stop\",\"usage\":{{\"input\":150000,\"output\":9,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":150009}}}}}}\n",
         ids.0, ids.1
     );
     line(driver, ids.0, "and now?") + &answer

@@ -472,7 +472,7 @@ fn silent_answers_and_small_windows_are_labelled() {
     let driver = Driver::on(dir, 130, 36);
     let shown = text_of(&drawn(&driver.app, &dark()));
     assert!(shown.contains("NO_REPLY · silent") && !shown.contains("no_reply · silent"), "{shown}");
-    assert!(shown.contains("window 200k (model list; contextTokens 8,000) too small"), "{shown}");
+    assert!(shown.contains("window 1M (model list; contextTokens 8,000) too small"), "{shown}");
     assert!(shown.contains("! 1 problem"), "{shown}");
 }
 

@@ -120,7 +120,7 @@ fn many_sessions_take_little_memory_each() {
         let hello = HELLO.replace("hello there", &format!("hello there {at}"));
         store.write(&format!("agents/main/sessions/{id}.jsonl"), &format!("{HEADER}{hello}"));
         let row = serde_json::json!({
-            "sessionId": id, "updatedAt": 1_772_700_000_000_u64 + at, "model": "claude-opus-4-6",
+            "sessionId": id, "updatedAt": 1_772_700_000_000_u64 + at, "model": "claude-opus-4-5",
             "modelProvider": "anthropic", "totalTokens": 1000, "chatType": "direct", "compactionCount": 0,
             "inputTokens": 1000, "outputTokens": 20, "lastChannel": "telegram", "lastTo": format!("telegram:{at}"),
             "origin": {"label": format!("user {at}"), "provider": "telegram", "surface": "telegram"},
@@ -182,7 +182,7 @@ impl LongSession {
         let (call, path) = (format!("call_{at:012}"), format!("src/part{}/file{at}.rs", at % 97));
         let block = json!({"type": "toolCall", "id": call, "name": "read", "arguments": {"path": path}});
         self.message(&json!({
-            "role": "assistant", "provider": "anthropic", "model": "claude-opus-4-6", "stopReason": "toolUse",
+            "role": "assistant", "provider": "anthropic", "model": "claude-opus-4-5", "stopReason": "toolUse",
             "usage": {"input": 900, "output": 40, "cacheRead": 50_000, "cacheWrite": 0, "totalTokens": 50_940},
             "content": [{"type": "text", "text": format!("Next {path}.")}, block],
         }));

@@ -327,7 +327,7 @@ fn fitting(prompts: &[u64]) -> (Session, RecordedSession) {
             format!("a{at}"),
             at,
             format!(
-                r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","content":[{{"type":"text","text":"done"}}],"stopReason":"stop","usage":{{"input":{prompt},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
+                r#"{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-5","content":[{{"type":"text","text":"done"}}],"stopReason":"stop","usage":{{"input":{prompt},"output":10,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}}}"#,
                 prompt + 10
             ),
         );

@@ -58,7 +58,7 @@ fn on(lines: &[String], width: u16, height: u16) -> Driver {
     driver::append_to_new(&folder.join("s.jsonl"), &(lines.join("\n") + "\n"));
     driver::append_to_new(
         &folder.join("sessions.json"),
-        r#"{"agent:main:main":{"sessionId":"s","updatedAt":1,"model":"claude-opus-4-6","modelProvider":"anthropic"}}"#,
+        r#"{"agent:main:main":{"sessionId":"s","updatedAt":1,"model":"claude-opus-4-5","modelProvider":"anthropic"}}"#,
     );
     Driver::on(dir, width, height)
 }
@@ -86,7 +86,7 @@ fn session(calls: usize, overflows: &[usize]) -> Vec<String> {
             )
         };
         lines.push(format!(
-            r#"{{"type":"message","id":"{answer}","parentId":"{user}","timestamp":"{time}:30.000Z","message":{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6",{body}}}}}"#
+            r#"{{"type":"message","id":"{answer}","parentId":"{user}","timestamp":"{time}:30.000Z","message":{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-5",{body}}}}}"#
         ));
         parent = format!("\"{answer}\"");
     }
@@ -242,7 +242,7 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
     let last = text.lines().rev().find(|line| line.contains("\"role\":\"assistant\"")).expect("an answer");
     let id = last.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
     let answer = format!(
-        "{{\"type\":\"message\",\"id\":\"late0001\",\"parentId\":\"{id}\",\"timestamp\":\"2026-03-05T14:03:00.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"again\"}}],\"stopReason\":\"stop\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-6\",\"usage\":{{\"input\":9,\"output\":9,\"cacheRead\":100000,\"cacheWrite\":0}}}}}}\n"
+        "{{\"type\":\"message\",\"id\":\"late0001\",\"parentId\":\"{id}\",\"timestamp\":\"2026-03-05T14:03:00.000Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"again\"}}],\"stopReason\":\"stop\",\"provider\":\"anthropic\",\"model\":\"claude-opus-4-5\",\"usage\":{{\"input\":9,\"output\":9,\"cacheRead\":100000,\"cacheWrite\":0}}}}}}\n"
     );
     driver.now_ms += Millis(1_000.0);
     driver.append(&answer);

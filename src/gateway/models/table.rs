@@ -134,23 +134,6 @@ impl Table {
         });
         of_id.filter_map(move |(_, key)| Some((key.split_once('\t')?.0, self.word(program, key, at)?)))
     }
-
-    /// Lists the keys of all rows of a release that are models.
-    #[cfg(test)]
-    pub(super) fn keys(
-        &self,
-        program: Program,
-        at: usize,
-    ) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let models = self
-            .rows
-            .keys()
-            .filter(move |(own, _)| *own == program)
-            .filter_map(|(_, key)| key.split_once('\t'));
-        models.filter(move |(provider, id)| {
-            !["*", "@"].contains(id) && self.word(program, &format!("{provider}\t{id}"), at).is_some()
-        })
-    }
 }
 
 fn release(program: Program, line: &'static str) -> ListRelease {

@@ -116,7 +116,7 @@ fn a_context_shows_the_memory_flush_and_the_window_check() {
     );
     let (_, out, _) = store.run(&["context", "main"]);
     assert!(out.contains("memory flush: at 176"), "{out}");
-    assert!(out.contains("low context window: anthropic/claude-opus-4-6 ctx=20000 (warn<32000)"), "{out}");
+    assert!(out.contains("low context window: anthropic/claude-opus-4-5 ctx=20000 (warn<32000)"), "{out}");
     let off = "{ agents: { defaults: { compaction: { memoryFlush: { enabled: false } } } } }";
     store.write("openclaw.json", off);
     assert_eq!(store.json(&["context", "main"])["memoryFlush"]["state"], "off");

@@ -45,7 +45,7 @@ fn sum(list: &Value, key: &str) -> u64 {
 fn overflowed() -> Store {
     let store = Store::new();
     let refused = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
-        "model": "claude-opus-4-6", "timestamp": 1_772_700_100_000_u64,
+        "model": "claude-opus-4-5", "timestamp": 1_772_700_100_000_u64,
         "errorMessage": "prompt is too long: 203412 tokens > 200000 maximum" });
     store.append(&message("user-1", Some("touch-0"), &json!({ "role": "user", "content": "and now?" })));
     store.append(&message("refused-0", Some("user-1"), &refused));

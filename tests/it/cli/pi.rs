@@ -66,10 +66,10 @@ fn pi_settings_are_shown_set_and_varied_with_their_file() {
     let (dir, _) = todays_store();
     let settings = dir.path().join("settings.json");
     write_file(&settings,
-        "{\n \"compaction\": {\n  \"reserveTokens\": 30000,\n  \"modelOverrides\": { \"anthropic/claude-opus-4-6\": { \"keepRecentTokens\": 5000 } }\n }\n}",
+        "{\n \"compaction\": {\n  \"reserveTokens\": 30000,\n  \"modelOverrides\": { \"anthropic/claude-opus-4-5\": { \"keepRecentTokens\": 5000 } }\n }\n}",
     )
     .unwrap();
-    let models = r#"{"providers":{"anthropic":{"models":[{"id":"claude-opus-4-6","contextWindow":64000}]}}}"#;
+    let models = r#"{"providers":{"anthropic":{"models":[{"id":"claude-opus-4-5","contextWindow":64000}]}}}"#;
     write_file(dir.path().join("models.json"), models).unwrap();
     let path = dir.path().to_str().unwrap();
     let json = |words: &[&str]| -> Value {
@@ -85,7 +85,7 @@ fn pi_settings_are_shown_set_and_varied_with_their_file() {
     let at = |line: u32| json!(format!("{}:{line}", settings.display()));
     assert_eq!(setting("compaction.reserveTokens")["from"], at(3));
     assert_eq!(setting("compaction.keepRecentTokens")["from"], "default");
-    let own = setting("compaction.modelOverrides[anthropic/claude-opus-4-6].keepRecentTokens");
+    let own = setting("compaction.modelOverrides[anthropic/claude-opus-4-5].keepRecentTokens");
     assert_eq!((&own["value"], &own["from"]), (&json!(5000), &at(4)));
     assert_eq!((&doctor["contextPruning"], &doctor["memoryFlush"]), (&json!([]), &json!([])));
 
@@ -106,7 +106,7 @@ fn pi_settings_are_shown_set_and_varied_with_their_file() {
         kept["reader"]
             .as_str()
             .unwrap()
-            .ends_with("modelOverrides[anthropic/claude-opus-4-6].keepRecentTokens")
+            .ends_with("modelOverrides[anthropic/claude-opus-4-5].keepRecentTokens")
     );
 }
 
@@ -135,7 +135,7 @@ fn outgrown() -> tempfile::TempDir {
             .then_some(r#"400: {"message":"prompt is too long: 206000 tokens > 200000 maximum"}"#);
         let usage = json!({ "input": total.min(500), "output": total.min(100), "cacheRead": total.saturating_sub(600), "cacheWrite": 0,
             "totalTokens": total, "cost": { "input": 0.01, "output": 0.001, "cacheRead": 0.001, "cacheWrite": 0, "total": 0.012 } });
-        let mut body = json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6",
+        let mut body = json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-5",
             "api": "anthropic-messages", "stopReason": "toolUse", "usage": usage });
         if let Some(error) = error {
             (body["stopReason"], body["errorMessage"]) = (json!("error"), json!(error));

@@ -77,7 +77,7 @@ fn after_a_commit_that_fits_the_explanation_says_so_first() {
     );
     // The next answer decides anew.
     let later = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
-        "model": "claude-opus-4-6", "timestamp": 1_772_700_900_000_u64, "errorMessage": text });
+        "model": "claude-opus-4-5", "timestamp": 1_772_700_900_000_u64, "errorMessage": text });
     let leaf = answer["session"]["id"].clone();
     assert_eq!(leaf, "long-1");
     let leaf = store.json(&["context", "main"])["leaf"].as_str().expect("a leaf").to_owned();

@@ -272,7 +272,7 @@ fn talkative() -> Store {
         Some("y1"),
         &json!({
             "role": "assistant", "content": [], "stopReason": "error", "errorMessage": refusal,
-            "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+            "provider": "anthropic", "model": "claude-opus-4-5", "api": "anthropic-messages",
         }),
     ));
     store.append(&json!({ "type": "label", "id": "y3", "parentId": "y2", "timestamp": "2026-03-05T10:00:00.000Z", "targetId": "y1", "label": PHRASE }));

@@ -385,7 +385,7 @@ impl Pen<'_> {
         say(self, 3, "isError", Self::scalar);
         say(self, 1, "excludeFromContext", Self::scalar);
         say(self, 2, "provider", |pen| pen.word(&["anthropic"]));
-        say(self, 2, "model", |pen| pen.word(&["claude-opus-4-6"]));
+        say(self, 2, "model", |pen| pen.word(&["claude-opus-4-5"]));
         say(self, 2, "command", Self::body);
         say(self, 2, "output", Self::body);
         say(self, 1, "sections", |pen| pen.value(2));

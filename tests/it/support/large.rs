@@ -34,7 +34,7 @@ impl Recipe {
 const RESULT: (f64, f64, f64) = (1_500.0, 1.884, 400_000.0);
 /// 2026-01-01, ms.
 const BEGINNING: u64 = 1_767_225_600_000;
-const MODEL: &str = r#""api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-6""#;
+const MODEL: &str = r#""api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5""#;
 
 /// Words as JSON writes them.
 const WORDS: [&str; 40] = [
@@ -168,7 +168,7 @@ fn row(dice: &mut Dice, at: usize, id: &str, skills: &str) -> String {
     let tokens = 9_000 + dice.below(150_000);
     let updated = BEGINNING + dice.below(7_776_000) as u64 * 1_000;
     format!(
-        r#"  "{key}":{{"sessionId":"{id}","sessionFile":"{id}.jsonl","updatedAt":{updated},"systemSent":true,"abortedLastRun":false,"chatType":"direct","lastChannel":"telegram","modelProvider":"anthropic","model":"claude-opus-4-6","contextTokens":200000,"inputTokens":{},"outputTokens":{},"totalTokens":{tokens},"totalTokensFresh":true,"cacheRead":{tokens},"cacheWrite":0,"compactionCount":{},"skillsSnapshot":{{"prompt":"{skills}","skills":[{{"name":"one"}}],"version":1}},"systemPromptReport":{{"source":"run","generatedAt":{updated},"sessionId":"{id}","systemPrompt":{{"chars":24000,"projectContextChars":9000,"nonProjectContextChars":15000}},"injectedWorkspaceFiles":[{{"name":"AGENTS.md","missing":false,"rawChars":1800,"injectedChars":1800,"truncated":false}}],"tools":{{"listChars":2400,"schemaChars":15000,"entries":[{{"name":"exec","summaryChars":120,"schemaChars":900,"propertiesCount":6}}]}}}}}}"#,
+        r#"  "{key}":{{"sessionId":"{id}","sessionFile":"{id}.jsonl","updatedAt":{updated},"systemSent":true,"abortedLastRun":false,"chatType":"direct","lastChannel":"telegram","modelProvider":"anthropic","model":"claude-opus-4-5","contextTokens":200000,"inputTokens":{},"outputTokens":{},"totalTokens":{tokens},"totalTokensFresh":true,"cacheRead":{tokens},"cacheWrite":0,"compactionCount":{},"skillsSnapshot":{{"prompt":"{skills}","skills":[{{"name":"one"}}],"version":1}},"systemPromptReport":{{"source":"run","generatedAt":{updated},"sessionId":"{id}","systemPrompt":{{"chars":24000,"projectContextChars":9000,"nonProjectContextChars":15000}},"injectedWorkspaceFiles":[{{"name":"AGENTS.md","missing":false,"rawChars":1800,"injectedChars":1800,"truncated":false}}],"tools":{{"listChars":2400,"schemaChars":15000,"entries":[{{"name":"exec","summaryChars":120,"schemaChars":900,"propertiesCount":6}}]}}}}}}"#,
         dice.below(9_000),
         dice.below(9_000),
         dice.below(3),
@@ -234,7 +234,7 @@ impl Writer {
             r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}","cwd":"/home/user/project"}}"#
         );
         self.text.push('\n');
-        self.entry("model_change", r#""provider":"anthropic","modelId":"claude-opus-4-6""#);
+        self.entry("model_change", r#""provider":"anthropic","modelId":"claude-opus-4-5""#);
         self.entry("thinking_level_change", r#""thinkingLevel":"low""#);
     }
 

@@ -580,7 +580,7 @@ fn todays_store() -> tempfile::TempDir {
     let tool = |name: &str| json!({ "name": name, "description": "Works on files. ".repeat(20), "parameters": { "type": "object" } });
     let usage = |input: u32, cost: f64| json!({ "input": input, "output": 900, "cacheRead": 0, "cacheWrite": 0, "totalTokens": input + 900, "cost": { "total": cost } });
     let answer = |content: serde_json::Value, stop: &str, input: u32| {
-        json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+        json!({ "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-5", "api": "anthropic-messages",
             "usage": usage(input, f64::from(input) * 5e-6), "stopReason": stop, "timestamp": 1 })
     };
     let mut messages = vec![

@@ -157,7 +157,7 @@ pub(crate) fn long_session() -> Vec<Value> {
     }
     entries.push(json!({
         "type": "custom", "customType": "openclaw.cache-ttl", "id": "touch-0", "parentId": parent,
-        "timestamp": "2026-03-05T08:40:00.000Z", "data": { "timestamp": TOUCHED_MS, "provider": "anthropic", "modelId": "claude-opus-4-6" }
+        "timestamp": "2026-03-05T08:40:00.000Z", "data": { "timestamp": TOUCHED_MS, "provider": "anthropic", "modelId": "claude-opus-4-5" }
     }));
     entries
 }
@@ -165,7 +165,7 @@ pub(crate) fn long_session() -> Vec<Value> {
 /// An answer at `time` ms to a prompt of `prompt` tokens.
 fn assistant(time: usize, prompt: usize, content: &Value) -> Value {
     json!({
-        "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-6", "api": "anthropic-messages",
+        "role": "assistant", "content": content, "provider": "anthropic", "model": "claude-opus-4-5", "api": "anthropic-messages",
         "stopReason": "stop", "timestamp": time,
         "usage": { "input": prompt, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": prompt + 10 }
     })
@@ -174,7 +174,7 @@ fn assistant(time: usize, prompt: usize, content: &Value) -> Value {
 /// An answer of which only the error came.
 pub(crate) fn failed(time: u64, text: &str) -> Value {
     json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic", "timestamp": time,
-        "model": "claude-opus-4-6", "errorMessage": text })
+        "model": "claude-opus-4-5", "errorMessage": text })
 }
 
 /// The long session, then a request with a large image and as many refusals of it.
