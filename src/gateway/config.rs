@@ -20,11 +20,13 @@ use super::recorded_window::{ModelUser, RecordedWindow, RecordedWindows};
 use super::registry::{Registry, RegistryModel};
 use super::remote;
 use super::retired;
+use super::roster;
 use super::ruleset::Rules;
+use super::schema::Variables;
 use super::source_file::SourceFile;
 use super::state_dir::is_plain_name;
-use super::substitute::{apply_env_block, load_dotenv, substitute};
-use super::validate::validate;
+use super::substitute::{MissingVariable, apply_env_block, load_dotenv, substitute};
+use super::validate::{Candidates, Refusal, RefusedValue};
 use super::window::{
     DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap, whole_positive,
 };
@@ -33,6 +35,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
 use crate::units::Tokens;
 
+pub use super::agent_id::normalise_agent_id;
 pub use super::config_error::ConfigError;
 
 #[derive(Debug, Clone)]
@@ -59,6 +62,10 @@ pub struct GatewayConfig {
     pub models: ModelList,
     /// The windows that the store's rows record.
     pub recorded_windows: RecordedWindows,
+    /// The release that last wrote the file, as it says; known of a file that is refused too.
+    pub written_by: Option<String>,
+    /// The keys of `agents.entries`, in the order in which they are listed here.
+    agent_keys: Vec<String>,
     /// Places in `agents.list` by normalised id; the first of several counts.
     agent_places: HashMap<String, usize>,
 }
@@ -80,6 +87,8 @@ impl GatewayConfig {
             registries: BTreeMap::new(),
             models: ModelList::default(),
             recorded_windows: RecordedWindows::default(),
+            written_by: None,
+            agent_keys: Vec::new(),
             agent_places: HashMap::new(),
         }
     }
@@ -125,33 +134,81 @@ impl GatewayConfig {
         }
         let mut root = include::read(path, &mut self.sources)?;
         apply_env_block(&mut env, &root);
-        for missing in substitute(&mut root, &env) {
-            let what = format!("the environment has no value for ${{{}}}", missing.name);
-            let next =
-                format!("set {}, or write $${{{}}} to mean the literal text", missing.name, missing.name);
-            let error = self.error_at(&missing.trail, what, next);
-            if !missing.secret {
-                return Err(error);
-            }
-            self.diagnostics.push(Diagnostic { severity: Severity::Note, ..Diagnostic::from(&error) });
-        }
-        validate(&root).map_err(|refused| {
-            let key = refused.trail.join(".");
-            self.error_at(
-                &refused.trail,
-                if key.is_empty() { refused.message.clone() } else { format!("{key}: {}", refused.message) },
-                "correct the value; until then the gateway runs with an empty configuration".to_owned(),
-            )
-        })?;
+        let written_by = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
+        self.written_by = written_by.map(str::to_owned);
+        let candidates = Candidates::for_file(&root, holds_database(state));
+        let missing = substitute(&mut root, &env);
+        let keeps = candidates.first().is_some_and(|schema| schema.variables == Variables::Kept);
+        self.report_missing(missing, keeps)?;
+        let mut root = self.accepted(root, &candidates)?;
         self.warn_about_main_key(&root);
-        self.diagnostics.extend(retired::migrate(&mut root, self.location(&[retired::RETIRED_KEY])));
         self.applied_defaults = apply_defaults(&mut root, &env);
         Ok(root)
     }
 
+    /// A variable without a value refuses the file in older releases, unless it holds a secret: the gateway's own
+    /// environment may have it.
+    fn report_missing(&mut self, missing: Vec<MissingVariable>, keeps: bool) -> Result<(), ConfigError> {
+        for missing in missing {
+            let what = format!("the environment has no value for ${{{}}}", missing.name);
+            let next =
+                format!("set {}, or write $${{{}}} to mean the literal text", missing.name, missing.name);
+            let error = self.error_at(&missing.trail, what, next);
+            if !missing.secret && !keeps {
+                return Err(error);
+            }
+            let severity = if missing.secret { Severity::Note } else { Severity::Warning };
+            self.diagnostics.push(Diagnostic { severity, ..Diagnostic::from(&error) });
+        }
+        Ok(())
+    }
+
+    /// Returns the configuration that the release runs with: what it accepts, with its settings at the places that
+    /// are read here.
+    fn accepted(&mut self, root: Value, candidates: &Candidates) -> Result<Value, ConfigError> {
+        let verdict = candidates.validate(|schema| {
+            let mut root = root.clone();
+            let old = retired::migrate(&mut root, schema);
+            let lost = if schema.roster { roster::migrate(&mut root) } else { Vec::new() };
+            (root, (old, lost))
+        });
+        let Some((mut root, (old, lost))) = verdict.prepared else {
+            let mut refused =
+                verdict.refusal.map(|refusal| self.refused(refusal)).unwrap_or_default().into_iter();
+            let first = refused.next();
+            self.diagnostics.extend(refused.map(|error| Diagnostic::from(&error)));
+            return first.map_or(Ok(root), Err);
+        };
+        self.agent_keys = roster::entries_to_list(&mut root);
+        let refused = verdict.refusal.map(|refusal| self.refused(refusal)).unwrap_or_default();
+        // The values of the file are in use all the same.
+        let warning =
+            |error: &ConfigError| Diagnostic { severity: Severity::Warning, ..Diagnostic::from(error) };
+        self.diagnostics.extend(refused.iter().map(warning));
+        for (moved, severity) in old
+            .into_iter()
+            .map(|old| (old, Severity::Note))
+            .chain(lost.into_iter().map(|lost| (lost, Severity::Warning)))
+        {
+            let error = self.error_at(&moved.trail, moved.message, "move or remove the key".to_owned());
+            self.diagnostics.push(Diagnostic { severity, ..Diagnostic::from(&error) });
+        }
+        Ok(root)
+    }
+
+    /// Lists the values that the release refuses, each at its line.
+    fn refused(&self, refusal: Refusal) -> Vec<ConfigError> {
+        let error =
+            |value: RefusedValue| self.error_at(&value.trail, value.message, refusal.consequence.clone());
+        refusal.issues.into_iter().map(error).collect()
+    }
+
     fn error_at(&self, trail: &[String], what: String, next: String) -> ConfigError {
         let trail: Vec<&str> = trail.iter().map(String::as_str).collect();
-        let (path, spot) = self.position(&trail);
+        // A value that is missing is reported at the nearest value around it.
+        let places = (0..=trail.len()).rev().map(|end| self.position(&trail[..end]));
+        let found = places.into_iter().find(|(_, spot)| spot.is_some());
+        let (path, spot) = found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None));
         let (line, column) = (spot.map(|spot| spot.line), spot.map(|spot| spot.column));
         ConfigError { path, line, column, message: what, advice: next }
     }
@@ -165,7 +222,9 @@ impl GatewayConfig {
     fn position(&self, key: &[&str]) -> (PathBuf, Option<TextPosition>) {
         let retired = key.strip_prefix(&["agents", "defaults"]);
         let retired = retired.map(|below| [&[retired::RETIRED_KEY][..], below].concat()).unwrap_or_default();
-        let found = self.positions(key).next().or_else(|| self.positions(&retired).next());
+        let keyed = roster::other_place(key, &self.agent_keys).unwrap_or_default();
+        let keyed: Vec<&str> = keyed.iter().map(String::as_str).collect();
+        let found = [key, &retired, &keyed].into_iter().find_map(|key| self.positions(key).next());
         let found = found.map(|(path, spot)| (path.to_path_buf(), Some(spot)));
         found.unwrap_or_else(|| (self.path.clone().unwrap_or_default(), None))
     }
@@ -458,30 +517,16 @@ impl GatewayConfig {
     }
 }
 
+/// Whether a state dir keeps sessions in databases, as releases do that move the list of agents.
+fn holds_database(state: &Path) -> bool {
+    let agents = std::fs::read_dir(state.join("agents")).into_iter().flatten().flatten();
+    agents.map(|agent| agent.path().join("agent/openclaw-agent.sqlite")).any(|file| file.is_file())
+}
+
 /// Returns the time zone that a gateway process on this machine would use: `TZ`, else the system's.
 pub fn local_time_zone(env: &Environment) -> TimeZone {
     let named = env.get("TZ").map(|name| name.trim_start_matches(':'));
     named.and_then(|name| TimeZone::get(name).ok()).unwrap_or_else(TimeZone::system)
-}
-
-/// Normalises an agent id as the gateway does (store D2): lower case, dashes for other characters, at most 64 of
-/// them, `main` if nothing remains.
-pub fn normalise_agent_id(id: &str) -> String {
-    let id = id.trim();
-    if is_plain_name(id) {
-        return id.to_ascii_lowercase();
-    }
-    let mut out = String::new();
-    for c in id.to_lowercase().chars() {
-        if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-' {
-            out.push(c);
-        } else if !out.ends_with('\u{0}') {
-            out.push('\u{0}');
-        }
-    }
-    let dashed = out.replace('\u{0}', "-");
-    let cut: String = dashed.trim_matches('-').chars().take(64).collect();
-    if cut.is_empty() { "main".to_owned() } else { cut }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! `state_dir`, `substitute`, `workspace` and `env` touch the file system or the process, so every other module can be
 //! tested without files.
 
+mod agent_id;
 pub mod compaction;
 pub mod config;
 mod config_error;
@@ -34,7 +35,9 @@ mod remote;
 pub mod reset;
 pub mod retention;
 mod retired;
+mod roster;
 pub mod ruleset;
+mod schema;
 pub mod secrets;
 pub mod server_compaction;
 pub mod setting_value;

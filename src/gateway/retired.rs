@@ -1,53 +1,45 @@
-//! Keys that moved in an older release: the gateway moves a top-level `agent` to `agents.defaults` while loading
-//! (pruning 3.1); 2026.9 ignores it.
-
-use std::path::PathBuf;
+//! Keys of older releases, which a gateway up to 2026.3.13 moves when it starts (pruning 3.1, releases R77).
+//!
+//! Only the settings of `agent` are moved here, because they are read here; other keys are left out of what is
+//! validated.
 
 use serde_json::{Map, Value};
 
-use super::ruleset::{Ruleset, Version};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::roster::Moved;
+use super::schema::{ReleaseSchema, old_keys};
 
 pub(super) const RETIRED_KEY: &str = "agent";
 /// Keys of `agent` that moved to other places.
 const MOVED_ELSEWHERE: [&str; 3] = ["tools", "elevated", "bash"];
+/// Old keys that go as a whole, whichever of their parts a release names.
+const WHOLE_KEYS: [&str; 2] = [RETIRED_KEY, "routing"];
 
-/// Moves `agent` to `agents.defaults`, whose own values win, and returns a diagnostic; `place` is the position of
-/// `agent`.
-pub(super) fn migrate(root: &mut Value, place: (PathBuf, Option<u32>)) -> Option<Diagnostic> {
-    let retired = root.get(RETIRED_KEY)?.as_object()?.clone();
-    let is_read = !is_newer(root);
-    if is_read {
-        let root = root.as_object_mut()?;
-        let agents = root.entry("agents").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
-        let defaults =
-            agents.entry("defaults").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
-        let kept = retired.iter().filter(|(key, _)| !MOVED_ELSEWHERE.contains(&key.as_str()));
-        kept.for_each(|(key, value)| fill_missing(defaults.entry(key.as_str()), value));
+/// Moves `agent` to `agents.defaults`, whose own values win, and drops the other old keys; returns all of them with the
+/// sentences of the release. Does nothing for a release that refuses such keys.
+pub(super) fn migrate(root: &mut Value, schema: &ReleaseSchema) -> Vec<Moved> {
+    let Some(old) = old_keys(schema, root) else { return Vec::new() };
+    move_agent(root);
+    for issue in &old {
+        let whole = issue.trail.first().is_some_and(|key| WHOLE_KEYS.contains(&key.as_str()));
+        let path = if whole { &issue.trail[..1] } else { &issue.trail[..] };
+        let Some((key, above)) = path.split_last() else { continue };
+        let parent = above.iter().try_fold(&mut *root, |value, key| value.get_mut(key));
+        if let Some(parent) = parent.and_then(Value::as_object_mut) {
+            parent.shift_remove(key);
+        }
     }
-    let (severity, what) = if is_read {
-        (
-            Severity::Note,
-            "`agent` is the old name of agents.defaults; the gateway moves its keys when it loads",
-        )
-    } else {
-        (Severity::Warning, "this release ignores `agent`: it reads only agents.defaults")
-    };
-    let next = "move its keys to agents.defaults".to_owned();
-    Some(Diagnostic {
-        path: place.0,
-        line: place.1.map(u64::from),
-        subject: None,
-        severity,
-        message: what.to_owned(),
-        advice: next,
-    })
+    old.into_iter().map(|issue| Moved { message: issue.message, trail: issue.trail }).collect()
 }
 
-fn is_newer(root: &Value) -> bool {
-    let version = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
-    let ruleset = version.and_then(|text| text.parse::<Version>().ok()).map(|version| version.ruleset());
-    ruleset.is_some_and(|ruleset| ruleset >= Ruleset::V2026_9_2)
+fn move_agent(root: &mut Value) -> Option<()> {
+    let retired = root.get(RETIRED_KEY)?.as_object()?.clone();
+    let root = root.as_object_mut()?;
+    root.shift_remove(RETIRED_KEY);
+    let agents = root.entry("agents").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+    let defaults = agents.entry("defaults").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+    let kept = retired.iter().filter(|(key, _)| !MOVED_ELSEWHERE.contains(&key.as_str()));
+    kept.for_each(|(key, value)| fill_missing(defaults.entry(key.as_str()), value));
+    Some(())
 }
 
 /// Fills in missing values, objects key by key.
@@ -62,36 +54,37 @@ fn fill_missing(entry: serde_json::map::Entry<'_>, value: &Value) {
 mod tests {
     use super::*;
 
-    fn migrated(text: &str) -> (Value, Severity) {
+    fn migrated(release: &str, text: &str) -> (Value, Vec<String>) {
         let mut root: Value = serde_json::from_str(text).unwrap();
-        let finding = migrate(&mut root, (PathBuf::from("/c.json"), Some(2))).unwrap();
-        (root, finding.severity)
+        let schema = crate::gateway::schema::tables().release(&release.parse().unwrap()).unwrap();
+        let moved = migrate(&mut root, schema).into_iter().map(|moved| moved.trail.join("."));
+        let moved = moved.collect();
+        (root, moved)
     }
 
     #[test]
     fn retired_keys_fill_only_missing_values() {
-        let (root, severity) = migrated(
+        let (root, moved) = migrated(
+            "2026.3.2",
             r#"{"agent":{"contextTokens":5,"tools":{},"contextPruning":{"mode":"off","ttl":"2h"}},
                 "agents":{"defaults":{"contextPruning":{"ttl":"1h"}}}}"#,
         );
-        let expected =
-            serde_json::json!({ "contextPruning": { "ttl": "1h", "mode": "off" }, "contextTokens": 5 });
-        assert_eq!((&root["agents"]["defaults"], severity), (&expected, Severity::Note));
+        let expected = serde_json::json!({ "agents": { "defaults": { "contextPruning": { "ttl": "1h", "mode": "off" }, "contextTokens": 5 } } });
+        assert_eq!((root, moved), (expected, vec!["agent".to_owned()]));
     }
 
     #[test]
-    fn the_newest_release_ignores_retired_keys_with_a_warning() {
-        let (root, severity) =
-            migrated(r#"{"meta":{"lastTouchedVersion":"2026.9.6"},"agent":{"contextTokens":5}}"#);
-        assert!(root.get("agents").is_none());
-        assert_eq!(severity, Severity::Warning);
+    fn other_old_keys_are_left_out() {
+        let text = r#"{"telegram":{},"routing":{"queue":1,"x":2},"gateway":{"token":"t","port":1}}"#;
+        let (root, moved) = migrated("2026.3.2", text);
+        assert_eq!(root, serde_json::json!({ "gateway": { "port": 1 } }));
+        assert_eq!(moved, ["telegram", "routing.queue", "gateway.token"]);
     }
 
     #[test]
-    fn a_configuration_without_retired_keys_has_no_note() {
-        for text in ["{}", r#"{"agent":5}"#, r#"{"agents":{}}"#] {
-            let mut root: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(migrate(&mut root, (PathBuf::new(), None)), None, "{text}");
-        }
+    fn newer_releases_move_nothing() {
+        let text = r#"{"agent":{"contextTokens":5}}"#;
+        let (root, moved) = migrated("2026.9.6", text);
+        assert_eq!((root, moved.len()), (serde_json::from_str(text).unwrap(), 0));
     }
 }

@@ -115,7 +115,10 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
         } else if let Some((name, after)) = parse_variable(rest) {
             match env.get(name) {
                 Some(value) => out.push_str(value),
-                None => missing(name),
+                None => {
+                    missing(name);
+                    out.push_str(&rest[..rest.len() - after.len()]);
+                }
             }
             rest = after;
         } else {

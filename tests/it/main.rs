@@ -15,6 +15,7 @@ mod cli;
 mod commit;
 mod compact;
 mod config;
+mod config_cases;
 mod crash;
 mod dataset;
 mod explain;

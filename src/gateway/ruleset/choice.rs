@@ -14,7 +14,6 @@ use super::{PiRelease, Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::models::{ModelList, Program};
 use crate::gateway::provenance::Provenance;
-use crate::js;
 
 /// A gateway writes its own version to this key whenever it writes its configuration.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
@@ -219,7 +218,7 @@ impl RulesetChoice {
 
 /// The version that last wrote the configuration, exactly as written there.
 fn last_touched_version(config: &GatewayConfig) -> Option<String> {
-    Some(config.value(&LAST_TOUCHED_VERSION).and_then(js::Value::as_str)?.to_string_lossy())
+    config.written_by.clone()
 }
 
 fn store_provenance(why: String) -> Provenance {

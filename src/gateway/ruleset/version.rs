@@ -172,9 +172,11 @@ impl Version {
         format!("{month}.{day}{again}")
     }
 
-    /// Whether this gateway version is later than the reference, whose keys are all known.
-    pub fn is_after_reference(&self) -> bool {
-        matches!(self.parts, VersionParts::Gateway(parts) if parts > [2026, 3, 2])
+    /// Whether a person or a file means this release; a pre-release belongs to its release.
+    pub fn is_release(&self, name: &str) -> bool {
+        let text = self.text.trim_start_matches('v');
+        text == name
+            || text.split_once("-beta").or_else(|| text.split_once('+')).is_some_and(|(own, _)| own == name)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, PRUNING_PATH, Unit};
 use crate::gateway::pruning::{effective_settings, effective_settings_under};
 use crate::gateway::ruleset::{Pruner, Rules, Ruleset};
-use crate::gateway::setting_value::{insert_dotted, ttl_text};
+use crate::gateway::setting_value::{input_text, insert_dotted, ttl_text};
 use crate::js::{Object, Value};
 use crate::policy::settings::PolicySettings;
 use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
@@ -42,9 +42,12 @@ pub fn prune_settings(config: &GatewayConfig, ruleset: Ruleset) -> Vec<SettingRo
             };
         }
         let (default, value) = (setting.field.read(&mut defaults), setting.field.read(&mut in_force));
-        // A refused value is not the origin of the value in force.
-        let refused = own.is_some() && value == default && !is_default(setting, own.as_ref(), &default);
-        let provenance = if refused || !on { Provenance::Default } else { provenance };
+        let ignored = own.as_ref().filter(|own| value == default && !is_default(setting, own, &default));
+        let provenance = match ignored {
+            _ if !on => Provenance::Default,
+            Some(own) => default_for(own, &provenance),
+            None => provenance,
+        };
         let control = control_under(rules, setting);
         let provenance = control.fixed_reason().map_or(provenance, Provenance::Fixed);
         SettingRow { id: setting.id, control, default, config: own, value, provenance }
@@ -86,15 +89,20 @@ fn path_of(setting: &SettingSpec) -> Vec<&'static str> {
 }
 
 /// Whether the configured value equals the default. Durations compare by length, so `"5m"` equals 300000.
-fn is_default(setting: &SettingSpec, own: Option<&Value>, default: &Value) -> bool {
-    let duration = own
-        .and_then(Value::as_str)
-        .filter(|_| setting.control.unit() == Some(Unit::Milliseconds))
-        .and_then(parse_duration);
+fn is_default(setting: &SettingSpec, own: &Value, default: &Value) -> bool {
+    let duration =
+        own.as_str().filter(|_| setting.control.unit() == Some(Unit::Milliseconds)).and_then(parse_duration);
     match duration {
         Some(ms) => default.as_f64() == Some(ms.get()),
-        None => own == Some(default),
+        None => own == default,
     }
+}
+
+/// A configured value that the gateway does not understand is not the origin of the value in force, but says why the
+/// default is (pruning 3.3).
+fn default_for(own: &Value, place: &Provenance) -> Provenance {
+    let why = format!("{place} has {:?}, which the gateway does not understand", input_text(None, own));
+    Provenance::Rule { rule: "default", why }
 }
 
 #[cfg(test)]
@@ -149,10 +157,32 @@ mod tests {
 
     #[test]
     fn a_value_that_is_refused_is_shown_but_is_not_the_origin() {
-        let rows = rows("{ agents: { defaults: { contextPruning: { mode: 'cache-ttl', ttl: 'soon' } } } }");
+        let rows_of = rows;
+        let rows =
+            rows_of("{ agents: { defaults: { contextPruning: { mode: 'cache-ttl', ttl: 'soon' } } } }");
         let ttl = row(&rows, "ttl");
         assert_eq!(ttl.config, Some(js::Value::from("soon")));
-        assert_eq!((ttl.value, ttl.provenance), (js::Value::Number(300_000.0), Provenance::Default));
+        assert_eq!(ttl.value, js::Value::Number(300_000.0));
+        let words = ttl.provenance.to_string();
+        assert!(
+            words.starts_with("default: ")
+                && words.ends_with("openclaw.json:1 has \"soon\", which the gateway does not understand"),
+            "{words}"
+        );
+        for text in ["", "-1", "1 h"] {
+            let text = format!(
+                "{{ agents: {{ defaults: {{ contextPruning: {{ mode: 'cache-ttl', ttl: '{text}' }} }} }} }}"
+            );
+            assert!(
+                row(&rows_of(&text), "ttl").provenance.to_string().contains("does not understand"),
+                "{text}"
+            );
+        }
+        let known = row(
+            &rows_of("{ agents: { defaults: { contextPruning: { mode: 'cache-ttl', ttl: ' 5M ' } } } }"),
+            "ttl",
+        );
+        assert!(matches!(known.provenance, Provenance::File { .. }));
     }
 
     #[test]
