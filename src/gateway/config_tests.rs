@@ -198,12 +198,12 @@ fn every_value_that_is_refused_is_reported_at_its_line() {
     let config = one(
         "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agents: { list: [{\n id: 'main', zz: 1 }],\n defaults: { contextTokens: 5,\n unknown: 1 } } }",
     );
-    let error = config.error.unwrap();
-    assert_eq!(
-        (error.line, error.message.as_str()),
-        (Some(6), "agents.defaults: Unrecognized key: \"unknown\"")
-    );
-    assert!(error.advice.starts_with("openclaw 2026.9.6 does not start with this file"), "{}", error.advice);
+    let found = |at: usize| (config.diagnostics[at].line, config.diagnostics[at].message.as_str());
+    assert_eq!(found(0), (Some(6), "agents.defaults: Unrecognized key: \"unknown\""));
+    assert_eq!(found(1), (Some(4), "agents.entries.main: Unrecognized key: \"zz\""));
+    let advice = &config.diagnostics[0].advice;
+    assert!(advice.starts_with("openclaw 2026.9.6 does not start with this file"), "{advice}");
+    assert_eq!((config.error, config.written_by.as_deref()), (None, Some("2026.9.6")));
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn with_result(story: Story, id: &str, count: [u32; 3]) -> Story {
 /// A configuration that a release wrote, with a window in tokens.
 fn config_of(release: &str, window: u32) -> String {
     format!(
-        r#"{{"meta":{{"lastTouchedVersion":"{release}"}},"models":{{"providers":{{"anthropic":{{"models":[{{"id":"claude-opus-4-6","contextWindow":{window}}}]}}}}}}}}"#
+        r#"{{"meta":{{"lastTouchedVersion":"{release}"}},"models":{{"providers":{{"anthropic":{{"baseUrl":"http://x","models":[{{"id":"claude-opus-4-6","name":"o","contextWindow":{window}}}]}}}}}}}}"#
     )
 }
 
