@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -102,6 +104,8 @@ pub(super) struct OpenClaw {
     installed: RealOpenClaw,
     /// Runs; a command that fails ends it in some releases.
     process: Option<Program>,
+    /// The gateway itself, which has a process of its own: since 2026.9 a command closes the databases of its process.
+    gateway: Option<Program>,
     folder: PathBuf,
 }
 
@@ -117,10 +121,16 @@ impl OpenClaw {
         let config = program.changes.applied("openclaw.json", config).to_string();
         super::write_file(&state.join("openclaw.json"), config.as_bytes());
         super::write_file(&folder.join("driver.mjs"), DRIVER.as_bytes());
-        Self { installed: program.installed.clone(), process: None, folder: folder.to_path_buf() }
+        Self {
+            installed: program.installed.clone(),
+            process: None,
+            gateway: None,
+            folder: folder.to_path_buf(),
+        }
     }
 
-    fn spawn(&self) -> Program {
+    /// Starts a process; `log` is the file that holds what it prints beside its answers.
+    fn spawn(&self, log: &str) -> Program {
         let RealOpenClaw { node, package } = &self.installed;
         let (state, home) = (self.folder.join("state"), self.folder.join("home"));
         let mut command = Command::new(node);
@@ -141,7 +151,7 @@ impl OpenClaw {
         command
             .env("OPENCLAW_GATEWAY_TOKEN", GATEWAY_TOKEN)
             .env("NODE_COMPILE_CACHE", package.with_file_name(".compile-cache"));
-        Program::start(&mut command, self.folder.join("stderr.log"))
+        Program::start(&mut command, self.folder.join(log))
     }
 
     /// Ends the program, so that nothing holds its store, and returns a folder with the command `openclaw`.
@@ -154,7 +164,12 @@ impl OpenClaw {
 
     /// Starts the gateway itself, on the port of its configuration.
     pub(super) fn start_gateway(&mut self, port: u16) {
-        self.ask(&json!({ "gateway": port }));
+        let mut gateway = self.spawn("gateway.log");
+        gateway.send(&json!({ "gateway": port }));
+        gateway.expect("that it listens", |line| (line == "@@done").then_some(()));
+        // It serves while it waits, and it ends with this value.
+        gateway.send(&json!({ "pause": Duration::from_hours(1).as_millis() as u64 }));
+        self.gateway = Some(gateway);
     }
 
     /// Sends a message to the agent through the gateway.
@@ -163,15 +178,17 @@ impl OpenClaw {
     }
 
     /// Lets the gateway work until a condition holds.
-    pub(super) fn wait_until(&mut self, what: &str, holds: impl Fn() -> bool) {
+    #[expect(clippy::disallowed_methods, reason = "the gateway works beside this")]
+    pub(super) fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
         const ROUNDS: usize = 1_200;
         for _ in 0..ROUNDS {
             if holds() {
                 return;
             }
-            self.ask(&json!({ "pause": 50 }));
+            thread::sleep(Duration::from_millis(50));
         }
-        panic!("the gateway never reached: {what}");
+        let log = self.gateway.as_ref().map(Program::log).unwrap_or_default();
+        panic!("the gateway never reached: {what}\n{log}");
     }
 
     /// Runs a command line.
@@ -187,7 +204,7 @@ impl OpenClaw {
     }
 
     fn ask(&mut self, asked: &Value) {
-        let mut process = self.process.take().unwrap_or_else(|| self.spawn());
+        let mut process = self.process.take().unwrap_or_else(|| self.spawn("stderr.log"));
         process.send(asked);
         let is_done = process.wait(|line| (line == "@@done").then_some(()));
         // A run that the model refused may also end the program.

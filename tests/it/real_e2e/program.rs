@@ -69,7 +69,7 @@ impl Program {
     }
 
     /// What it printed beside its answers.
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 }

@@ -80,7 +80,7 @@ fn calls_of(word: &str, rest: &str, body: &Value, number: usize) -> Vec<Call> {
             vec![("read", json!({ "path": file, "offset": number(offset), "limit": number(limit) }))]
         }
         ("#exec", _) => vec![(shell_of(body), json!({ "command": rest }))],
-        ("#spawn", _) => vec![("sessions_spawn", json!({ "task": rest }))],
+        ("#spawn", _) => vec![offered(body, "sessions_spawn", json!({ "task": rest }))],
         _ => Vec::new(),
     };
     let call = |(at, (name, arguments)): (usize, (&str, Value))| Call {
@@ -91,12 +91,28 @@ fn calls_of(word: &str, rest: &str, body: &Value, number: usize) -> Vec<Call> {
     calls.into_iter().enumerate().map(call).collect()
 }
 
+/// Whether a request offers a tool to the model.
+fn offers(body: &Value, tool: &str) -> bool {
+    let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    tools.iter().any(|offer| offer["function"]["name"] == tool || offer["name"] == tool)
+}
+
+/// A call of a tool, by way of the tool that calls others where the gateway only lets the model search for it.
+fn offered(body: &Value, tool: &'static str, arguments: Value) -> (&'static str, Value) {
+    if !offers(body, tool) && offers(body, "tool_call") {
+        return ("tool_call", json!({ "id": tool, "args": arguments }));
+    }
+    (tool, arguments)
+}
+
 /// The gateway's shell is `exec`, pi's is `bash`.
 fn shell_of(body: &Value) -> &'static str {
-    let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let name = |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
-    if tools.iter().any(|tool| name(tool).as_deref() == Some("exec")) { "exec" } else { "bash" }
+    if offers(body, "exec") { "exec" } else { "bash" }
 }
+
+/// Texts in user messages that no person wrote: pictures of tool results travel in one of their own, and gateways since
+/// 2026.9 send what they know of sub-agents behind the prompt.
+const NOT_TYPED: [&str; 2] = ["Attached image(s) from tool result", "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"];
 
 /// The directives of the newest user message, and the tool results behind it.
 fn script_of(body: &Value) -> (Vec<String>, usize) {
@@ -111,8 +127,7 @@ fn script_of(body: &Value) -> (Vec<String>, usize) {
             done += results;
         } else if message["role"] == "user" {
             text = text_of(content);
-            // Pictures of tool results travel in a user message of their own.
-            if !text.starts_with("Attached image(s) from tool result") {
+            if !NOT_TYPED.iter().any(|start| text.starts_with(start)) {
                 break;
             }
         }
