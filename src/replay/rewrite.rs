@@ -24,9 +24,12 @@ impl Trace<'_> {
     pub(super) fn compact(&mut self, ix: EntryIx, by_overflow: bool) -> bool {
         let settings = &self.settings.policies;
         let from_hook = self.session.mode == CompactionMode::Safeguard;
+        // After a refusal the gateway compacts to the room of the request instead.
+        let counted = self.last_call.filter(|_| !by_overflow).map_or(Tokens::ZERO, |last| last.tokens);
         let before = PreviousCompaction {
             first_kept: self.branch.first_kept,
             from_hook,
+            counted: Some(counted),
             ..PreviousCompaction::default()
         };
         let tokens = |entry: &BranchEntry| {
@@ -34,10 +37,12 @@ impl Trace<'_> {
             estimate_message(&size)
         };
         let keep = settings.compaction.keep_recent_tokens;
-        if self.branch.keeps_all(keep) {
+        let rules = settings.ruleset.rules();
+        let is_counted = rules.compaction == Compaction::FromFirstKept;
+        let least = if is_counted { self.branch.keep_at_count(keep, counted) } else { keep };
+        if self.branch.keeps_all(least) {
             return false;
         }
-        let rules = settings.ruleset.rules();
         let counts_entries = rules.compaction != Compaction::Projected;
         let prepared = prepare_under(rules, &self.branch.entries, &before, keep, tokens);
         let is_real = |entry: &BranchEntry| {
@@ -49,7 +54,7 @@ impl Trace<'_> {
         };
         let Some(prepared) = prepared.ok().flatten().filter(takes_history) else {
             if counts_entries {
-                self.branch.note_refusal(keep);
+                self.branch.note_refusal(least);
             }
             return false;
         };

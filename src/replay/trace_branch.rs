@@ -41,6 +41,12 @@ impl TraceBranch {
         self.entries.iter().rev().take(2).any(|own| own.entry == entry)
     }
 
+    /// Returns the part of `keep` tokens that a provider's count of the context leaves at least (compaction 12, row "Cut point").
+    pub(super) fn keep_at_count(&self, keep: Tokens, counted: Tokens) -> Tokens {
+        let share = self.tokens / counted.get();
+        if share.is_finite() { keep * share.min(1.0) } else { keep }
+    }
+
     /// Whether a compaction that keeps `keep` tokens certainly has nothing to summarise. A session that is refused again and
     /// again attempts one at every call.
     pub(super) fn keeps_all(&self, keep: Tokens) -> bool {

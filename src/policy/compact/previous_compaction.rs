@@ -17,15 +17,16 @@ pub struct PreviousCompaction {
     pub first_kept: Option<usize>,
     /// An extension made the last compaction.
     pub from_hook: bool,
-    /// Tokens that a provider counted, divided by the estimate of the same messages; 1 when unknown.
-    pub usage_ratio: f64,
+    /// Tokens that the provider counted of the context; `None` where the branch's own answers say it, 0 where the count
+    /// does not matter.
+    pub counted: Option<Tokens>,
     /// Tokens of a projection's system messages, replayed to one; 0 without a projection (store-pi-1.5 E5).
     pub system_tokens: Result<Tokens, JsException>,
 }
 
 impl PreviousCompaction {
     /// Reads the facts from the branch and the body of its last compaction; `body` is called only for that entry.
-    /// Leaves `usage_ratio` at 1.
+    /// Leaves `counted` to the branch.
     pub fn read<E>(
         index: &Index,
         branch: &[BranchEntry],
@@ -48,7 +49,7 @@ impl PreviousCompaction {
 
 impl Default for PreviousCompaction {
     fn default() -> Self {
-        Self { first_kept: None, from_hook: false, usage_ratio: 1.0, system_tokens: Ok(Tokens::ZERO) }
+        Self { first_kept: None, from_hook: false, counted: None, system_tokens: Ok(Tokens::ZERO) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::context::ContextMessage;
 use crate::context::tokens::estimate_under;
-use crate::context::tokens::{estimate_context_under, estimate_message};
+use crate::context::tokens::{ContextEstimate, estimate_context_under, estimate_message};
 use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
@@ -86,10 +86,18 @@ fn prepare_with_kept(
         return Ok(None);
     }
     let start = previous.map_or(0, |at| before.first_kept.filter(|first| *first <= at).unwrap_or(at + 1));
-    let keep = keep_tokens / before.usage_ratio.clamp(1.0, keep_tokens.max(Tokens(1.0)).get());
+    let context = estimate_branch(rules, branch, start, previous)?;
+    let in_context = previous.into_iter().chain((start..branch.len()).filter(|at| Some(*at) != previous));
+    let has_message = |at: &usize| branch[*at].message.is_some();
+    let estimated =
+        in_context.filter(has_message).try_fold(Tokens::ZERO, |sum, at| Ok(sum + tokens(&branch[at])?))?;
+    // What is kept is estimated, while the trigger compares what the provider counted (compaction 12, row "Cut point").
+    let ratio = before.counted.unwrap_or(context.usage_tokens) / estimated;
+    let most = keep_tokens.max(Tokens(1.0)).get();
+    let keep = if ratio.is_finite() { keep_tokens / ratio.clamp(1.0, most) } else { keep_tokens };
     let Some(cut) = find_cut(branch, start, previous, keep, tokens)? else { return Ok(None) };
     let first_kept = branch[cut.first_kept];
-    let tokens_before = tokens_before(rules, branch, start, previous)?;
+    let tokens_before = context.tokens;
     let pi = PiRelease::OLDEST;
     let prepared = Preparation {
         previous_compaction: previous,
@@ -136,17 +144,17 @@ fn find_cut(
 }
 
 /// Estimates the context: the last summary, the part it kept, and everything after.
-fn tokens_before(
+fn estimate_branch(
     rules: &Rules,
     branch: &[BranchEntry],
     start: usize,
     previous: Option<usize>,
-) -> Result<Tokens, JsException> {
+) -> Result<ContextEstimate, JsException> {
     let kept = (start..branch.len()).filter(|at| Some(*at) != previous);
     let message = |at: usize| Some(ContextMessage::from_entry(branch[at].entry, branch[at].message?));
     let messages: Vec<ContextMessage> = previous.into_iter().chain(kept).filter_map(message).collect();
     let tokens_of = |at: usize| estimate_message(&messages[at].size);
-    estimate_context_under(rules, &messages, tokens_of).map(|estimate| estimate.tokens)
+    estimate_context_under(rules, &messages, tokens_of)
 }
 
 /// Returns the summary that a version stores: complete, or cut to the version's limit including the note.
@@ -254,9 +262,9 @@ mod tests {
 
     #[test]
     fn a_provider_that_counts_more_leaves_less_to_keep() {
-        let before = PreviousCompaction { usage_ratio: 2.0, ..PreviousCompaction::default() };
+        let before = PreviousCompaction { counted: Some(Tokens(80.0)), ..PreviousCompaction::default() };
         assert_eq!(prepared("u:10 u:10 u:10 u:10", &before, 20.0).unwrap().cut.first_kept, 3);
-        let fewer = PreviousCompaction { usage_ratio: 0.5, ..PreviousCompaction::default() };
+        let fewer = PreviousCompaction { counted: Some(Tokens(20.0)), ..PreviousCompaction::default() };
         assert_eq!(prepared("u:10 u:10 u:10 u:10", &fewer, 20.0).unwrap().cut.first_kept, 2);
     }
 
