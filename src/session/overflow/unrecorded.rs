@@ -13,7 +13,7 @@ use crate::session::prompt_estimates::PromptEstimates;
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role};
 use crate::store::trajectory::{FailedAttempt, failed_attempts};
-use crate::units::Tokens;
+use crate::units::{Moment, Tokens};
 
 /// Share of the trigger below which no count or estimate of the gateway can have started a compaction.
 const MAX_TRIGGER_SHARE: f64 = 0.75;
@@ -55,7 +55,12 @@ impl Search<'_> {
         }
         let model = path().find_map(|at| index.entry(at).model);
         let tokens = Tokens(index.entry(ix).payload_number);
-        if !(self.is_far_below_trigger(tokens, model) && self.may_have_failed(ix)) {
+        // A recorded failure of that run needs no distance from the trigger, which one run reaches as well.
+        let is_shown = match self.recorded_failure(ix) {
+            Some(failed) => failed && tokens > Tokens::ZERO,
+            None => self.is_far_below_trigger(tokens, model),
+        };
+        if !is_shown {
             return None;
         }
         Some(Overflow {
@@ -74,18 +79,17 @@ impl Search<'_> {
         tokens > Tokens::ZERO && tokens < most
     }
 
-    /// Whether the recording, if there is one of that run, says that a call failed before the compaction.
-    fn may_have_failed(&self, ix: EntryIx) -> bool {
+    /// Whether the recording says that a call failed before the compaction, in its run; `None` without a recording of that
+    /// run.
+    fn recorded_failure(&self, ix: EntryIx) -> Option<bool> {
         let OverflowScope { source, index, config, .. } = *self.scope;
         let recorded =
             self.recorded.get_or_init(|| failed_attempts(source, "", config.trajectory_dir.as_deref()));
-        let Some(failed) = recorded else { return true };
-        let run = body::read_entry(source, index, ix).ok().and_then(|entry| run_id(&entry));
+        let failed = recorded.as_ref()?;
+        let run = body::read_entry(source, index, ix).ok().and_then(|entry| run_id(&entry))?;
         let at = index.entry(ix).time_ms;
-        let Some(run) = run else { return true };
-        failed
-            .iter()
-            .any(|attempt| attempt.run_id == run && (attempt.ended_ms.is_nan() || attempt.ended_ms <= at))
+        let is_before = |ended: Moment| ended.is_nan() || ended <= at;
+        Some(failed.iter().any(|attempt| attempt.run_id == run && is_before(attempt.ended_ms)))
     }
 }
 

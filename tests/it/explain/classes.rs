@@ -439,8 +439,7 @@ fn a_compaction_near_the_trigger_or_of_a_release_that_keeps_refusals_shows_none(
 }
 
 #[test]
-fn a_recording_without_a_failed_call_shows_that_nothing_was_refused() {
-    let folder = compacted_while_waiting(13_800, "2026.9.6");
+fn a_recording_says_whether_a_call_was_refused_before_a_compaction() {
     let event = |status: &str| {
         json!({
             "traceSchema": "openclaw-trajectory", "schemaVersion": 1, "source": "runtime", "type": "trace.artifacts",
@@ -448,19 +447,21 @@ fn a_recording_without_a_failed_call_shows_that_nothing_was_refused() {
             "data": { "finalStatus": status, "stopReason": status }
         })
     };
-    let sessions = folder.folder().join("agents/main/sessions");
-    let transcript = sessions.join("s.jsonl");
-    let named = std::fs::read_to_string(&transcript).unwrap();
-    let named =
-        named.replace(r#""type":"compaction","#, r#""type":"compaction","__openclaw":{"runId":"r"},"#);
-    crate::support::fixture::put(&transcript, named);
-    for (status, refused) in [("success", 0), ("error", 2)] {
-        crate::support::fixture::put(&sessions.join("s.trajectory.jsonl"), format!("{}\n", event(status)));
-        assert_eq!(
-            read_session(folder.folder(), Moment(START_MS), |key| key.0 == KEY).overflows.len(),
-            refused,
-            "{status}"
-        );
+    // Near the trigger only the recording tells a refusal from a compaction that was due.
+    for tokens in [13_800, 23_000] {
+        let folder = compacted_while_waiting(tokens, "2026.9.6");
+        let sessions = folder.folder().join("agents/main/sessions");
+        let transcript = sessions.join("s.jsonl");
+        let named = std::fs::read_to_string(&transcript).unwrap();
+        let named =
+            named.replace(r#""type":"compaction","#, r#""type":"compaction","__openclaw":{"runId":"r"},"#);
+        crate::support::fixture::put(&transcript, named);
+        for (status, refused) in [("success", 0), ("error", 2)] {
+            let recording = sessions.join("s.trajectory.jsonl");
+            crate::support::fixture::put(&recording, format!("{}\n", event(status)));
+            let read = read_session(folder.folder(), Moment(START_MS), |key| key.0 == KEY);
+            assert_eq!(read.overflows.len(), refused, "{status} at {tokens}");
+        }
     }
 }
 
