@@ -33,6 +33,11 @@ pub struct RefusedCall {
 pub enum RefusalReason {
     /// The provider, for its tokens.
     Tokens,
+    /// The server took the prompt for too large without a word: it cut the prompt and answered.
+    Cut {
+        /// The tokens that it counted, prompt and answer.
+        counted: Tokens,
+    },
     /// The provider, for its size in bytes: no token limit was hit, and fewer tokens would not have helped.
     Bytes,
     /// The gateway, by its own estimate: the provider was not asked, so nothing is known of its window.
@@ -45,7 +50,15 @@ pub enum RefusalReason {
 impl RefusedCall {
     /// Whether the provider refused the prompt for its tokens.
     pub fn shows_window(&self) -> bool {
-        self.reason == RefusalReason::Tokens
+        matches!(self.reason, RefusalReason::Tokens | RefusalReason::Cut { .. })
+    }
+
+    /// Returns what the server counted of a prompt that it cut, with the answer, in tokens.
+    pub(super) fn counted_when_cut(&self) -> Option<Tokens> {
+        match self.reason {
+            RefusalReason::Cut { counted } => Some(counted),
+            _ => None,
+        }
     }
 }
 

@@ -104,10 +104,14 @@ impl Trace<'_> {
         if checked.estimate > Tokens::ZERO { refused / checked.estimate } else { 1.0 }
     }
 
-    /// Whether the gateway's check refuses a call that it refused on record. Without a check here nothing does.
+    /// Whether the gateway's check refuses a call after all that it did to make it fit: one that it refused on record, or a
+    /// run's first call that it let through on record, under other settings. Without a check here nothing does.
     pub(super) fn is_refused_by_gateway(&self, call: &ModelCall, record: &CallReplay) -> bool {
         let by_gateway = |refused: RefusedCall| matches!(refused.reason, RefusalReason::Gateway { .. });
-        call.refused.is_some_and(by_gateway)
+        let preflight = self.settings.policies.ruleset.rules().preflight;
+        let refuses = matches!(preflight, Preflight::Pressure(pressure) if !pressure.is_diagnostic);
+        let was_let_through = self.starts_run && refuses && record.checked == Some(Route::Fits);
+        (call.refused.is_some_and(by_gateway) || was_let_through)
             && self
                 .preflight(call)
                 .is_some_and(|checked| checked.estimate * record.gateway_factor > checked.prompt_limit)

@@ -85,7 +85,9 @@ impl Trace<'_> {
                 let overflow = expected(&sent) > Tokens(room.fits)
                     || stopped(&sent)
                     || self.is_refused_by_gateway(call, record);
-                if overflow && compacts && self.compact_after_overflow(call) {
+                // Nothing tells the runtime that a server cut the prompt.
+                let is_cut = call.refused.is_some_and(|refused| refused.counted_when_cut().is_some());
+                if overflow && compacts && !is_cut && self.compact_after_overflow(call) {
                     sent = self.build_prompt(call);
                 }
                 if expected(&sent) > Tokens(room.fits) && self.may_truncate(call) && self.truncate() {

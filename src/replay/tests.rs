@@ -295,6 +295,28 @@ fn an_answer_to_a_prompt_above_the_window_is_a_silent_overflow() {
     assert!(!replay.recorded[1].failed);
 }
 
+#[test]
+fn an_answer_to_a_prompt_that_the_server_cut_is_compared_with_the_trigger() {
+    let cut = |counted: f64| {
+        let reason = RefusalReason::Cut { counted: Tokens(counted) };
+        let of_limit = refused_at(3, None, Some(9_000.0));
+        let refused = [RefusedCall { reason, min_tokens: Tokens(9_001.0), ..of_limit }];
+        let read = |session: &ReplaySession<'_>| {
+            // What the server counted does not measure the prompt.
+            let doubted = HashSet::from([EntryIx(3)]);
+            let session = ReplaySession { unreliable_answers: &doubted, ..*session };
+            // On record the server's count stayed below the trigger.
+            let mut recorded = settings(&[Policy::Compact]);
+            recorded.policies.compaction.reserve_tokens = Tokens::ZERO;
+            replay(&session, &recorded, &settings(&[Policy::Compact]))
+        };
+        let replay = two_runs(9_000).with_session(Tokens(10_000.0), &refused, read);
+        replay.simulated.iter().map(|call| call.compacted.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(cut(9_000.0), [false; 3]);
+    assert_eq!(cut(9_001.0), [false, false, true]);
+}
+
 /// For both traces and each call: whether it fits, and whether it was answered.
 fn fates(replay: &Replay) -> [Vec<(bool, bool)>; 2] {
     [&replay.recorded, &replay.simulated]

@@ -244,7 +244,11 @@ impl<'a> Trace<'a> {
             None if self.settings.assumptions.assume_usage && !answer.failed => {
                 answer.expected + answer.split.output
             }
-            None => Tokens(f64::NAN),
+            // A server that cuts a prompt answers, and counts what it left of the prompt.
+            None => {
+                let cut = call.refused.and_then(|refused| refused.counted_when_cut());
+                cut.map_or(Tokens(f64::NAN), |cut| cut.min(answer.expected + answer.split.output))
+            }
         };
         if let Some(output) = call.usage.map(|usage| usage.output).filter(|tokens| tokens.is_finite()) {
             self.counted_answers = (self.counted_answers.0 + output.get(), self.counted_answers.1 + 1.0);

@@ -408,6 +408,7 @@ impl LoadedSession {
 /// Returns the calls of the path that were refused. A reply that was cut short is an answer, not a refusal.
 fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
     let number = |tokens: Option<u64>| tokens.map(|tokens| Tokens(tokens as f64));
+    let counted = |ix: EntryIx| Some(session.index.entry(ix).message?.usage?.context_tokens);
     let on_path: HashSet<EntryIx> = session.context.path.iter().copied().collect();
     let calls = session.overflows.iter().filter(|overflow| overflow.kind != OverflowKind::CutShort);
     let mut found: Vec<RefusedCall> = calls
@@ -426,7 +427,9 @@ fn refused_calls(session: &LoadedSession) -> Vec<RefusedCall> {
                 reason: match overflow.kind {
                     OverflowKind::Bytes => RefusalReason::Bytes,
                     OverflowKind::Precheck => RefusalReason::Gateway { estimate: number(overflow.requested) },
-                    _ => RefusalReason::Tokens,
+                    _ => counted(entry)
+                        .filter(|_| overflow.is_truncated())
+                        .map_or(RefusalReason::Tokens, |counted| RefusalReason::Cut { counted }),
                 },
             })
         })

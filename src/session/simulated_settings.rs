@@ -1,11 +1,12 @@
 //! Computes the settings of a plan: the store's configuration with changes for this preview only.
 
 use crate::format::format_number;
+use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
-use crate::gateway::ruleset::Ruleset;
+use crate::gateway::ruleset::{ChatPreflight, Reserve, Ruleset};
 use crate::gateway::setting_value::{duration_text, insert_dotted};
 use crate::gateway::window::{WindowInfo, whole_positive};
 use crate::js::{Object, Value};
@@ -13,11 +14,15 @@ use crate::policy::settings::{PolicySetting, SettingId, Source, prune_settings, 
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::replay::{Assumptions, MaxTokens, ModelAssumption, Settings};
 use crate::session::LoadedSession;
+use crate::session::failing_model::ModelNames;
 use crate::session::session_settings::{tokens_saved_by_limits, window_with};
 use crate::session::setting_change::SettingChange;
 use crate::units::{Chars, Tokens};
 
 /// A setting of the pruner with its value in a preview.
+/// The path of the compaction settings in the gateway's configuration.
+const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectiveSetting {
     /// Key below `contextPruning`.
@@ -138,7 +143,14 @@ pub fn simulate_settings(
     let number = |id| last_change(changes, id).and_then(|change| change.value.as_f64());
     let values: Vec<Value> =
         session.setting_rows.iter().map(|row| changed_value(row, changes, window.tokens)).collect();
-    let tuned = settings_from_values(&session.setting_rows, &values, &session.configured_settings);
+    let mut tuned = settings_from_values(&session.setting_rows, &values, &session.configured_settings);
+    if let Some(reserve) = simulated_reserve(session, changes, window.tokens) {
+        tuned.compaction.reserve_tokens = reserve;
+        let is_reserve = ruleset.rules().chat_preflight == ChatPreflight::WithinReserve;
+        if let Some(room) = tuned.compaction.chat_room.as_mut().filter(|_| is_reserve) {
+            room.free = reserve;
+        }
+    }
     SimulatedSettings {
         policies: PolicySettings { enabled: steps, prune: settings.clone(), ..tuned },
         policy_rows: policy_rows(session, &values, changes, steps),
@@ -161,6 +173,32 @@ pub fn simulate_settings(
             ..Assumptions::default()
         },
     }
+}
+
+/// Returns the reserve where changes move it, in tokens. A gateway resolves it with the window, which caps it (compaction
+/// 2.2; releases R61); pi takes its setting as it is.
+fn simulated_reserve(session: &LoadedSession, changes: &[SettingChange], window: Tokens) -> Option<Tokens> {
+    let rules = session.ruleset.id.rules();
+    let last = |id: &SettingId| last_change(changes, *id);
+    let windows = [SettingId::ContextWindow, SettingId::ContextTokens];
+    let keys = [SettingId::ReserveTokens, SettingId::ReserveTokensFloor];
+    let is_moved = windows.iter().chain(&keys).any(|id| last(id).is_some());
+    if !is_moved || rules.reserve == Reserve::Runtime {
+        return None;
+    }
+    let own = session.config.value(&COMPACTION_PATH).and_then(Value::as_object);
+    let mut compaction = own.cloned().unwrap_or_default();
+    for change in keys.iter().filter_map(last) {
+        compaction.set(change.id.spec().name(), change.value.clone());
+    }
+    let below = |key: &str, value: Object| {
+        let mut object = Object::default();
+        object.set(key, Value::Object(value));
+        object
+    };
+    let root = below("agents", below("defaults", below("compaction", compaction)));
+    let runtime = CompactionSettings::default();
+    Some(gateway_compaction_under(rules, &Value::Object(root), runtime, window).reserve_tokens)
 }
 
 fn changed_value(row: &PolicySetting, changes: &[SettingChange], window: Tokens) -> Value {
@@ -211,16 +249,31 @@ fn model_assumptions(session: &LoadedSession, changes: &[SettingChange]) -> Vec<
             continue;
         };
         let at = models.iter().position(|known| known.model == model).unwrap_or_else(|| {
-            models.push(ModelAssumption { model, window: None, max_tokens: None });
+            let max_tokens = session.reply_change(&names, changes);
+            models.push(ModelAssumption { model, window: None, max_tokens });
             models.len() - 1
         });
-        if change.id == SettingId::MaxTokens {
-            models[at].max_tokens = Some(MaxTokens { from: session.max_tokens(&names), to: tokens });
-        } else if !session.is_own_model(&names) {
+        if change.id == SettingId::ContextWindow && !session.is_own_model(&names) {
             models[at].window = Some(tokens);
         }
     }
     models
+}
+
+impl LoadedSession {
+    /// Returns how changes move what a model's calls reserve for the reply; `None` if they do not. The gateway caps the
+    /// configured value by the window (compaction 7.4).
+    pub fn reply_change(&self, names: &ModelNames, changes: &[SettingChange]) -> Option<MaxTokens> {
+        let last = |id: SettingId| {
+            let is_it = |change: &&SettingChange| change.id == id && self.model_of_change(change) == *names;
+            changes.iter().rev().find(is_it)?.value.as_f64().map(Tokens)
+        };
+        let from = self.max_tokens(names);
+        let configured = last(SettingId::MaxTokens).or(from)?;
+        let cap = last(SettingId::ContextWindow).filter(|_| !self.ruleset.id.is_pi());
+        let to = cap.map_or(configured, |window| configured.min(window));
+        (from != Some(to)).then_some(MaxTokens { from, to })
+    }
 }
 
 /// Resolves the window as the gateway does with `contextTokens` in its configuration: the key only lowers the window
@@ -287,4 +340,54 @@ pub fn settings_json(settings: &PruneSettings, on: bool) -> Value {
     }
     object.set("tools", Value::from(tools));
     Value::from(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::js;
+    use crate::policy::PolicySet;
+    use crate::session::setting_change::parse_change;
+    use crate::session::testing::loaded_session;
+
+    /// A session of a model with a window and a `maxTokens` of 32,000 tokens.
+    fn session(ruleset: Ruleset) -> LoadedSession {
+        let config = r#"{"models":{"providers":{"anthropic":{"models":[{"id":"claude-opus-4-6","contextWindow":32000,"maxTokens":24000}]}}}}"#;
+        let mut own = GatewayConfig::empty();
+        own.js_root = js::parse(config).unwrap();
+        let mut session = LoadedSession { config: Arc::new(own), ..loaded_session("", 32_000.0) };
+        session.ruleset.id = ruleset;
+        session
+    }
+
+    fn changes(texts: &[&str]) -> Vec<SettingChange> {
+        texts.iter().map(|text| parse_change("--set", text).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_window_caps_what_calls_reserve_for_the_reply() {
+        let to = |ruleset, texts: &[&str]| {
+            let session = session(ruleset);
+            session.reply_change(&session.failing_model(), &changes(texts)).map(|change| change.to.get())
+        };
+        assert_eq!(to(Ruleset::V2026_3_2, &["contextWindow=16000"]), Some(16_000.0));
+        assert_eq!(to(Ruleset::V2026_3_2, &["contextWindow=16000", "maxTokens=9000"]), Some(9_000.0));
+        assert_eq!(to(Ruleset::V2026_3_2, &["contextWindow=30000"]), None, "it is below the window already");
+        assert_eq!(to(Ruleset::Pi0_55, &["contextWindow=16000"]), None, "pi takes its setting as it is");
+    }
+
+    #[test]
+    fn the_reserve_follows_the_window() {
+        let reserve = |ruleset, texts: &[&str]| {
+            let simulated = simulate_settings(&session(ruleset), &changes(texts), PolicySet::NONE);
+            simulated.policies.compaction.reserve_tokens.get()
+        };
+        assert_eq!(reserve(Ruleset::V2026_9_6, &["contextWindow=10514"]), 2_628.0, "a quarter");
+        assert_eq!(reserve(Ruleset::V2026_9_6, &["contextTokens=10000"]), 2_500.0);
+        let capped = ["contextWindow=10000", "compaction.reserveTokens=9000"];
+        assert_eq!(reserve(Ruleset::V2026_7_1, &capped), 5_000.0, "half of the window is for the prompt");
+        assert_eq!(reserve(Ruleset::V2026_3_2, &capped), 20_000.0, "the floor");
+    }
 }

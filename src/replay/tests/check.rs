@@ -30,13 +30,18 @@ fn a_prompt_that_does_not_fit_is_compacted_before_it_is_sent() {
     assert!(without.simulated.iter().all(|call| call.checked.is_none() && call.compacted.is_none()));
 }
 
-#[test]
-fn a_check_that_is_only_a_diagnostic_compacts_nothing_before_a_run() {
+/// Two runs; the second begins with a message of 6,000 tokens.
+fn with_long_message() -> Script {
     let long = "x".repeat(24_000);
     let message = format!(r#""type":"message","message":{{"role":"user","content":"{long}"}}"#);
     let read = Script { has_texts: true, ..Script::default() };
     let first = read.user().answer(2, true).result(4_000).answer(5_100, false);
-    let script = first.after(1).entry(&message).answer(9_900, false);
+    first.after(1).entry(&message).answer(9_900, false)
+}
+
+#[test]
+fn a_check_that_is_only_a_diagnostic_compacts_nothing_before_a_run() {
+    let script = with_long_message();
     let last = |ruleset| {
         let settings = checking(ruleset, &[Policy::Check, Policy::Compact]);
         let replay = script.replay(&settings, Tokens(200_000.0), &[]);
@@ -46,6 +51,24 @@ fn a_check_that_is_only_a_diagnostic_compacts_nothing_before_a_run() {
     assert_eq!(last(Ruleset::V2026_7_1), (Some(Route::Compact), true));
     assert_eq!(last(Ruleset::V2026_8_1), (Some(Route::Compact), false));
     assert_eq!(last(Ruleset::V2026_9_6), (Some(Route::Compact), false));
+}
+
+#[test]
+fn a_prompt_that_the_check_still_finds_too_large_is_refused() {
+    let refused = |ruleset, window: f64| {
+        let under = |window: f64| {
+            let policies = checking(ruleset, &[Policy::Check, Policy::Compact]);
+            Settings { window: Tokens(window), ..policies }
+        };
+        let replay = with_long_message().with_session(Tokens(200_000.0), &[], |session| {
+            replay(session, &under(100_000.0), &under(window))
+        });
+        replay.simulated.last().expect("three calls").failed
+    };
+    // The new message alone is larger than what such a window has for the prompt.
+    assert!(refused(Ruleset::V2026_7_1, 5_000.0));
+    assert!(!refused(Ruleset::V2026_7_1, 50_000.0));
+    assert!(!refused(Ruleset::V2026_9_6, 5_000.0), "the check is a diagnostic");
 }
 
 #[test]

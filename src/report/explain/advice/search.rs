@@ -75,8 +75,9 @@ impl Bench<'_> {
             return window.unwrap_or(self.failure.believed_window.runtime).whole();
         }
         let reply = self.failure.overflow.reply_reserve.unwrap_or(0);
-        let to = changes.iter().rev().find(|change| change.id == SettingId::MaxTokens);
-        let to = to.and_then(|change| change.value.as_f64()).map_or(reply, |to| to as u64);
+        let session = &self.runner.session;
+        let change = session.reply_change(&session.failing_model(), changes);
+        let to = change.map_or(reply, |change| change.reserved(Tokens(reply as f64)).whole());
         self.failure.limit + reply.saturating_sub(to)
     }
 
