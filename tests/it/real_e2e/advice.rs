@@ -1,17 +1,19 @@
 //! Advice, run for real: each change that `explain` tested in a replay is written into the program's configuration, the
 //! scenario runs again, and what happened is compared with what the replay promised.
 //!
+//! The counts of overflows and compactions are equal, or a change stands in the list of known differences.
+//!
 //! On demand: `cargo test --test it advice_run_for_real -- --ignored --nocapture` prints one table.
 //! `CLAWSCOPE_E2E_OPENCLAW`, `CLAWSCOPE_E2E_PI` and `CLAWSCOPE_E2E_SCENARIO` select as in `on_demand.rs`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
 use super::changes::Changes;
-use super::checks::History;
-use super::installed;
+use super::checks::{Check, History, Outcome};
 use super::mock::{Kind, Request};
 use super::moment::Moment;
 use super::on_demand::{is_wanted, releases};
@@ -19,6 +21,7 @@ use super::openclaw::OpenClawProgram;
 use super::pi::PiProgram;
 use super::required::{Scenario, openclaw_2026_3_2, pi_0_55_3, pi_1_5_2};
 use super::scenario::Finished;
+use super::{exceptions, installed, kept};
 
 /// Scenarios that overflow, fail or compact.
 const SCENARIOS: &[&str] = &[
@@ -58,11 +61,17 @@ impl Course {
     fn real(finished: &Finished) -> Self {
         let window = window(finished);
         let chats = || finished.requests.iter().filter(|request| request.kind == Kind::Chat);
-        let overflows = chats().filter(|request| is_too_large(request, window)).count();
+        let too_large = chats().filter(|request| is_too_large(request, window)).count();
         let entries = History::read(finished).entries;
+        let overflows = too_large + refused_by_gateway(finished, &entries[0]);
         let compactions = entries[0].iter().filter(|entry| entry["type"] == "compaction").count();
         let peak = chats().map(|request| request.tokens).max().unwrap_or(0);
         Self { overflows: overflows as u64, compactions: compactions as u64, peak }
+    }
+
+    /// Overflows and compactions. The peak of a promise is an estimate.
+    fn counts(&self) -> (u64, u64) {
+        (self.overflows, self.compactions)
     }
 
     fn text(&self) -> String {
@@ -74,6 +83,27 @@ impl Course {
 fn is_too_large(request: &Request, window: u64) -> bool {
     let counted = request.usage.map(super::mock::Usage::prompt);
     request.is_above_limit || counted.is_some_and(|counted| counted < request.tokens || counted > window)
+}
+
+/// Calls that the gateway ended by its own estimate: they leave a failed answer and no request.
+fn refused_by_gateway(finished: &Finished, entries: &[Value]) -> usize {
+    let failed = entries.iter().filter(|entry| entry["message"]["stopReason"] == "error");
+    // A branch that the program wrote again copies its failed answers.
+    let failed: BTreeSet<String> = failed.map(|entry| entry["message"]["timestamp"].to_string()).collect();
+    let asked = finished.requests.iter().filter(|it| it.kind == Kind::Chat && !it.is_answered());
+    failed.len().saturating_sub(asked.count())
+}
+
+/// The turns that requests belong to, as the newest message of the person names them.
+fn turns(finished: &Finished, is_wanted: impl Fn(&Request) -> bool) -> BTreeSet<String> {
+    let number = |message: &Value| {
+        let text = message["content"].to_string();
+        let (_, rest) = text.rsplit_once("Turn ")?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        Some(digits).filter(|digits| message["role"] == "user" && !digits.is_empty())
+    };
+    let chats = finished.requests.iter().filter(|it| it.kind == Kind::Chat && is_wanted(it));
+    chats.filter_map(|it| it.messages.iter().rev().find_map(number)).collect()
 }
 
 /// Tokens that the program is configured with.
@@ -104,47 +134,63 @@ impl Changed for OpenClawProgram {
     }
 }
 
-/// Runs a scenario, then again under each change that `explain` tested; returns the promises that were not kept.
+/// Runs a scenario, then again under each change that `explain` tested, and returns the promises that were not kept.
 fn broken_promises<P: Changed>(program: &P, (name, scenario): &Scenario<P>) -> Vec<String> {
     let finished = scenario(program);
     let explained = Moment::last(&finished).ask(&["explain"]).expect("an explanation");
-    let real = Course::real(&finished);
-    let recorded = explained["recorded"].is_object().then(|| Course::promised(&explained["recorded"]));
+    let (mut outcome, mut broken) = (Outcome::default(), Vec::new());
     let verdict = explained["verdict"]["line"].as_str().unwrap_or_default();
-    row(&finished, "recorded", recorded.as_ref(), &real, verdict);
-    let listed = explained["advice"].as_array().into_iter().flatten();
-    let mut broken = Vec::new();
-    for advice in listed {
+    let recorded = explained["recorded"].is_object().then(|| Course::promised(&explained["recorded"]));
+    compare(&finished, "recorded", recorded, verdict, &mut outcome);
+    for advice in explained["advice"].as_array().into_iter().flatten() {
+        let set = advice["set"].to_string();
         let changes = Changes::of_patch(advice["patch"].as_str().expect("a patch"));
         let Ok(after) = catch_unwind(AssertUnwindSafe(|| scenario(&program.changed(changes)))) else {
-            broken.push(format!("{name}: {} did not end", advice["set"]));
+            broken.push(format!("{name}: {set} did not end"));
             continue;
         };
-        let (promised, really) = (Course::promised(advice), Course::real(&after));
         let note = advice["note"].as_str().unwrap_or_default();
-        // Only a cure is a promise: the rest of the list says how close the other changes come.
-        let is_kept = advice["helps"] != true || really.overflows == 0 && is_answered(&after);
-        let mark = if is_kept { note.to_owned() } else { format!("BROKEN {note}") };
-        row(&finished, &advice["set"].to_string(), Some(&promised), &really, &mark);
+        let is_equal = compare(&after, &set, Some(Course::promised(advice)), note, &mut outcome);
+        // No list excuses a cure that does not cure.
+        let is_answered = turns(&finished, |_| true).is_subset(&turns(&after, Request::is_answered));
+        let is_cure = Course::real(&after).overflows == 0 && is_answered;
+        let is_kept = advice["helps"] != true || is_cure;
         if !is_kept {
-            let kept = after.folder.keep();
-            broken.push(format!(
-                "{name}: {}: {note}, really {} ({})",
-                advice["set"],
-                really.text(),
-                kept.display()
-            ));
+            broken.push(format!("{name}: {set}: {note}, really {}", Course::real(&after).text()));
+        }
+        if !is_kept || !is_equal {
+            keep(after, &set);
         }
     }
-    if !broken.is_empty() {
-        broken.push(format!("{name} before the changes: {}", finished.folder.keep().display()));
+    broken.extend(exceptions::unexpected_advice(&finished.program, name, &outcome));
+    if !outcome.differences.is_empty() || !broken.is_empty() {
+        keep(finished, "recorded");
     }
     broken
 }
 
-/// Whether the program answered at all: a gateway fails every message if it rejects its configuration.
-fn is_answered(finished: &Finished) -> bool {
-    finished.requests.iter().any(|request| request.kind == Kind::Chat && request.is_answered())
+/// Compares a promise with what happened and prints both; returns whether they are equal.
+fn compare(
+    finished: &Finished,
+    set: &str,
+    promised: Option<Course>,
+    note: &str,
+    outcome: &mut Outcome,
+) -> bool {
+    let real = Course::real(finished);
+    row(finished, set, promised.as_ref(), &real, note);
+    let Some(promised) = promised else { return true };
+    let is_equal = promised.counts() == real.counts();
+    let found = format!("{set}: promised {}, really {}", promised.text(), real.text());
+    outcome.add(Check::Advice, (!is_equal).then_some(found));
+    is_equal
+}
+
+/// Keeps the folder of a scenario, so that `kept_again` can read it.
+#[expect(clippy::print_stdout, reason = "it belongs to the row above")]
+fn keep(finished: Finished, set: &str) {
+    kept::write(&finished);
+    println!("  {set} is kept in {}", finished.folder.keep().display());
 }
 
 #[expect(clippy::print_stdout, reason = "the table is the answer, and minutes pass between two rows")]

@@ -26,6 +26,8 @@ pub(super) enum Check {
     Row,
     /// The prompt that was promised for the next turn.
     NextTurn,
+    /// Overflows and compactions under a change that was run for real.
+    Advice,
 }
 
 /// A check that failed.
