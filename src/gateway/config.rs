@@ -24,7 +24,6 @@ use super::roster;
 use super::ruleset::Rules;
 use super::schema::Variables;
 use super::source_file::SourceFile;
-use super::state_dir::is_plain_name;
 use super::substitute::{MissingVariable, apply_env_block, load_dotenv, substitute};
 use super::validate::{Candidates, Refusal, RefusedValue};
 use super::window::{

@@ -113,12 +113,11 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
             out.push('}');
             rest = after;
         } else if let Some((name, after)) = parse_variable(rest) {
-            match env.get(name) {
-                Some(value) => out.push_str(value),
-                None => {
-                    missing(name);
-                    out.push_str(&rest[..rest.len() - after.len()]);
-                }
+            if let Some(value) = env.get(name) {
+                out.push_str(value);
+            } else {
+                missing(name);
+                out.push_str(&rest[..rest.len() - after.len()]);
             }
             rest = after;
         } else {

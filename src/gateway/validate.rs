@@ -74,7 +74,7 @@ impl Candidates {
             if issues.is_empty() {
                 return Verdict { prepared: Some((root, more)), refusal: None };
             }
-            first.get_or_insert_with(|| (schema, (root, more), issues));
+            first.get_or_insert((schema, (root, more), issues));
         }
         let Some((schema, prepared, issues)) = first else {
             return Verdict { prepared: None, refusal: None };

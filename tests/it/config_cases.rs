@@ -8,6 +8,8 @@ use clawscope::gateway::env::Environment;
 use clawscope::gateway::pruning::effective_settings;
 use serde_json::Value;
 
+use crate::support::fixture::put;
+
 fn folder() -> PathBuf {
     std::env::var_os("CLAWSCOPE_CONFIG_CASES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config-cases"), PathBuf::from)
@@ -20,7 +22,7 @@ fn read(path: &Path) -> Value {
 fn load(text: &str) -> GatewayConfig {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("openclaw.json");
-    std::fs::write(&path, text).unwrap();
+    put(&path, text);
     let vars = [("MY_TTL", "45m"), ("MY_MODE", "cache-ttl"), ("MY_NUM", "5")];
     GatewayConfig::load(Some(&path), &Environment::new(vars, None, dir.path().to_path_buf()), dir.path())
 }

@@ -139,7 +139,7 @@ fn pi_store(release: &str, models: &[(String, String, Value)]) -> (tempfile::Tem
             json!({ "type": "model_change", "id": "00000001", "parentId": null, "timestamp": time,
                 "provider": provider, "modelId": id }),
         ];
-        let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        let text = entries.map(|entry| entry.to_string()).join("\n") + "\n";
         put(&agent.join(format!("sessions/--w--/2026-11-20T10-00-00-000Z_s{at}.jsonl")), text);
     }
     (dir, agent)

@@ -161,9 +161,10 @@ impl Validation<'_> {
 
     /// A record that needs each of the keys that its schema lists.
     fn whole_record(&mut self, keys: usize, values: usize, object: &Map<String, Value>) -> Vec<Issue> {
-        let listed = match self.tables.node(keys).map(|node| node.kind) {
-            Some(Kind::Enum { v } | Kind::Literal { v }) => v,
-            _ => return self.record(keys, values, false, object),
+        let Some(Kind::Enum { v: listed } | Kind::Literal { v: listed }) =
+            self.tables.node(keys).map(|node| node.kind)
+        else {
+            return self.record(keys, values, false, object);
         };
         let names: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
         let mut issues: Vec<Issue> =

@@ -138,7 +138,7 @@ impl Wording<'_> {
         };
         let mut issue = self.failed(check, format!("Too {side}: expected number to be {sign}{bound}"));
         if self.schema.bounds {
-            issue.message.push_str(&format!(" ({hint}{bound})"));
+            issue.message += &[" (", hint, &bound, ")"].concat();
         }
         issue
     }
@@ -154,15 +154,15 @@ pub(super) fn with_allowed(mut issue: Issue, schema: &ReleaseSchema) -> Issue {
         && !values.is_empty()
     {
         let mut unique: Vec<&Value> = Vec::new();
-        values.iter().for_each(|value| {
+        for value in values {
             if !unique.contains(&value) {
                 unique.push(value);
             }
-        });
-        let shown: Vec<String> = unique.iter().take(MAX_LISTED).map(|value| value.to_string()).collect();
+        }
+        let shown: Vec<String> = unique.iter().take(MAX_LISTED).map(ToString::to_string).collect();
         let hidden = unique.len().saturating_sub(MAX_LISTED);
         let more = if hidden > 0 { format!(", ... (+{hidden} more)") } else { String::new() };
-        issue.message.push_str(&format!(" (allowed: {}{more})", shown.join(", ")));
+        issue.message += &[" (allowed: ", &shown.join(", "), &more, ")"].concat();
     }
     issue
 }

@@ -7,7 +7,6 @@ use clawscope::app::state::{Loading, Options, Overlay, WriteStage};
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::context::rows::RowKind;
 use clawscope::diagnostic::{Diagnostic, Severity};
-use clawscope::gateway::ruleset::Ruleset;
 use clawscope::gateway::window::{WindowInfo, WindowSource};
 use clawscope::ids::SessionKey;
 use clawscope::policy::compact::SummaryPurpose;
