@@ -317,9 +317,11 @@ fn prune_rows(
             let provenance = match own {
                 Some(change) => change.origin.clone(),
                 None if moved => Provenance::Flag,
-                None if row.control.fixed_reason().is_some() => row.provenance,
-                None if row.config.is_some() => config.provenance(&path),
-                None => Provenance::Default,
+                // A pruner that is off ignores its keys; switched on in a preview, it takes them.
+                None if row.provenance == Provenance::Default && row.config.is_some() => {
+                    config.provenance(&path)
+                }
+                None => row.provenance,
             };
             EffectiveSetting { key: row.id.spec().name(), value: value.unwrap_or(Value::Null), provenance }
         })

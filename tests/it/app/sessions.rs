@@ -34,7 +34,7 @@ fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_
     let driver = Driver::on(dir, 130, 36);
     let toast = driver.app.toast.as_ref().expect("a word");
     assert!(
-        toast.is_error && toast.text.contains("openclaw.json:2:13: session.scope: expected"),
+        toast.is_error && toast.text.contains("openclaw.json:2:13: session.scope: Invalid input"),
         "{}",
         toast.text
     );

@@ -46,14 +46,14 @@ fn doctor_reads_the_retired_place_of_settings_and_says_when_a_release_ignores_it
         rows.iter().find(|row| row["key"] == "ttl").map(|row| row["value"].clone())
     };
     store.write("openclaw.json", "{\n agent: { contextPruning: { mode: 'cache-ttl', ttl: '7m' } },\n}");
-    let finding = finding_with(&store, "old name of agents.defaults");
+    let finding = finding_with(&store, "agent.* was moved; use agents.defaults");
     assert_eq!((&finding["severity"], &finding["line"]), (&json!("note"), &json!(2)), "{finding}");
     assert_eq!(setting(&store), Some(json!("7m")));
     store.write(
         "openclaw.json",
         "{\n meta: { lastTouchedVersion: '2026.9.6' },\n agent: { contextPruning: { mode: 'cache-ttl', ttl: '7m' } },\n}",
     );
-    let finding = finding_with(&store, "it reads only agents.defaults");
+    let finding = finding_with(&store, "<root>: Unrecognized key: \"agent\"");
     assert_eq!((&finding["severity"], &finding["line"]), (&json!("warning"), &json!(3)), "{finding}");
     assert_ne!(setting(&store), Some(json!("7m")), "an ignored place sets nothing");
 }

@@ -6,8 +6,12 @@ use serde_json::json;
 use super::made::{Made, words};
 use super::{finding, number, verdict};
 
+/// The first release that knows the slot wrote the file.
 fn engine(name: &str) -> serde_json::Value {
-    json!({ "plugins": { "slots": { "contextEngine": name } } })
+    json!({
+        "meta": { "lastTouchedVersion": "2026.3.7" },
+        "plugins": { "slots": { "contextEngine": name } }
+    })
 }
 
 #[test]

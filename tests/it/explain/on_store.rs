@@ -83,6 +83,20 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
+/// Adds what the gateway requires of each provider and model.
+fn complete(mut config: Value) -> Value {
+    let providers = config.pointer_mut("/models/providers").and_then(Value::as_object_mut);
+    for provider in providers.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        provider.entry("baseUrl").or_insert_with(|| "https://example.com/v1".into());
+        let models = provider.get_mut("models").and_then(Value::as_array_mut).into_iter().flatten();
+        for model in models.filter_map(Value::as_object_mut) {
+            let id = model.get("id").cloned().unwrap_or_default();
+            model.entry("name").or_insert(id);
+        }
+    }
+    config
+}
+
 impl OnStore {
     pub(crate) fn new(made: Made, window: u64) -> Self {
         let (provider, model) = made.first_model;
@@ -126,7 +140,7 @@ impl OnStore {
         let folder = tempfile::tempdir().expect("a folder");
         let sessions = folder.path().join("agents/main/sessions");
         create_dir_all(&sessions).expect("folders");
-        write(folder.path().join("openclaw.json"), &self.config.to_string());
+        write(folder.path().join("openclaw.json"), &complete(self.config.clone()).to_string());
         let mut rows = Map::new();
         let mut session = |id: &str, key: &str, made: &Made, row: &Map<String, Value>, listed: bool| {
             let text = made.text().replacen("\"id\":\"s\"", &format!("\"id\":\"{id}\""), 1);

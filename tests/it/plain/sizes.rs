@@ -120,10 +120,10 @@ fn pi(message: &Plain) -> Count {
         "bashExecution" => Ok(length(message.get("command"))? + length(message.get("output"))?),
         "branchSummary" | "compactionSummary" => length(message.get("summary")),
         "system" => {
-            let content = if content.and_then(Plain::items).is_some() {
-                each(content, result_block)?
-            } else {
-                text.unwrap_or(0.0)
+            let content = match (content, text) {
+                (None | Some(Plain::Null), _) => 0.0,
+                (_, Some(text)) => text,
+                _ => each(content, result_block)?,
             };
             let sections = sections(message).into_iter().map(|text| length(Some(text)));
             let tools = message.get("toolsAdded").map_or(0, json_chars) as f64;

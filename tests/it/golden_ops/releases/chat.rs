@@ -62,10 +62,12 @@ fn write_store(state: &Path, settings: &Value, transcript: &Path) {
         .map(|tokens| format!(r#","contextTokens":{}"#, js::stringify(tokens)));
     let compaction = settings.get("compaction").map_or("{}".to_owned(), js::stringify);
     let config = format!(
-        r#"{{"models":{{"providers":{{"{provider}":{{"models":[{{"id":"model","name":"model","contextWindow":{}}}],"params":{}}}}}}},
+        r#"{{"models":{{"providers":{{"{provider}":{{"models":[{{"id":"model","name":"model","contextWindow":{}}}]{}}}}}}},
         "agents":{{"defaults":{{"compaction":{compaction}{}}}}}}}"#,
         json("contextWindow"),
-        json("providerParams"),
+        settings
+            .get("providerParams")
+            .map_or(String::new(), |params| format!(r#","params":{}"#, js::stringify(params))),
         cap.unwrap_or_default(),
     );
     put(&state.join("openclaw.json"), config);
