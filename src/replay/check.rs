@@ -109,7 +109,7 @@ impl Trace<'_> {
     pub(super) fn is_refused_by_gateway(&self, call: &ModelCall, record: &CallReplay) -> bool {
         let by_gateway = |refused: RefusedCall| matches!(refused.reason, RefusalReason::Gateway { .. });
         let preflight = self.settings.policies.ruleset.rules().preflight;
-        let refuses = matches!(preflight, Preflight::Pressure(pressure) if !pressure.is_diagnostic);
+        let refuses = matches!(preflight, Preflight::Pressure(pressure) if pressure.refuses_compacted);
         let was_let_through = self.starts_run && refuses && record.checked == Some(Route::Fits);
         (call.refused.is_some_and(by_gateway) || was_let_through)
             && self

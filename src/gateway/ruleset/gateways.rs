@@ -329,9 +329,12 @@ const DOUBLED: Pressure = Pressure {
     provider_count: false,
     counts_tools: false,
     is_diagnostic: false,
+    refuses_compacted: false,
 };
-const DIAGNOSTIC: Pressure = Pressure { provider_count: true, is_diagnostic: true, ..AS_SENT };
-const AS_SENT: Pressure = Pressure { results_by_units: true, as_sent: true, ..DOUBLED };
+const DIAGNOSTIC: Pressure =
+    Pressure { provider_count: true, is_diagnostic: true, refuses_compacted: false, ..AS_SENT };
+const AS_SENT: Pressure =
+    Pressure { results_by_units: true, as_sent: true, refuses_compacted: true, ..DOUBLED };
 
 pub(super) static V2026_5_26: Rules = Rules {
     result_limit: ResultLimit::Stepped { configured: true },

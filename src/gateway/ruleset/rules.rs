@@ -515,6 +515,9 @@ pub struct Pressure {
     pub counts_tools: bool,
     /// Whether the result is only recorded: the prompt is sent, whatever it is (releases R60).
     pub is_diagnostic: bool,
+    /// Whether a prompt that is still too large after its compaction is refused. Run at 2026.7.1; earlier releases were
+    /// not run, and compact again.
+    pub refuses_compacted: bool,
 }
 
 /// The rewriting of a stored session with oversized results.

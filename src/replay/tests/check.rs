@@ -69,6 +69,7 @@ fn a_prompt_that_the_check_still_finds_too_large_is_refused() {
     assert!(refused(Ruleset::V2026_7_1, 5_000.0));
     assert!(!refused(Ruleset::V2026_7_1, 50_000.0));
     assert!(!refused(Ruleset::V2026_9_6, 5_000.0), "the check is a diagnostic");
+    assert!(!refused(Ruleset::V2026_6_11, 5_000.0), "a release that was not run");
 }
 
 #[test]
