@@ -17,7 +17,7 @@ pub(super) struct Candidates {
     is_named: bool,
 }
 
-/// What a release makes of a file.
+/// A release's reading of a file.
 pub(super) struct Verdict<T> {
     /// The file as the release reads it; none for one that it replaces with an empty configuration.
     pub(super) prepared: Option<(Value, T)>,
@@ -28,7 +28,7 @@ pub(super) struct Verdict<T> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refusal {
     pub(super) issues: Vec<RefusedValue>,
-    /// What the gateway does with the file, and what to do next.
+    /// The gateway's way to treat the file, and the next step for the person.
     pub(super) consequence: String,
 }
 

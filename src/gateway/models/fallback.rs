@@ -1,4 +1,4 @@
-//! What the gateway assumes of models that its list does not have: the values of a related model (releases R76).
+//! The gateway's assumptions about models that its list does not have: the values of a related model (releases R76).
 
 use super::table::ModelValues;
 use crate::units::Tokens;

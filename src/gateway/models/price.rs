@@ -1,4 +1,4 @@
-//! What the tokens of a model cost, with the steps above which a longer prompt costs more.
+//! Prices of a model's tokens, with the steps above which a longer prompt costs more.
 
 use crate::js::Value;
 

@@ -43,7 +43,7 @@ impl std::fmt::Display for ListRelease {
     }
 }
 
-/// What a list says of a model.
+/// The values that a list has for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelValues {
     /// The whole window in tokens.

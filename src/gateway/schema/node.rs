@@ -49,7 +49,7 @@ pub(in crate::gateway) struct ReleaseSchema {
     pub(super) legacy: Option<Vec<usize>>,
 }
 
-/// What a release does with a file that it refuses.
+/// A release's way to treat a file that it refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::gateway) enum Refused {
@@ -59,7 +59,7 @@ pub(in crate::gateway) enum Refused {
     Stops,
 }
 
-/// What a release does with a `${NAME}` that has no value.
+/// A release's way to treat a `${NAME}` that has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::gateway) enum Variables {

@@ -18,7 +18,7 @@ pub(in crate::gateway) struct Issue {
     pub(super) unknown_key: Option<String>,
     /// Whether there is no value at all.
     pub(in crate::gateway) is_missing: bool,
-    /// What the value may be instead.
+    /// The values that are allowed instead.
     pub(super) values: Values,
     /// Whether checks of the values around it still run.
     pub(super) goes_on: bool,
