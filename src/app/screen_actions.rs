@@ -20,7 +20,6 @@ impl App {
             layout: self.layout(),
             session: self.displayed_session().cloned(),
             active_session: self.active_session().cloned(),
-            has_grown: self.transcript.as_ref().is_some_and(|pane| pane.appended_since < pane.session.epoch),
             plan: self.preview.plan.clone(),
             selected_entry: self.selected_entry(),
             selected_session: self.selected_session(),

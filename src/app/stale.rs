@@ -11,7 +11,9 @@ impl App {
     /// Whether an event answers a request that the state has moved on from.
     pub(super) fn is_stale(&self, event: &Event) -> bool {
         match event {
-            Event::Opened(session) => !self.awaits_session(&session.item.key),
+            Event::Opened(session) => {
+                !self.awaits_session(&session.item.key) || self.shows_newer(&session.item.key, session.epoch)
+            }
             Event::OpenProgress { key, .. } | Event::OpenFailed { key, .. } => !self.is_loading(key),
             Event::Message { epoch, entry, .. } => {
                 !self.is_displayed(*epoch) || self.message.requested != Some(*entry)
@@ -80,6 +82,11 @@ impl App {
             Some(loading) => loading.key == *key,
             None => self.displayed_session().is_none_or(|shown| shown.item.key == *key),
         }
+    }
+
+    /// Whether a later reading of the session is on display: readings are answered in any order.
+    fn shows_newer(&self, key: &SessionKey, epoch: Epoch) -> bool {
+        self.active_session().is_some_and(|shown| shown.item.key == *key && shown.epoch > epoch)
     }
 
     fn is_displayed(&self, epoch: Epoch) -> bool {

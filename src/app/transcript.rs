@@ -122,21 +122,17 @@ impl TranscriptPane {
         pane
     }
 
-    /// Shows a newer reading of the same session; keeps cursor and folds, and excerpts if the file only grew.
+    /// Whether a reading has the entries on display at their places, and perhaps more: the file only grew.
+    pub(super) fn is_continued_by(&self, session: &LoadedSession) -> bool {
+        session.extends_epoch.is_some_and(|before| before >= self.appended_since)
+    }
+
+    /// Shows a newer reading of the same entries, or the session at another leaf; keeps cursor, folds and excerpts.
     pub fn refresh(&mut self, session: Arc<LoadedSession>, height: usize) {
         let known = self.session.index.entries.len();
-        self.new_entries.clear();
-        if session.extends_epoch.is_some_and(|before| before >= self.appended_since) {
-            let added = known..session.index.entries.len();
-            self.unseen_from = self.unseen_from.or((!added.is_empty()).then_some(EntryIx(known as u32)));
-            self.new_entries = added.map(|at| EntryIx(at as u32)).collect();
-        } else {
-            self.appended_since = session.epoch;
-            self.unseen_from = None;
-            self.excerpts.clear();
-            self.matches.clear();
-            self.search = SearchState::default();
-        }
+        let added = known..session.index.entries.len();
+        self.unseen_from = self.unseen_from.or((!added.is_empty()).then_some(EntryIx(known as u32)));
+        self.new_entries = added.map(|at| EntryIx(at as u32)).collect();
         self.requested_excerpts.clear();
         self.diagnostics = session.diagnostics();
         self.labels = resolve_labels(&session.index, &session.tree);

@@ -10,7 +10,8 @@ use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Pane;
-use crate::app::state::{App, Loading, Toast, UpdateMode, WriteStage};
+use crate::app::place::JumpRow;
+use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
 use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning_undo::TuningEvent;
@@ -260,15 +261,14 @@ impl App {
         self.epoch = session.epoch;
         let alerts = self.update_items(vec![session.item.clone()]);
         let height = self.pane_height(Pane::Transcript);
-        if let Some(pane) = self.transcript.as_mut().filter(|_| shown.as_ref() == Some(&key)) {
+        let same_session = shown.as_ref() == Some(&key);
+        if let Some(pane) =
+            self.transcript.as_mut().filter(|pane| same_session && pane.is_continued_by(session))
+        {
             pane.active_session = Arc::clone(session);
         } else {
-            self.transcript = Some(TranscriptPane::new(Arc::clone(session), height));
-            self.target = Target::NextCall;
-            self.tuning.assumed_changes.clear();
-            self.message = self.message.cleared();
-            self.reset_replays();
-            self.reset_compare();
+            let row = self.transcript.as_ref().filter(|_| same_session).and_then(JumpRow::of);
+            self.show_another_file(session, row, height);
         }
         self.update_failed_call();
         let looking = self.load_target();
@@ -295,6 +295,22 @@ impl App {
             self.notify_unfinished();
         }
         effects
+    }
+
+    /// Shows a session whose entries are not those on display: another one, or the same after its file was replaced.
+    /// Everything that names entries by their place goes here, so that no such place meets another file.
+    fn show_another_file(&mut self, session: &Arc<LoadedSession>, row: Option<JumpRow>, height: usize) {
+        let mut pane = TranscriptPane::new(Arc::clone(session), height);
+        if let Some(row) = row.filter(|_| self.transcript.as_ref().is_some_and(|known| !known.follow)) {
+            row.restore(&mut pane, height);
+        }
+        self.transcript = Some(pane);
+        self.target = Target::NextCall;
+        self.tuning.assumed_changes.clear();
+        self.message = self.message.cleared();
+        self.reset_replays();
+        self.reset_compare();
+        self.views.iter_mut().for_each(Overlay::forget_entries);
     }
 
     /// Stores the text; a message that was opened as a hit shows its words.

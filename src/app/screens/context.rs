@@ -21,8 +21,6 @@ pub struct ScreenContext {
     pub session: Option<Arc<LoadedSession>>,
     /// The session at its own leaf.
     pub active_session: Option<Arc<LoadedSession>>,
-    /// Whether entries were only added since the previous reading.
-    pub has_grown: bool,
     pub plan: Option<Arc<Plan>>,
     pub selected_entry: Option<EntryIx>,
     /// The session under the cursor of the list, else the displayed one.

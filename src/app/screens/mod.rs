@@ -289,28 +289,36 @@ impl Overlay {
         }
     }
 
-    /// Requests the data again after the session was read again or another one was opened.
-    pub(super) fn refresh(&mut self, context: &ScreenContext) -> Vec<Effect> {
+    /// Drops what was read from a session whose entries are no longer those on display.
+    pub(super) fn forget_entries(&mut self) {
         match self {
-            Self::Estimators(screen) => screen.refresh(context),
-            Self::Breakdown(screen) => screen.refresh(context),
-            Self::Help(_)
+            Self::Estimators(screen) => *screen = EstimatorsScreen::default(),
+            Self::Recovery(screen) => *screen = RecoveryScreen::default(),
+            Self::Explain(screen) => *screen = ExplainScreen::default(),
+            Self::Commits(screen) => *screen = CommitsScreen::default(),
+            Self::Branches(screen) => *screen = BranchesScreen::default(),
+            // The window's contents are made anew at once, and a dialog refuses to write to another file.
+            Self::Breakdown(_)
+            | Self::Write(_)
+            | Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
             | Self::Problems(_)
             | Self::Policies(_)
-            | Self::Recovery(_)
-            | Self::Explain(_)
-            | Self::Commits(_)
-            | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
             | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
-            | Self::Compare
-            | Self::Write(_) => {}
+            | Self::Compare => {}
+        }
+    }
+
+    /// Requests the data again after the session was read again or another one was opened.
+    pub(super) fn refresh(&mut self, context: &ScreenContext) -> Vec<Effect> {
+        if let Self::Breakdown(screen) = self {
+            screen.refresh(context);
         }
         self.requests(context)
     }

@@ -20,6 +20,7 @@ mod recovery;
 mod search;
 mod sessions;
 mod small_steps;
+mod swapped;
 mod transcript;
 mod tuning;
 mod walks;

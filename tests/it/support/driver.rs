@@ -13,6 +13,7 @@ use clawscope::config::SummarizerConfig;
 use clawscope::export::{ExportRequest, Format, export, file_name};
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::ruleset::RulesetChoice;
+use clawscope::ids::Epoch;
 use clawscope::plan::Plan;
 use clawscope::report::explain::Explanation;
 use clawscope::runtime::perform::{Inputs, Listener, perform};
@@ -59,6 +60,8 @@ pub(crate) struct Driver {
     summarizer: SummarizerConfig,
     /// The waiting request while cells are paused, as if they took long.
     pending_sweep: Option<u64>,
+    /// The epoch of the last reading, as the program counts them.
+    epoch: Epoch,
     explanation: Option<(SessionViewKey, Arc<Explanation>)>,
 }
 
@@ -105,6 +108,7 @@ impl Driver {
             requested_ruleset: None,
             summarizer: SummarizerConfig::default(),
             pending_sweep: None,
+            epoch: Epoch::default(),
             explanation: None,
         };
         let effects = driver.app.start(false);
@@ -166,7 +170,7 @@ impl Driver {
 
     /// Performs an effect. Those on sessions run as in the program; those on the terminal and
     /// its surroundings are recorded.
-    fn events_of(&mut self, effect: Effect) -> Vec<Event> {
+    pub(crate) fn events_of(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
             Effect::ListSessions { .. } | Effect::RefreshListing { .. } => vec![self.list()],
             Effect::UseRuleset(ruleset) => {
@@ -201,12 +205,14 @@ impl Driver {
     }
 
     /// Performs an effect with the program's own code.
-    fn performed(&self, effect: Effect) -> Vec<Event> {
+    pub(crate) fn performed(&mut self, effect: Effect) -> Vec<Event> {
+        self.epoch = self.epoch.next();
+        let is_read = matches!(effect, Effect::OpenSession { .. } | Effect::RefreshSession { .. });
         let path = std::env::var("PATH").unwrap_or_default();
         let home = self.home.iter().map(|home| ("HOME", home.to_str().expect("a path")));
         let inputs = Inputs {
             store: self.store.clone(),
-            epoch: None,
+            epoch: is_read.then_some(self.epoch),
             now_ms: self.now_ms,
             clock: Box::new(Still(self.now_ms)),
             env: Environment::new(home.chain([("PATH", path.as_str())]), None, PathBuf::from("/")),

@@ -74,13 +74,6 @@ impl EstimatorsScreen {
         }
     }
 
-    /// Starts over when another session was opened or the file rewritten; old estimates stay visible while it grows.
-    pub(in crate::app) fn refresh(&mut self, context: &ScreenContext) {
-        if !context.has_grown {
-            *self = Self::default();
-        }
-    }
-
     pub(in crate::app) fn hints() -> Vec<Hint> {
         vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE]
     }
