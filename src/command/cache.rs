@@ -59,7 +59,8 @@ fn run_store(
     let workspace = Workspace::from_path(path, place, invocation)?;
     let store = read_store(&workspace);
     if args.json {
-        return Ok(output.json(&store_json(&store))?);
+        output.json(&store_json(&store))?;
+        return workspace.require_databases();
     }
     print_headline(&store.totals, output)?;
     print_causes(&store.totals, output)?;
@@ -69,7 +70,7 @@ fn run_store(
     for (item, failure) in &store.unread {
         output.line(Tone::Warning, &format!("{}: {}", item.key, failure.message()))?;
     }
-    Ok(())
+    workspace.require_databases()
 }
 
 /// Prints the answer: how many calls missed, how many tokens that were, and what it cost.

@@ -110,6 +110,11 @@ impl Workspace {
         &self.listed.store
     }
 
+    /// Fails if a database of the store was not read: an answer about every session lacks its sessions.
+    pub(super) fn require_databases(&self) -> Result<(), Failure> {
+        self.listed.unread_database().map_or(Ok(()), |why| Err(Failure::unreadable(why)))
+    }
+
     /// Reads the store again, without `--config` and `--agent`.
     pub fn resurvey(&self) -> Store {
         survey_with(&self.place, self.requested_ruleset.as_ref())

@@ -63,9 +63,11 @@ pub(super) fn run(
         readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&workspace, item)).collect();
     all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk_rank(explained)), explained.item.key.clone()));
     if args.json {
-        return Ok(output.json(&report_json(&workspace, all, &args.window))?);
+        output.json(&report_json(&workspace, all, &args.window))?;
+    } else {
+        print(&all, &args.window, output)?;
     }
-    print(&all, &args.window, output)
+    workspace.require_databases()
 }
 
 fn explain_session(workspace: &Workspace, item: &SessionItem) -> ExplainedSession {

@@ -141,6 +141,9 @@ impl Workspace {
 
     /// Reports an unknown name, with the session whose key and title match it best.
     fn unknown_session(&self, text: &str, error: FindError) -> Failure {
+        if let Some(why) = self.listed.unread_database() {
+            return Failure::unreadable(format!("no session that can be read matches {text:?}. {why}"));
+        }
         let similarity = |item: &SessionItem| {
             let words = item.key.0.split(':').chain(item.title.split([':', ' ']));
             parts_similarity(text.trim(), words.chain([item.key.0.as_str()]))

@@ -50,6 +50,7 @@ pub(super) fn run(
     } else {
         found.print(output)?;
     }
+    workspace.require_databases()?;
     if found.sessions.is_empty() { Err(Failure::CheckFailed) } else { Ok(()) }
 }
 

@@ -51,9 +51,16 @@ pub(super) fn run(
     }
     let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.list.json {
-        return Ok(output.json(&report_json(&workspace, (items, &rollups), &findings))?);
+        output.json(&report_json(&workspace, (items, &rollups), &findings))?;
+    } else {
+        // The failure at the end says why a database was not read.
+        let findings: Vec<Diagnostic> = findings
+            .into_iter()
+            .filter(|finding| !workspace.listed.is_about_unread_database(finding))
+            .collect();
+        print(&workspace, items, &findings, args.sort, output)?;
     }
-    print(&workspace, items, &findings, args.sort, output)
+    workspace.require_databases()
 }
 
 /// Returns the indices of the sessions that the filter selects, in the requested order.

@@ -43,11 +43,25 @@ impl SessionListing {
             _ => false,
         };
         let fault = self.diagnostics.iter().rev().find(|finding| finding.severity == Severity::Error);
-        fault.filter(|_| is_no_store).map(|fault| {
-            let advice = capitalize(fault.advice.trim_end_matches('.'));
-            format!("{}: {}. {advice}.", fault.path.display(), fault.message)
-        })
+        fault.filter(|_| is_no_store).map(describe_fault)
     }
+
+    /// Returns why a database of the store was not read; its sessions are missing from the list.
+    pub fn unread_database(&self) -> Option<String> {
+        self.diagnostics.iter().find(|finding| self.is_about_unread_database(finding)).map(describe_fault)
+    }
+
+    /// Whether a finding says that a database was not read.
+    pub fn is_about_unread_database(&self, finding: &Diagnostic) -> bool {
+        finding.severity == Severity::Error
+            && self.store.databases.iter().any(|database| database.path == finding.path)
+    }
+}
+
+/// Writes a finding as the sentences of an error.
+fn describe_fault(fault: &Diagnostic) -> String {
+    let advice = capitalize(fault.advice.trim_end_matches('.'));
+    format!("{}: {}. {advice}.", fault.path.display(), fault.message)
 }
 
 fn capitalize(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::contents::Store;
 use super::database_info::DatabaseInfo;
 use super::path_kind::PathKind;
-use super::sqlite::{self, Database, SizeCache};
+use super::sqlite::{self, Database, OpenError, SizeCache};
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// Adds the sessions of databases, each found for an agent. A database without sessions serves another purpose.
@@ -80,10 +80,9 @@ fn add_database(store: &mut Store, agent: &str, database: &Database, sizes: &Siz
     }
     store.databases.push(DatabaseInfo { path: database.path().to_path_buf(), schema: Some(schema.clone()) });
     let added = sqlite::add_sessions(database, &owner, &mut store.sessions, &mut store.diagnostics, sizes);
-    if let Err(error) = added {
-        let what = format!("cannot read its sessions: {error}");
-        let next = "reload; if the error stays, run `openclaw doctor`";
-        store.diagnostics.push(Diagnostic::new(database.path(), Severity::Error, what, next));
+    if let Err(error) = added.map_err(OpenError::from) {
+        let finding = Diagnostic::new(database.path(), Severity::Error, error.to_string(), error.next_step());
+        store.diagnostics.push(finding);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::store::limits;
 use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
+use crate::store::sqlite::event_note;
 use crate::units::Bytes;
 
 pub(crate) use crate::store::line::{Trim, parse_line};
@@ -273,6 +274,10 @@ impl Loader<'_> {
         }
         if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
             index.record_limit(position.line, limit);
+            return;
+        }
+        if let Some(note) = event_note(bytes) {
+            index.record_limit(position.line, note.to_owned());
             return;
         }
         let pushed = match scanned {

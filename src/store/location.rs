@@ -1,5 +1,6 @@
 //! Storage of a session's entries: its own file, a packed file, rows of a database or an archive in one.
 
+use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,10 +64,26 @@ impl Location {
     }
 }
 
-/// Returns the connection of an earlier source while the same file is at the path, else a new one (sqlite H8).
+thread_local! {
+    /// The connection that this thread opened last. A list opens one database once for each session, and opening reads
+    /// its whole schema.
+    static LAST_OPENED: RefCell<Option<Arc<Database>>> = const { RefCell::new(None) };
+}
+
+/// Returns the connection of an earlier source, or this thread's last one, while the same file is at the path; else a
+/// new one (sqlite H8).
 fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database>> {
-    match known.map(Events::database) {
-        Some(database) if !database.is_immutable() && !database.is_replaced() => Ok(Arc::clone(database)),
-        _ => Database::open(path).map(Arc::new).map_err(io::Error::other),
+    let is_valid = |database: &Arc<Database>| {
+        database.path() == path && !database.is_immutable() && !database.is_replaced()
+    };
+    if let Some(database) = known.map(Events::database).filter(|database| is_valid(database)) {
+        return Ok(Arc::clone(database));
     }
+    if let Some(database) = LAST_OPENED.take().filter(is_valid) {
+        LAST_OPENED.set(Some(Arc::clone(&database)));
+        return Ok(database);
+    }
+    let database = Database::open(path).map(Arc::new).map_err(io::Error::other)?;
+    LAST_OPENED.set(Some(Arc::clone(&database)));
+    Ok(database)
 }

@@ -85,9 +85,10 @@ fn open_stores(
     invocation: &Invocation,
 ) -> Result<Vec<Workspace>, Failure> {
     if !paths.is_empty() {
-        return paths.iter().map(|path| Workspace::from_path(Some(path), place, invocation)).collect();
+        let open = |path: &PathBuf| readable_store(Some(path), place, invocation);
+        return paths.iter().map(open).collect();
     }
-    let workspace = Workspace::from_path(None, place, invocation)?;
+    let workspace = readable_store(None, place, invocation)?;
     match workspace.missing_path() {
         // A missing store opens the demo store on the screen, but its sessions do not belong into a dataset.
         Some(path) => Err(Failure::unreadable(format!(
@@ -96,6 +97,18 @@ fn open_stores(
         ))),
         None => Ok(vec![workspace]),
     }
+}
+
+/// Opens a store all of whose databases can be read: sessions of one that is locked now would be removed from the
+/// dataset as gone.
+fn readable_store(
+    path: Option<&Path>,
+    place: &StoreArgs,
+    invocation: &Invocation,
+) -> Result<Workspace, Failure> {
+    let workspace = Workspace::from_path(path, place, invocation)?;
+    workspace.require_databases()?;
+    Ok(workspace)
 }
 
 fn print_update(

@@ -2,24 +2,83 @@
 //! E5). Both are verified against the hash in the database before any line is shown.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, MAIN_DB, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
 
 use super::events::transcript_identity;
 use super::open::Database;
 use super::paths::artifact_dir;
-use super::unpack::{limit_for_bytes, sha256, unpack_stream};
+use super::unpack::{hex, limit_for_size, unpack_stream};
 use crate::files;
+use crate::format::format_size;
 use crate::js::{self, Value};
 use crate::store::index::FileIdentity;
+use crate::units::Bytes;
 
 /// Lines of an archive in an anonymous temporary file, with their identity.
 pub(in crate::store) type ArchiveLines = (File, FileIdentity);
 
 fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+/// An archive in an anonymous temporary file, as its bytes were when they were hashed.
+struct PackedArchive {
+    file: File,
+    bytes: Bytes,
+    sha256: String,
+}
+
+impl PackedArchive {
+    /// Copies an archive piece by piece, so that its size never decides about the memory.
+    fn copy(mut source: impl io::Read) -> io::Result<Self> {
+        let mut out = HashingFile { file: tempfile::tempfile()?, hash: Sha256::new() };
+        let bytes = io::copy(&mut source.by_ref().take(MAX_ARCHIVE_BYTES.get() + 1), &mut out)?;
+        if bytes > MAX_ARCHIVE_BYTES.get() {
+            let limit = format_size(MAX_ARCHIVE_BYTES);
+            return Err(corrupt_error(format!(
+                "the archive is larger than {limit}, which clawscope does not read"
+            )));
+        }
+        let HashingFile { mut file, hash } = out;
+        io::Seek::rewind(&mut file)?;
+        Ok(Self { file, bytes: Bytes(bytes), sha256: hex(&hash.finalize()) })
+    }
+
+    /// Unpacks it into another such file.
+    fn unpack(&self) -> io::Result<File> {
+        unpack_stream(io::BufReader::new(&self.file), limit_for_size(self.bytes))
+    }
+}
+
+/// Writes to a file and hashes the same bytes.
+struct HashingFile {
+    file: File,
+    hash: Sha256,
+}
+
+impl io::Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Limit for a packed archive; its whole content is copied and hashed.
+const MAX_ARCHIVE_BYTES: Bytes = Bytes(256 << 20);
+
+/// Copies the archive in a row of a table.
+fn copy_from_table(at: &Connection, table: &str, row: i64) -> io::Result<PackedArchive> {
+    let blob = at.blob_open(MAIN_DB, table, "archive_blob", row, true).map_err(io::Error::other)?;
+    PackedArchive::copy(blob)
 }
 
 /// Database row of a cold archive.
@@ -31,13 +90,13 @@ struct ColdArchive {
     /// Bytes of the event texts.
     raw_bytes: u64,
     events: u64,
-    /// The archive itself, when the database holds it.
-    blob: Option<Vec<u8>>,
+    /// The row, when the database holds the archive itself.
+    row_id: Option<i64>,
 }
 
 fn read_cold_archive(at: &Connection, session: &str) -> rusqlite::Result<Option<ColdArchive>> {
     let ask = "SELECT generation, archive_name, archive_sha256, archive_bytes, raw_bytes, event_count, \
-               CASE WHEN storage = 'sqlite' THEN archive_blob END \
+               CASE WHEN storage = 'sqlite' AND archive_blob IS NOT NULL THEN rowid END \
                FROM session_transcript_cold_archives WHERE session_id = ?1";
     let cold = |row: &rusqlite::Row<'_>| {
         Ok(ColdArchive {
@@ -47,10 +106,20 @@ fn read_cold_archive(at: &Connection, session: &str) -> rusqlite::Result<Option<
             bytes: row.get(3)?,
             raw_bytes: row.get(4)?,
             events: row.get(5)?,
-            blob: row.get(6)?,
+            row_id: row.get(6)?,
         })
     };
     at.query_row(ask, [session], cold).optional()
+}
+
+/// Reads the row of a cold archive, and the archive itself when the database holds it.
+fn copy_cold_archive(
+    at: &Connection,
+    session: &str,
+) -> rusqlite::Result<Option<(ColdArchive, Option<io::Result<PackedArchive>>)>> {
+    let Some(cold) = read_cold_archive(at, session)? else { return Ok(None) };
+    let copied = cold.row_id.map(|row| copy_from_table(at, "session_transcript_cold_archives", row));
+    Ok(Some((cold, copied)))
 }
 
 /// Returns the lines of a cold transcript; `None` when it is not cold.
@@ -58,24 +127,16 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
     if !database.has_column("session_transcript_cold_archives", "") {
         return Ok(None);
     }
-    let Some(cold) =
-        database.with_transaction(|at| read_cold_archive(at, session)).map_err(io::Error::other)?
-    else {
-        return Ok(None);
-    };
-    let packed = match &cold.blob {
-        Some(blob) => blob.clone(),
-        None => read_archive_file(database.path(), &cold.name)?,
-    };
-    if packed.len() as u64 != cold.bytes {
+    let found = database.with_transaction(|at| copy_cold_archive(at, session)).map_err(io::Error::other)?;
+    let Some((cold, copied)) = found else { return Ok(None) };
+    let packed = copied.unwrap_or_else(|| read_archive_file(database.path(), &cold.name))?;
+    if packed.bytes.get() != cold.bytes {
         return Err(corrupt_error(format!(
             "cold, unavailable: its archive {} has {} bytes, expected {}",
-            cold.name,
-            packed.len(),
-            cold.bytes
+            cold.name, packed.bytes, cold.bytes
         )));
     }
-    if sha256(&packed) != cold.sha256 {
+    if packed.sha256 != cold.sha256 {
         return Err(corrupt_error(format!(
             "cold, unavailable: its archive {} differs from the one that the gateway wrote",
             cold.name
@@ -85,23 +146,20 @@ pub(in crate::store) fn cold_lines(database: &Database, session: &str) -> io::Re
     Ok(Some((lines, transcript_identity(database.identity(), Some(&cold.generation)))))
 }
 
-/// Limit for a packed archive, bytes; its whole content is hashed.
-const MAX_ARCHIVE_BYTES: u64 = 256 << 20;
-
-fn read_archive_file(database: &Path, name: &str) -> io::Result<Vec<u8>> {
+fn read_archive_file(database: &Path, name: &str) -> io::Result<PackedArchive> {
     let plain = Path::new(name).file_name().is_some_and(|own| own == name);
     let path = artifact_dir(database).join("cold").join(name);
     if !plain {
         return Err(corrupt_error(format!("cold, unavailable: {name:?} is not an archive name")));
     }
-    files::read(&path, MAX_ARCHIVE_BYTES).map_err(|error| {
+    files::open(&path).and_then(PackedArchive::copy).map_err(|error| {
         io::Error::new(error.kind(), format!("cold, unavailable: {}: {error}", path.display()))
     })
 }
 
 /// Extracts the event texts of a cold archive, one per line.
-fn unpack_event_lines(packed: &[u8], session: &str, cold: &ColdArchive) -> io::Result<File> {
-    let mut records = unpack_stream(packed, limit_for_bytes(packed))?;
+fn unpack_event_lines(packed: &PackedArchive, session: &str, cold: &ColdArchive) -> io::Result<File> {
+    let mut records = packed.unpack()?;
     io::Seek::rewind(&mut records)?;
     let mut out = io::BufWriter::new(tempfile::tempfile()?);
     let (mut events, mut bytes) = (0_u64, 0_u64);
@@ -153,27 +211,27 @@ pub(in crate::store) fn unpack_archive(
     session: &str,
     generation: &str,
 ) -> io::Result<ArchiveLines> {
-    let ask = "SELECT encoding, archive_blob, archive_sha256 FROM session_transcript_archives \
+    let ask = "SELECT encoding, archive_sha256, rowid FROM session_transcript_archives \
                WHERE session_id = ?1 AND generation = ?2";
     let read = |at: &rusqlite::Transaction<'_>| {
         let parts = |row: &rusqlite::Row<'_>| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, String>(2)?))
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
         };
-        at.query_row(ask, params![session, generation], parts).optional()
+        let found = at.query_row(ask, params![session, generation], parts).optional()?;
+        Ok(found.map(|(encoding, hash, row)| {
+            (encoding, hash, copy_from_table(at, "session_transcript_archives", row))
+        }))
     };
     let found = database.with_transaction(read).map_err(io::Error::other)?;
-    let (encoding, blob, hash) =
+    let (encoding, hash, packed) =
         found.ok_or_else(|| corrupt_error("the archive is no longer in the database"))?;
-    if sha256(&blob) != hash {
+    let packed = packed?;
+    if packed.sha256 != hash {
         return Err(corrupt_error("the archive differs from the one that the gateway wrote"));
     }
     let lines = match encoding.as_str() {
-        "zstd" => unpack_stream(blob.as_slice(), limit_for_bytes(&blob))?,
-        "identity" => {
-            let mut file = tempfile::tempfile()?;
-            file.write_all(&blob)?;
-            file
-        }
+        "zstd" => packed.unpack()?,
+        "identity" => packed.file,
         other => {
             return Err(corrupt_error(format!(
                 "the archive uses the compression {other:?}, which clawscope does not know"

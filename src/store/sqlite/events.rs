@@ -13,16 +13,73 @@ use super::open::Database;
 use super::paths::item_path;
 use super::unpack;
 use crate::store::index::FileIdentity;
+use crate::store::limits::{MAX_LINE_BYTES, overlong_line};
 use crate::units::Bytes;
 
-/// Line for an event that cannot be unpacked and has no recorded length.
-const UNREADABLE_NOTE: &str = "(cannot unpack this event)";
+/// Start of a line that stands for an event that was not read; what follows says why, up to the closing bracket.
+const NOTE_START: &str = "(cannot read this event";
+/// Line for an event without a text and without a length that the gateway could have written (sqlite E2).
+const UNREADABLE_NOTE: &str = "(cannot read this event: no text, and no length below 4.2 MB)";
 
 /// Computed byte offset of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RowSpan {
     seq: i64,
     offset: u64,
+}
+
+/// The length of an event's line as the row states it, before any text is read.
+#[derive(Debug, Clone, Copy)]
+enum StatedLength {
+    /// A text of this length.
+    Plain(u64),
+    /// A text that is too long to be read.
+    TooLong(Bytes),
+    /// A packed text that claims this length.
+    Packed(Bytes),
+    Unknown,
+}
+
+impl StatedLength {
+    /// Reads the length of the text and the claimed length of the packed text from two columns. Neither is trusted:
+    /// a row may claim any number.
+    fn from_columns(row: &Row<'_>, text: usize, claimed: usize) -> rusqlite::Result<Self> {
+        let length = |column| {
+            Ok::<_, rusqlite::Error>(match row.get_ref(column)? {
+                ValueRef::Integer(length) => u64::try_from(length).ok().map(Bytes),
+                _ => None,
+            })
+        };
+        Ok(match (length(text)?, length(claimed)?) {
+            (Some(text), _) if text > MAX_LINE_BYTES => Self::TooLong(text),
+            (Some(text), _) => Self::Plain(text.get()),
+            (None, Some(claimed)) if claimed <= unpack::MAX_EVENT_BYTES => Self::Packed(claimed),
+            (None, _) => Self::Unknown,
+        })
+    }
+
+    /// Returns the note that stands for a text that is not read; `None` for texts that are.
+    fn note(self) -> Option<String> {
+        match self {
+            Self::Plain(_) | Self::Packed(_) => None,
+            Self::TooLong(bytes) => Some(format!("{NOTE_START}: {})", overlong_line(bytes))),
+            Self::Unknown => Some(UNREADABLE_NOTE.to_owned()),
+        }
+    }
+
+    /// Bytes of the line without its end.
+    fn line_bytes(self) -> u64 {
+        match self {
+            Self::Plain(bytes) | Self::Packed(Bytes(bytes)) => bytes,
+            Self::TooLong(_) | Self::Unknown => self.note().map_or(0, |note| note.len() as u64),
+        }
+    }
+}
+
+/// Returns what a line says that stands for an event that was not read; `None` for every other line.
+pub(in crate::store) fn event_note(line: &[u8]) -> Option<&str> {
+    let note = std::str::from_utf8(line).ok()?.trim_end().strip_prefix('(')?.strip_suffix(')')?;
+    note.starts_with(&NOTE_START[1..]).then_some(note)
 }
 
 /// Minimum bytes per query: the next read mostly continues after this one.
@@ -160,9 +217,9 @@ impl Events {
             if read_generation(look, &self.session_id)? != self.generation {
                 return Ok(false);
             }
-            let packed = packed_columns(&self.database);
+            let texts = text_columns(&self.database);
             let texts = format!(
-                "SELECT e.seq, e.event_json, {packed} FROM transcript_events e \
+                "SELECT e.seq, {texts} FROM transcript_events e \
                  WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq"
             );
             let mut statement = look.prepare_cached(&texts)?;
@@ -201,14 +258,25 @@ pub(super) fn read_generation(at: &Connection, session: &str) -> rusqlite::Resul
     at.prepare_cached(ask)?.query_row([session], |row| row.get(0)).optional()
 }
 
-/// Returns the columns of packed events; NULL in versions without them (sqlite B4).
-fn packed_columns(database: &Database) -> String {
-    let column = |name| database.column_or_null("transcript_events", "e", name);
-    format!("{}, {}", column("event_zstd"), column("event_utf8_bytes"))
+/// Returns the columns of an event's text: length of the text, claimed length of the packed text, text, packed text.
+/// Texts beyond the limits are not read. Packed events are NULL in versions without them (sqlite B4).
+fn text_columns(database: &Database) -> String {
+    let packed = database.column_or_null("transcript_events", "e", "event_zstd");
+    format!(
+        "{}, CASE WHEN octet_length(e.event_json) <= {MAX_LINE_BYTES} THEN e.event_json END, \
+         CASE WHEN octet_length({packed}) <= {} THEN {packed} END",
+        length_columns(database),
+        unpack::MAX_PACKED_BYTES
+    )
 }
 
-/// Adds the spans of the rows after a `seq` and returns the total bytes. SQLite stores a text's length in the row
-/// header, so no text is read here.
+/// Returns the first two of these columns. SQLite stores lengths in the row header, so no text is read for them.
+fn length_columns(database: &Database) -> String {
+    let claimed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
+    format!("octet_length(e.event_json), {claimed}")
+}
+
+/// Adds the spans of the rows after a `seq` and returns the total bytes.
 fn add_spans(
     at: &Connection,
     database: &Database,
@@ -217,44 +285,42 @@ fn add_spans(
     spans: &mut Vec<RowSpan>,
     mut len: u64,
 ) -> rusqlite::Result<u64> {
-    let bytes = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
+    let lengths = length_columns(database);
     let lengths = format!(
-        "SELECT e.seq, CASE WHEN e.event_json IS NULL THEN {bytes} ELSE octet_length(e.event_json) END \
-         FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2 ORDER BY e.seq"
+        "SELECT e.seq, {lengths} FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2 ORDER BY e.seq"
     );
-    let mut statement = at.prepare(&lengths)?;
+    let mut statement = at.prepare_cached(&lengths)?;
     let mut rows = statement.query(params![session, after])?;
     while let Some(row) = rows.next()? {
         spans.push(RowSpan { seq: row.get(0)?, offset: len });
-        let bytes = row.get::<_, Option<u64>>(1)?.unwrap_or(UNREADABLE_NOTE.len() as u64);
-        len += bytes + 1;
+        len += StatedLength::from_columns(row, 1, 2)?.line_bytes() + 1;
     }
     Ok(len)
 }
 
-/// Appends the text of a row (seq, text, packed text, length) and a line end. Line feeds become spaces: between tokens
-/// JSON ignores them, and in strings it has none. An event that cannot be unpacked becomes a line that is not JSON and
-/// says so.
+/// Appends the text of a row ([`text_columns`] after its `seq`) and a line end. Line feeds become spaces: between tokens
+/// JSON ignores them, and in strings it has none. An event that cannot be read becomes a line that says why.
 fn push_text(row: &Row<'_>, bytes: &mut Vec<u8>) -> rusqlite::Result<()> {
-    let plain = row.get_ref(1)?;
-    if let ValueRef::Text(text) | ValueRef::Blob(text) = plain {
-        bytes.extend(text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
-    } else if let (Some(length), Ok(packed)) = (row.get::<_, Option<u64>>(3)?, row.get_ref(2)?.as_blob()) {
-        let unpacked = unpack::unpack_event(packed, Bytes(length)).and_then(|text| {
-            String::from_utf8(text)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
-        });
-        match unpacked {
-            Ok(text) => bytes.extend(text.into_bytes()),
-            Err(error) => {
-                bytes.extend(padded(&format!("(cannot unpack this event: {error})"), length as usize));
-            }
+    let length = StatedLength::from_columns(row, 1, 2)?;
+    if let Some(note) = length.note() {
+        bytes.extend(note.into_bytes());
+    } else if let StatedLength::Packed(length) = length {
+        match unpack_text(row.get_ref(4)?, length) {
+            Ok(text) => bytes.extend(text),
+            Err(error) => bytes.extend(padded(&format!("{NOTE_START}: {error})"), length.to_len())),
         }
-    } else {
-        bytes.extend(UNREADABLE_NOTE.as_bytes());
+    } else if let ValueRef::Text(text) | ValueRef::Blob(text) = row.get_ref(3)? {
+        bytes.extend(text.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
     }
     bytes.push(b'\n');
     Ok(())
+}
+
+fn unpack_text(packed: ValueRef<'_>, length: Bytes) -> io::Result<Vec<u8>> {
+    let broken = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let packed = packed.as_blob().map_err(|_| broken("it has no packed text, or one above 8.4 MB".into()))?;
+    let text = unpack::unpack_event(packed, length)?;
+    String::from_utf8(text).map(String::into_bytes).map_err(|error| broken(error.utf8_error().to_string()))
 }
 
 /// Cuts or pads a note to a number of bytes.

@@ -19,6 +19,7 @@ mod unpack;
 pub(in crate::store) use archives::{cold_lines, unpack_archive};
 pub use database_probe::{DatabaseProbe, ProbeResult};
 pub use events::Events;
+pub(in crate::store) use events::event_note;
 pub(in crate::store) use leftovers::mark_leftovers;
 pub(in crate::store) use nodes::add_sessions;
 pub use open::{Database, OpenError, Schema};

@@ -8,10 +8,13 @@ use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow};
 
 use super::open::Database;
 use super::paths::{artifact_dir, item_path};
+use super::records::record_column;
 use super::size_cache::SizeCache;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::format_size;
 use crate::js::{self, Object, Value};
 use crate::store::archive::{ArchiveReason, short_archive_name};
+use crate::store::limits::MAX_LINE_BYTES;
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};
@@ -22,7 +25,8 @@ use crate::units::{Bytes, Moment};
 struct SessionNode {
     key: String,
     session_id: String,
-    json: String,
+    /// `None` when it is too long to be read.
+    json: Option<String>,
     updated_at: Option<i64>,
     last_activity: Option<i64>,
     last_interaction: Option<i64>,
@@ -148,13 +152,14 @@ impl SessionCollector<'_> {
 
     /// Parses the record of a key; builds it from the columns when the JSON is not an object.
     fn parse_record(&mut self, node: &SessionNode) -> Value {
-        let why = match js::parse(&node.json) {
-            Ok(value) if value.as_object().is_some() => {
+        let why = match node.json.as_deref().map(js::parse) {
+            None => format!("it is longer than the limit of {}", format_size(MAX_LINE_BYTES)),
+            Some(Ok(value)) if value.as_object().is_some() => {
                 self.check_columns(node, &value);
                 return value;
             }
-            Ok(value) => format!("expected an object, found {}", value.kind_name()),
-            Err(error) => error.to_string(),
+            Some(Ok(value)) => format!("expected an object, found {}", value.kind_name()),
+            Some(Err(error)) => error.to_string(),
         };
         let what = format!("cannot read entry_json: {why}");
         self.add_diagnostic(
@@ -278,8 +283,9 @@ fn cold_file(database: &Path, name: &str) -> std::path::PathBuf {
 fn read_nodes(at: &Connection, database: &Database) -> rusqlite::Result<Vec<SessionNode>> {
     let column = |name| database.column_or_null("session_nodes", "n", name);
     let ask = format!(
-        "SELECT n.session_key, n.current_session_id, n.entry_json, n.updated_at, {}, {}, {}, {}, {}, {} \
+        "SELECT n.session_key, n.current_session_id, {}, n.updated_at, {}, {}, {}, {}, {}, {} \
          FROM session_nodes n ORDER BY n.updated_at DESC, n.session_key",
+        record_column(),
         column("last_activity_at"),
         column("last_interaction_at"),
         column("archived_at"),

@@ -9,12 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
 
 use crate::store::file_identity::{FileIdentity, file_identity};
 
 /// Time that a read waits for a lock (sqlite H2).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+/// Limit for a value that is read at once, above those of events and records: a larger one is an error instead of
+/// memory. Archives are read piece by piece.
+const MAX_VALUE_BYTES: i32 = 64 << 20;
 /// Oldest version with the current tables: that of 2026.8.1 to 2026.9.4. It lacks cold archives and packed events; both
 /// are optional here (sqlite B4).
 const OLDEST_VERSION: i64 = 19;
@@ -38,7 +42,10 @@ const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot read it as a database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
+    /// Another program has it for itself (sqlite H2).
+    #[error("locked: another program, perhaps its gateway, keeps others from reading it")]
+    Locked,
     /// Unknown schema version (sqlite B2, B4).
     #[error("{}", describe_versions(*.user, *.meta))]
     Version {
@@ -68,10 +75,20 @@ fn describe_versions(user: i64, meta: Option<i64>) -> String {
     }
 }
 
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            _ => Self::Sqlite(error),
+        }
+    }
+}
+
 impl OpenError {
     /// Returns advice for the user.
     pub fn next_step(&self) -> &'static str {
         match self {
+            Self::Locked => "try again when that program has finished; nothing is wrong with the database",
             Self::Sqlite(_) => "check that you may read it; if it is a copy, copy its -wal file too",
             Self::Version { user, .. } if *user > NEWEST_VERSION => {
                 "a newer gateway wrote it: update clawscope to see its sessions"
@@ -260,6 +277,7 @@ fn refuse_special_files(path: &Path) -> rusqlite::Result<()> {
 
 fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
     // SQLite opens the file with the first query.
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;

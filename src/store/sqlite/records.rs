@@ -6,6 +6,7 @@ use rusqlite::OptionalExtension as _;
 
 use super::open::{Database, OpenError};
 use crate::js::{self, Value};
+use crate::store::limits::MAX_LINE_BYTES;
 
 /// Reads the record of a key as the gateway stored it; `None` without the key, or when it is not JSON.
 ///
@@ -13,11 +14,16 @@ use crate::js::{self, Value};
 /// The database cannot be read.
 pub fn stored_record(database: &Path, key: &str) -> Result<Option<Value>, OpenError> {
     let database = Database::open(database)?;
-    let text: Option<String> = database.with_transaction(|at| {
-        let query = "SELECT entry_json FROM session_nodes WHERE session_key = ?1";
-        at.query_row(query, [key], |row| row.get(0)).optional()
+    let text: Option<Option<String>> = database.with_transaction(|at| {
+        let query = format!("SELECT {} FROM session_nodes n WHERE session_key = ?1", record_column());
+        at.query_row(&query, [key], |row| row.get(0)).optional()
     })?;
-    Ok(text.and_then(|text| js::parse(&text).ok()))
+    Ok(text.flatten().and_then(|text| js::parse(&text).ok()))
+}
+
+/// Returns the column of a row's record for a query; NULL for one that is longer than any line that clawscope reads.
+pub(super) fn record_column() -> String {
+    format!("CASE WHEN octet_length(n.entry_json) <= {MAX_LINE_BYTES} THEN n.entry_json END")
 }
 
 /// Reads the labels that people or programs gave to sessions.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::events::read_generation;
 use super::open::Database;
+use super::unpack::MAX_EVENT_BYTES;
 use crate::store::index::FileIdentity;
 use crate::units::Bytes;
 
@@ -56,8 +57,8 @@ impl SizeCache {
 fn added_bytes(at: &Connection, database: &Database, session: &str, after: i64) -> rusqlite::Result<Bytes> {
     let packed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     let sum = format!(
-        "SELECT total(CASE WHEN e.event_json IS NULL THEN coalesce({packed}, 0) ELSE octet_length(e.event_json) END + 1) \
-         FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2"
+        "SELECT total(CASE WHEN e.event_json IS NOT NULL THEN octet_length(e.event_json) \
+         WHEN {packed} BETWEEN 0 AND {MAX_EVENT_BYTES} THEN {packed} ELSE 0 END + 1) FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2"
     );
     let bytes: f64 = at.prepare_cached(&sum)?.query_row(params![session, after], |row| row.get(0))?;
     Ok(Bytes(bytes as u64))

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rusqlite::params;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use sha2::{Digest as _, Sha256};
 
 use super::testing::TestStore;
-use super::unpack::sha256;
+use super::unpack::hex;
 use super::{Database, Events, item_path};
 use crate::diagnostic::Severity;
 use crate::gateway::env::Environment;
@@ -24,6 +25,10 @@ fn message(id: &str, parent: &str, text: &str) -> String {
     format!(
         r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
     )
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 fn listed(path: &Path) -> Store {
@@ -86,7 +91,8 @@ fn a_packed_event_reads_as_any_other_and_a_broken_one_is_a_line_that_cannot_be_r
     let index = read(session(&listed(made.state()), "s1")).unwrap();
     assert_eq!(ids(&index), ["a", "b"]);
     assert_eq!((index.bad_lines, index.entries[0].bytes as usize), (1, long.len()));
-    assert!(index.diagnostics[0].message.contains("3,000 bytes"), "{}", index.diagnostics[0]);
+    let said = &index.diagnostics[0].message;
+    assert!(said.starts_with("cannot read this event: not a Zstandard frame"), "{said}");
 }
 
 #[test]
@@ -378,4 +384,60 @@ fn a_read_only_store_is_read() {
     assert!(!database.is_immutable());
     assert_eq!(item_path(&closed, "s1").parent(), closed.parent());
     std::fs::remove_dir_all(closed.ancestors().nth(4).unwrap()).unwrap();
+}
+
+#[test]
+fn lengths_that_no_gateway_writes_become_notes_and_cost_no_memory() {
+    let made = TestStore::new();
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    let frame = compress_to_vec(&b"{}"[..], CompressionLevel::Fastest);
+    for (seq, claimed) in [(2, i64::MAX), (3, -1), (4, 4_194_305), (5, 4_194_304)] {
+        made.add_packed_event("s1", seq, &frame, claimed);
+    }
+    let insert =
+        "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES ('s1', 6, ?1, 1)";
+    made.execute(insert, [format!("{{\"type\":\"custom\",\"id\":\"{}\"}}", "x".repeat(33 << 20))]);
+    let zeros = "INSERT INTO transcript_events (session_id, seq, created_at, event_zstd, event_utf8_bytes) \
+                 VALUES ('s1', 7, 1, zeroblob(9000000), 100)";
+    made.execute_batch(zeros);
+    made.add_event("s1", 8, &message("b", "\"a\"", "y"));
+    let store = listed(made.state());
+    let index = read(session(&store, "s1")).unwrap();
+    assert_eq!(ids(&index), ["a", "b"]);
+    let said: Vec<String> = index.all_diagnostics().into_iter().map(|finding| finding.message).collect();
+    assert_eq!(said.len(), 6, "{said:?}");
+    let unknown = "cannot read this event: no text, and no length below 4.2 MB";
+    assert_eq!(said[..3], [unknown; 3]);
+    assert_eq!(said[3], "cannot read this event: expected 4194304 bytes, found 2");
+    assert!(said[4].contains("a line of 34.6 MB, longer than the limit of 33.6 MB"), "{}", said[4]);
+    assert!(said[5].contains("one above 8.4 MB"), "{}", said[5]);
+}
+
+#[test]
+fn a_huge_value_is_an_error_or_a_note_and_an_archive_is_read_in_pieces() {
+    let made = TestStore::new();
+    made.add_session("agent:main:main", "s1", &[HEADER]);
+    made.add_session("agent:main:other", "s2", &[HEADER]);
+    let grow = "UPDATE session_nodes SET entry_json = printf('%.*c', 34000000, 'x') WHERE session_key = 'agent:main:other'";
+    made.execute_batch(grow);
+    let store = listed(made.state());
+    assert_eq!(store.sessions.len(), 2);
+    assert!(
+        store.diagnostics.iter().any(|finding| finding.message.contains("longer than the limit of 33.6 MB"))
+    );
+    let insert = "INSERT INTO session_transcript_archives VALUES ('s3', 'g', 'agent:main:x', 'deleted', 'identity', \
+                  zeroblob(300000000), 'hash', 's3.jsonl.deleted.2026-11-20T11-49-06.295Z.g', 1, 1)";
+    made.execute_batch(insert);
+    let store = listed(made.state());
+    let error = read(session(&store, "s3")).unwrap_err().to_string();
+    assert!(error.contains("larger than 268.4 MB"), "{error}");
+    made.execute_batch("UPDATE session_nodes SET label = printf('%.*c', 70000000, 'x') WHERE session_key = 'agent:main:main'");
+    assert!(error_of(made.state()).contains("too big"), "{}", error_of(made.state()));
+}
+
+/// The first error of a store.
+fn error_of(state: &Path) -> String {
+    let store = listed(state);
+    let errors = store.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| finding.message.clone()).next().unwrap_or_default()
 }

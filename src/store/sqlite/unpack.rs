@@ -6,14 +6,15 @@ use std::io::{self, Read, Write as _};
 use std::path::Path;
 
 use ruzstd::decoding::StreamingDecoder;
-use sha2::{Digest as _, Sha256};
 
 use crate::files;
 use crate::format::format_size;
 use crate::units::Bytes;
 
-/// Maximum bytes of a packed event (sqlite E2).
-const MAX_EVENT_BYTES: Bytes = Bytes(4 << 20);
+/// Maximum bytes of an event that the gateway packs (sqlite E2).
+pub(super) const MAX_EVENT_BYTES: Bytes = Bytes(4 << 20);
+/// Limit for a packed event, far above what the gateway keeps: it packs only what gets smaller.
+pub(super) const MAX_PACKED_BYTES: Bytes = Bytes(8 << 20);
 
 fn corrupt_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
@@ -41,7 +42,8 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
             return Ok(());
         }
         let frame = first.as_slice().chain(&mut packed);
-        let mut decoder = StreamingDecoder::new(frame).map_err(|error| corrupt_error(error.to_string()))?;
+        let mut decoder = StreamingDecoder::new(frame)
+            .map_err(|error| corrupt_error(format!("not a Zstandard frame: {error}")))?;
         let written = io::copy(&mut (&mut decoder).take(left + 1), out)?;
         left = left.checked_sub(written).ok_or_else(|| {
             corrupt_error(format!("it unpacks to more than {}, the limit for its size", format_size(limit)))
@@ -56,7 +58,7 @@ pub(super) fn unpack_into(mut packed: impl Read, out: &mut impl io::Write, limit
 
 /// Returns the output limit for packed bytes: 100 times their number, far above the ratio of real transcripts, at least
 /// 64 MiB and at most 2 GiB, because the output takes space on the disk.
-fn limit_for_size(packed: Bytes) -> Bytes {
+pub(super) fn limit_for_size(packed: Bytes) -> Bytes {
     Bytes(packed.get().saturating_mul(100).clamp(64 << 20, 2 << 30))
 }
 
@@ -75,19 +77,10 @@ pub(super) fn unpack_stream(packed: impl Read, limit: Bytes) -> io::Result<File>
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Returns the SHA-256 in lower-case hex, as archives are named and verified.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
-        hex.extend([digit(byte >> 4), digit(byte & 15)]);
-    }
-    hex
-}
-
-/// Returns the same limit for bytes in memory.
-pub(super) fn limit_for_bytes(packed: &[u8]) -> Bytes {
-    limit_for_size(Bytes::from_len(packed.len()))
+/// Returns bytes in lower-case hex, as hashes name archives.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +130,6 @@ mod tests {
 
     #[test]
     fn the_hash_is_in_hex() {
-        assert!(sha256(b"").starts_with("e3b0c44298fc1c149afbf4c8996fb924"));
+        assert_eq!(hex(&[0xe3, 0xb0, 0x0c]), "e3b00c");
     }
 }

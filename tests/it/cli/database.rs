@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::store::Store;
+use crate::support::store::{Store, program, run};
 
 #[test]
 fn a_database_of_an_agent_means_2026_9() {
@@ -75,4 +75,34 @@ fn every_command_reads_a_database() {
     let (_, tree, _) = run(&["tree", "cron:job-1", "--json", "--store", store]);
     let tree: Value = serde_json::from_str(&tree).unwrap();
     assert_eq!(tree["branches"][1]["headline"], "q1");
+}
+
+#[test]
+fn a_locked_database_is_said_to_be_locked_and_no_answer_counts_as_whole() {
+    let dir = database();
+    let path = dir.path().join("agents/main/agent/openclaw-agent.sqlite");
+    let writer = rusqlite::Connection::open(path).unwrap();
+    writer.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    writer.execute_batch("UPDATE schema_meta SET updated_at = 2").unwrap();
+    let store = dir.path().to_str().unwrap();
+    let out = dir.path().join("set");
+    let commands: [&[&str]; 7] = [
+        &["sessions", store],
+        &["sessions", store, "--json"],
+        &["explain", "--all", store],
+        &["search", "a", store],
+        &["cache", store],
+        &["tree", "main", "--store", store],
+        &["dataset", store, "--out", out.to_str().unwrap()],
+    ];
+    for words in commands {
+        let (code, _, said) = run(&mut program(words));
+        assert_eq!(code, 3, "{words:?}: {said}");
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("locked: another program")).collect();
+        assert_eq!(lines.len(), 1, "{words:?}: {said}");
+        assert!(lines[0].contains("Try again when that program has finished"), "{said}");
+    }
+    drop(writer);
+    let (code, listed, said) = run(&mut program(&["sessions", store]));
+    assert_eq!((code, said.as_str()), (0, ""), "{listed}");
 }
