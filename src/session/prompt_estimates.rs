@@ -1,6 +1,7 @@
 //! Estimates the messages that each entry of a transcript was sent, on every branch.
 
 use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::policy::guard::GuardLimits;
 use crate::store::entry::{Entry, EntryKind, MessageSize, Role};
@@ -12,6 +13,15 @@ use crate::units::Tokens;
 const IMAGE_TOKENS: u64 = 1_200;
 /// Chars per token of the guard's limits.
 const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// Estimated messages of a summary's requests, without instructions; `None` for a request that is not made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SummaryRequests {
+    /// The summary before it, and the messages before the turn that is split.
+    pub history: Option<Tokens>,
+    /// The beginning of the turn that is split.
+    pub prefix: Option<Tokens>,
+}
 
 /// The estimated messages above each entry, by chars/4.
 pub(super) struct PromptEstimates {
@@ -35,7 +45,7 @@ impl PromptEstimates {
         let mut made = Self { tree, totals: vec![0; count], dropped: vec![0; count], most };
         for (ix, entry) in index.iter() {
             let above = made.parent(ix);
-            let before = above.map_or(0, |above| made.totals[above.index()]);
+            let before = made.before(ix);
             made.totals[ix.index()] = before + own_tokens(entry, single);
             made.dropped[ix.index()] = match entry.kind {
                 EntryKind::Compaction => made.kept_from(entry).unwrap_or(before),
@@ -57,18 +67,60 @@ impl PromptEstimates {
         Tokens(self.parent(ix).map_or(0, at).min(self.most) as f64)
     }
 
-    /// Returns the messages that a compaction summarised, with the summary before it.
-    pub(super) fn summarised_by(&self, compaction: EntryIx) -> Tokens {
-        let dropped = |ix: EntryIx| self.dropped[ix.index()];
-        let before = self.parent(compaction).map_or(0, dropped);
-        Tokens(dropped(compaction).saturating_sub(before) as f64)
+    /// Estimates the requests of a compaction's summary: one for the history with the summary before it, and one for the
+    /// beginning of a turn that the cut splits (compaction 3.2, 3.20).
+    pub(super) fn summary_requests(
+        &self,
+        index: &Index,
+        compaction: EntryIx,
+        range: Compaction,
+    ) -> SummaryRequests {
+        let path = || std::iter::successors(self.parent(compaction), |ix| self.parent(*ix));
+        let ends = |ix: &EntryIx| matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::Reset);
+        let previous = path().find(ends);
+        let earlier = previous.filter(|ix| index.entry(*ix).kind == EntryKind::Compaction);
+        let summary = earlier.map_or(0, |ix| self.totals[ix.index()] - self.before(ix));
+        let end = self.dropped[compaction.index()];
+        let (start, inside) = match earlier {
+            Some(ix) if range == Compaction::AfterPrevious => (self.totals[ix.index()], 0),
+            // The summary lies between the kept messages and those after it, and is no message of the range.
+            Some(ix) => (self.dropped[ix.index()], if end > self.before(ix) { summary } else { 0 }),
+            None => (previous.map_or(0, |ix| self.dropped[ix.index()]), 0),
+        };
+        let messages = end.saturating_sub(start + inside);
+        let prefix = self.split_turn(index, compaction).map_or(0, |turn| end.saturating_sub(turn.max(start)));
+        let prefix = prefix.min(messages);
+        let history = messages - prefix;
+        let tokens = |tokens: u64| Tokens(tokens as f64);
+        SummaryRequests {
+            history: (history > 0 || prefix == 0).then(|| tokens(history + summary)),
+            prefix: (prefix > 0).then(|| tokens(prefix)),
+        }
+    }
+
+    /// Returns the estimate before the turn that a compaction splits; `None` if it keeps whole turns.
+    fn split_turn(&self, index: &Index, compaction: EntryIx) -> Option<u64> {
+        let kept = self.tree.find(index.entry(compaction).reference?)?;
+        let mut path = std::iter::successors(Some(kept), |ix| self.parent(*ix));
+        let turn = path.find(|ix| starts_turn(index.entry(*ix)))?;
+        (turn != kept).then(|| self.before(turn))
+    }
+
+    fn before(&self, ix: EntryIx) -> u64 {
+        self.parent(ix).map_or(0, |above| self.totals[above.index()])
     }
 
     /// Returns the estimate before the first entry that a compaction kept.
     fn kept_from(&self, compaction: &Entry) -> Option<u64> {
         let kept = self.tree.find(compaction.reference?)?;
-        Some(self.parent(kept).map_or(0, |above| self.totals[above.index()]))
+        Some(self.before(kept))
     }
+}
+
+/// Whether a cut at the entry splits no turn (compaction 3.8).
+fn starts_turn(entry: &Entry) -> bool {
+    matches!(entry.kind, EntryKind::CustomMessage | EntryKind::BranchSummary)
+        || matches!(entry.role(), Some(Role::User | Role::BashExecution))
 }
 
 /// `single` is the most that the guard leaves of a tool result.

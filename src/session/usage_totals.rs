@@ -22,8 +22,9 @@ use crate::transcript::{copied_in_file, marked_keys};
 use crate::units::{Chars, Tokens};
 
 const PER_MILLION: f64 = 1e6;
-/// Tokens of the instructions of a summary, of every known runtime about as many.
-const INSTRUCTIONS: Tokens = Tokens(500.0);
+/// Tokens of the instructions of a summary, and of those of the summary of a split turn's beginning: about as many in
+/// every known runtime.
+const INSTRUCTIONS: [Tokens; 2] = [Tokens(400.0), Tokens(250.0)];
 
 /// Usage of several calls, summed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -158,9 +159,14 @@ fn estimate_summaries(index: &Index, rules: &Rules, prices: &PriceCache<'_>) -> 
     let read = GuardLimits { budget: Chars(f64::INFINITY), single, stop: None };
     let estimates = PromptEstimates::new(index, rules.summary_cuts_results().then_some(read));
     written.into_iter().fold(UsageTotals::default(), |mut sum, (ix, output)| {
-        let input = estimates.summarised_by(ix) + INSTRUCTIONS;
+        let requests = estimates.summary_requests(index, ix, rules.compaction);
+        let parts = [requests.history, requests.prefix].into_iter().zip(INSTRUCTIONS);
+        let sent = parts.filter_map(|(part, instructions)| Some(part? + instructions));
+        let sent: Vec<Tokens> = sent.collect();
+        let largest = sent.iter().copied().fold(Tokens::ZERO, Tokens::max);
+        let input: Tokens = sent.into_iter().sum();
         let listed = |price: Price| {
-            let price = price.at(input.get());
+            let price = price.at(largest.get());
             (input.get() * price.input + output.get() * price.output) / PER_MILLION
         };
         sum.calls += 1;
@@ -338,14 +344,59 @@ mod tests {
         };
         lines.push(compaction("k1", ""));
         let once = spent(&lines);
-        assert_eq!((once.summaries.calls, once.summaries.input), (1, Tokens(1_501.0)));
+        assert_eq!((once.summaries.calls, once.summaries.input), (1, Tokens(1_401.0)));
         assert!((100..130).contains(&once.summaries.output.whole()), "{once:?}");
         let cost = once.summaries.cost;
         assert_eq!((cost.recorded, cost.unrecorded_calls, cost.unrecorded_summaries), (None, 0, 1));
-        assert!(cost.listed.is_some_and(|usd| (0.0025..0.003).contains(&usd)), "{cost:?}");
+        assert!(cost.listed.is_some_and(|usd| (0.0024..0.003).contains(&usd)), "{cost:?}");
         assert_eq!(once.cost().total(), Some(0.25), "an estimate is not added to what was counted");
         lines.push(compaction("k2", ""));
         assert_eq!(spent(&lines).summaries, once.summaries, "a copy on a rewritten branch");
+    }
+
+    /// Estimates the summaries of a branch of these messages and compactions, each the child of the one before: a user
+    /// message `u`, an answer `a` of a number of chars, and a compaction `k` that keeps from an entry on.
+    fn summaries(branch: &[(char, usize)], ruleset: Ruleset) -> UsageTotals {
+        let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+        for (at, (kind, number)) in branch.iter().enumerate() {
+            let head = format!(
+                r#""id":"e{at}","parentId":"e{}","timestamp":"2026-11-01T00:00:00.000Z""#,
+                at.wrapping_sub(1)
+            );
+            let text = "x".repeat(*number);
+            lines.push(match kind {
+                'u' => format!(r#"{{"type":"message",{head},"message":{{"role":"user","content":"{text}"}}}}"#),
+                'a' => format!(r#"{{"type":"message",{head},"message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}}}"#),
+                _ => format!(r#"{{"type":"compaction",{head},"summary":"{}","firstKeptEntryId":"e{number}","tokensBefore":{at}}}"#, "y".repeat(400)),
+            });
+        }
+        let mut session = loaded_session(&lines.join("\n"), 200_000.0);
+        session.ruleset.id = ruleset;
+        session_usage(&session).summaries
+    }
+
+    #[test]
+    fn the_beginning_of_a_split_turn_takes_a_request_of_its_own() {
+        let whole =
+            summaries(&[('u', 4_000), ('a', 400), ('u', 80), ('a', 400), ('k', 2)], Ruleset::V2026_3_2);
+        assert_eq!(whole.input, Tokens(1_100.0 + 400.0));
+        let split =
+            summaries(&[('u', 4_000), ('a', 400), ('u', 80), ('a', 400), ('k', 3)], Ruleset::V2026_3_2);
+        assert_eq!((split.calls, split.input), (1, Tokens(1_100.0 + 400.0 + 20.0 + 250.0)));
+        let only = summaries(&[('u', 4_000), ('a', 400), ('k', 1)], Ruleset::V2026_3_2);
+        assert_eq!(only.input, Tokens(1_000.0 + 250.0), "no history, no request for it");
+    }
+
+    #[test]
+    fn the_part_that_a_compaction_kept_is_summarised_by_the_next_one_only_where_the_release_does_so() {
+        let branch = [('u', 4_000), ('u', 8_000), ('k', 1), ('u', 400), ('u', 80), ('k', 4)];
+        let second = |ruleset| {
+            let all = summaries(&branch, ruleset).input - summaries(&branch[..3], ruleset).input;
+            (all - Tokens(400.0)).whole()
+        };
+        let summary = 100;
+        assert_eq!(second(Ruleset::V2026_3_2), summary + 100);
+        assert_eq!(second(Ruleset::V2026_9_6), summary + 2_000 + 100);
     }
 
     #[test]
@@ -366,9 +417,9 @@ mod tests {
             session.ruleset.id = ruleset;
             session_usage(&session).summaries.input
         };
-        assert_eq!(taken_in(Ruleset::V2026_3_2), Tokens(10_501.0));
-        assert_eq!(taken_in(Ruleset::V2026_3_8), Tokens(1_001.0), "its pi cuts results");
-        assert_eq!(taken_in(Ruleset::V2026_9_6), Tokens(1_001.0), "so does the gateway's own runtime");
+        assert_eq!(taken_in(Ruleset::V2026_3_2), Tokens(10_401.0));
+        assert_eq!(taken_in(Ruleset::V2026_3_8), Tokens(901.0), "its pi cuts results");
+        assert_eq!(taken_in(Ruleset::V2026_9_6), Tokens(901.0), "so does the gateway's own runtime");
     }
 
     #[test]
