@@ -72,7 +72,7 @@ pub(super) fn replay_session(
         policies = policies.with(Policy::Compact, policies.has(Policy::Compact) || own.is_some());
     }
     let simulated = simulate_settings(&session, &changes, policies);
-    if let Some(warning) = simulated.trigger_warning() {
+    for warning in simulated.warnings() {
         output.note(&warning)?;
     }
     let inputs = read_inputs(&session, policies)?;

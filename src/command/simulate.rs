@@ -300,7 +300,7 @@ fn print(preview: &Preview, secrets: SecretDisplay, output: &mut Output) -> Resu
             "contextTokens can only lower the window, and the model's window is already smaller",
         )?;
     }
-    if let Some(warning) = preview.simulated.trigger_warning() {
+    for warning in preview.simulated.warnings() {
         output.line(Tone::Warning, &warning)?;
     }
     output.line(Tone::Dim, &format!("next call at {}", format_time(preview.now_ms)))?;

@@ -189,6 +189,8 @@ pub struct Assumptions {
     pub prune_eligible: bool,
     /// Treats every call as counted by the provider, even where the record has no usage.
     pub assume_usage: bool,
+    /// Makes no call: the gateway refuses the window.
+    pub is_window_refused: bool,
     /// Compacts as an ideal gateway does, even where the recorded gateway did not.
     pub ideal_compaction: bool,
     /// Settings of single models.

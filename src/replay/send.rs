@@ -65,6 +65,9 @@ impl Trace<'_> {
                 let tokens = Self::recorded_tokens(call, sent.tokens.get());
                 (tokens, refused || call.cut_short, refused && call.usage.is_none())
             }
+            Some(record) if self.settings.assumptions.is_window_refused => {
+                (moved_size(record, sent.tokens), true, true)
+            }
             Some(record) => {
                 let room = PromptLimit::of(self.session, self.settings, call, record.expected.get());
                 let expected = |sent: &SentPrompt| moved_size(record, sent.tokens);

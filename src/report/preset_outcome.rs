@@ -19,6 +19,8 @@ pub struct PresetOutcome {
     pub next_call_tokens: Option<u64>,
     /// Every recorded call, replayed.
     pub replay: ReplaySummary,
+    /// Whether the gateway refuses the window, so that every message fails.
+    pub is_window_refused: bool,
 }
 
 /// Replays a session under changed settings; `None` once `wanted` returns `false`.
@@ -33,6 +35,7 @@ pub fn preset_outcome(
 ) -> Result<Option<PresetOutcome>, BodyError> {
     let policies = default_replay_policies(session, changes);
     let mut simulated = simulate_settings(session, changes, policies);
+    let is_window_refused = simulated.refused_window.is_some();
     let next_call_tokens =
         next_call_tokens(session, &simulated.policies, simulated.prune_on, now_ms, wanted)?;
     let replayed = Arc::new(LoadedSession { window: simulated.window, ..LoadedSession::clone(session) });
@@ -45,7 +48,7 @@ pub fn preset_outcome(
     let failing = failed_call(session).map(|overflow| overflow.entry);
     let trace = timeline.trace(TraceKind::Simulated);
     let replay = ReplaySummary::from_trace(&timeline.recorded.trace, trace, failing);
-    Ok(Some(PresetOutcome { next_call_tokens, replay }))
+    Ok(Some(PresetOutcome { next_call_tokens, replay, is_window_refused }))
 }
 
 /// Returns the tokens of the next prompt. Texts are read, as some policies cannot decide by sizes.

@@ -62,6 +62,8 @@ pub struct SimulatedSettings {
     pub assumed: Assumptions,
     /// Whether `contextTokens` was set, but the window is not that value.
     pub window_unchanged: bool,
+    /// Why the gateway would run no call.
+    pub refused_window: Option<String>,
 }
 
 impl SimulatedSettings {
@@ -75,8 +77,13 @@ impl SimulatedSettings {
         }
     }
 
+    /// Warns of settings with which no call is made, or that have no effect.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.refused_window.clone().into_iter().chain(self.trigger_warning())
+    }
+
     /// Warns of a trigger of clearing that no prompt reaches before it overflows.
-    pub fn trigger_warning(&self) -> Option<String> {
+    fn trigger_warning(&self) -> Option<String> {
         let (trigger, window) = (self.policies.clear.trigger, self.window.tokens);
         (self.policies.enabled.has(Policy::Clear) && window > Tokens::ZERO && trigger > window.get()).then(|| {
             format!(
@@ -140,6 +147,7 @@ pub fn simulate_settings(
         effective_settings(Some(&Value::Object(raw))).unwrap_or_default()
     });
     let window = simulated_window(session, changes);
+    let refused_window = session.describe_refused_window(changes);
     let number = |id| last_change(changes, id).and_then(|change| change.value.as_f64());
     let values: Vec<Value> =
         session.setting_rows.iter().map(|row| changed_value(row, changes, window.tokens)).collect();
@@ -170,8 +178,10 @@ pub fn simulate_settings(
                 number(SettingId::BootstrapTotalMaxChars).map(Chars),
             )
             .get(),
+            is_window_refused: refused_window.is_some(),
             ..Assumptions::default()
         },
+        refused_window,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
 use crate::policy::settings::SettingId;
 use crate::session::LoadedSession;
 use crate::session::overflow::OverflowKind;
+use crate::session::setting_change::SettingChange;
 use crate::store::intern::ValueIx;
 use crate::units::Tokens;
 
@@ -58,6 +59,30 @@ impl LoadedSession {
         let own = if key == SettingId::ContextWindow { tokens } else { self.window.model_tokens };
         let is_refused = self.limits.is_gateway_run && judge_window(rules, tokens, own).should_block;
         !is_refused && tokens >= self.smallest_window()
+    }
+
+    /// Returns why the gateway would run no call under some changes: it refuses the window that they set. `None` for pi,
+    /// which runs any.
+    pub fn describe_refused_window(&self, changes: &[SettingChange]) -> Option<String> {
+        let set =
+            |id| changes.iter().rfind(|change| change.id == id).and_then(|change| change.value.as_f64());
+        let rules = self.ruleset.id.rules();
+        let own = set(SettingId::ContextWindow).map(Tokens);
+        let cap = set(SettingId::ContextTokens).map(Tokens);
+        let model = own.unwrap_or(self.window.model_tokens);
+        let is_refused = |(_, tokens): &(SettingId, Tokens)| {
+            *tokens < self.smallest_window() || judge_window(rules, *tokens, model).should_block
+        };
+        let windows = [(SettingId::ContextWindow, own), (SettingId::ContextTokens, cap)];
+        let mut windows = windows.into_iter().filter_map(|(id, tokens)| Some((id, tokens?)));
+        let (id, tokens) = windows.find(is_refused).filter(|_| self.limits.is_gateway_run)?;
+        Some(format!(
+            "{} {}: {} runs no model with a window below {}, so every message fails",
+            id.spec().name(),
+            format_number(tokens.whole()),
+            self.ruleset.id.display_name(),
+            format_number(self.smallest_window().whole())
+        ))
     }
 
     fn window_verdict(&self) -> WindowVerdict {
@@ -191,6 +216,26 @@ mod tests {
         session.limits.is_gateway_run = false;
         session.configured_settings.compaction.reserve_tokens = Tokens(6_000.0);
         assert_eq!([runs(&session, window, 6_000.0), runs(&session, window, 6_001.0)], [false, true]);
+    }
+
+    #[test]
+    fn changes_that_set_a_window_below_the_minimum_are_described_and_refused_by_gateways_only() {
+        let mut session = loaded_session(&transcript(&[user("x")]), 200_000.0);
+        let set = |id, tokens: f64| SettingChange {
+            id,
+            value: crate::js::Value::from(tokens),
+            origin: crate::gateway::provenance::Provenance::Tuned,
+            model: None,
+        };
+        let small = [set(SettingId::ContextWindow, 9_000.0)];
+        let text = session.describe_refused_window(&small).expect("refused");
+        assert!(text.starts_with("contextWindow 9,000: "), "{text}");
+        assert!(text.ends_with("runs no model with a window below 16,000, so every message fails"), "{text}");
+        assert_eq!(session.describe_refused_window(&[set(SettingId::ContextTokens, 16_000.0)]), None);
+        let later = [small[0].clone(), set(SettingId::ContextWindow, 90_000.0)];
+        assert_eq!(session.describe_refused_window(&later), None, "the last change counts");
+        session.limits.is_gateway_run = false;
+        assert_eq!(session.describe_refused_window(&small), None);
     }
 
     #[test]

@@ -283,6 +283,31 @@ fn equal_values_in_two_spellings_are_one_point() {
 }
 
 #[test]
+fn a_window_that_the_gateway_refuses_fails_every_call_and_no_sweep_runs_with_it() {
+    let (_session, recording) = with_window(1, 100_000.0);
+    let small = parse_change("--set", "contextTokens=9000").expect("a change");
+    let simulated = simulate_settings(&recording.session, std::slice::from_ref(&small), PolicySet::NONE);
+    let warning = simulated.warnings().next().expect("a warning");
+    assert!(warning.ends_with("with a window below 16,000, so every message fails"), "{warning}");
+    let totals = by_itself(&recording, std::slice::from_ref(&small), PolicySet::NONE);
+    assert!(totals.calls > 0);
+    assert_eq!((totals.overflows, totals.failed), (totals.calls, totals.calls));
+    assert_eq!(totals.cost_breakdown.total().unwrap_or_default(), 0.0, "no call is made");
+    let context = AxisContext { session: &recording.session, base: &[], policies: PolicySet::NONE };
+    let spec = SweepSpec {
+        axes: vec![Axis::parse(&context, "contextPruning.keepLastAssistants=1,2").expect("an axis")],
+        base: vec![small],
+        policies: PolicySet::NONE,
+        headroom: Tokens::ZERO,
+    };
+    let refused = sweep(&recording, spec, &|| true, &|_, _| {}).expect_err("refused").to_string();
+    assert!(
+        refused.starts_with("contextTokens 9,000: ") && refused.ends_with("Set a larger window."),
+        "{refused}"
+    );
+}
+
+#[test]
 fn settings_for_every_cell_change_the_current_value_of_an_axis() {
     let (_session, recording) = with_window(1, 1000.0);
     let current = |base: &[&str], text: &str| {

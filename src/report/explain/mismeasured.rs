@@ -161,17 +161,22 @@ fn detect_wrong_window(
         return None;
     }
     let served = failure.overflow.limit.unwrap_or(failure.limit);
-    let fits_with = |tokens: f64| {
+    let window_change = |tokens: f64| {
         let value = Value::from(tokens);
-        let change =
-            SettingChange { id: SettingId::ContextWindow, value, origin: Provenance::Tuned, model: None };
-        runner.run_under(&[change]).overflows == 0
+        SettingChange { id: SettingId::ContextWindow, value, origin: Provenance::Tuned, model: None }
     };
     // Whatever settings would do, a cut prompt is no prompt of the session.
     let truncated = failure.overflow.is_truncated();
     let smallest = runner.session.smallest_window().whole();
-    let prevents = truncated || fits_with(served.max(smallest) as f64);
-    let is_out_of_reach = !prevents && served < smallest && fits_with(served as f64);
+    let prevents =
+        truncated || runner.run_under(&[window_change(served.max(smallest) as f64)]).overflows == 0;
+    // What the guards would do in the window that the provider serves, if the gateway ran the model in it.
+    let would_fit = || {
+        let mut settings = runner.settings_under(&[window_change(served as f64)]);
+        settings.assumptions.is_window_refused = false;
+        runner.run(&settings).overflows == 0
+    };
+    let is_out_of_reach = !prevents && served < smallest && would_fit();
     let is_stated = failure.overflow.limit.is_some();
     let facts = Mismeasured::Window {
         believed: failure.believed_window.runtime,

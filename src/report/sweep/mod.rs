@@ -185,6 +185,9 @@ pub fn sweep(
     tell: OnCell<'_>,
 ) -> Result<Option<Sweep>, AxisError> {
     let grid = Grid::from_axes(&requested.axes)?;
+    if let Some(refused) = recording.session.describe_refused_window(&requested.base) {
+        return Err(AxisError(format!("{refused}. Set a larger window.")));
+    }
     let bare = cells_to_replay(&recording.session, &requested, &grid);
     let Some(cells) = replay_cells(recording, &bare, wanted, tell) else { return Ok(None) };
     let window = recording.inputs.provider_window;

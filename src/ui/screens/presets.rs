@@ -123,12 +123,18 @@ fn numbers(outcomes: &[PresetOutcome; 2]) -> Vec<Line> {
             .map_or_else(|| "—".to_owned(), |usd| format_amount(usd, outcome.replay.cost_is_estimated))
     };
     let line = |name: &str, values| (name.to_owned(), values, Role::Text);
-    vec![
+    let refused = |outcome: &PresetOutcome| {
+        if outcome.is_window_refused { "too small: every message fails" } else { "accepted" }.to_owned()
+    };
+    let is_refused = outcomes.iter().any(|outcome| outcome.is_window_refused);
+    let window = is_refused.then(|| ("window".to_owned(), both(&refused), Role::Danger));
+    let totals = vec![
         line("next call, tokens", both(&|outcome| tokens(outcome.next_call_tokens))),
         line("failed call, tokens", both(&|outcome| tokens(outcome.replay.failing_call_tokens))),
         line("whole session, peak tokens", both(&|outcome| tokens(Some(outcome.replay.peak_tokens)))),
         line("whole session, cost", both(&cost)),
         line("overflows", both(&|outcome| format_number(outcome.replay.overflows))),
         line("compactions", both(&|outcome| format_number(outcome.replay.compactions))),
-    ]
+    ];
+    window.into_iter().chain(totals).collect()
 }
