@@ -18,6 +18,17 @@ pub fn predict_recovery(facts: &RecoveryInput<'_>) -> Recovery {
     RecoveryLoop::new(facts).run()
 }
 
+/// The end of a run, as the gateway sees it.
+enum RunEnd {
+    Answered,
+    /// The answer before the refused one (releases R79).
+    EarlierAnswer,
+    Refused {
+        /// Whether a compaction of the run counts (compaction 8.11).
+        had_compaction: bool,
+    },
+}
+
 struct RecoveryLoop<'a> {
     input: &'a RecoveryInput<'a>,
     branch: Branch,
@@ -47,10 +58,12 @@ impl<'a> RecoveryLoop<'a> {
     fn run(mut self) -> Recovery {
         for _ in 0..loop_limit(1) {
             self.attempts.push(Attempt::default());
-            let Some(had) = self.run_once() else { return self.finish(Ending::Answered) };
-            if !self.input.has_gateway {
-                return self.finish(Ending::LeftToPerson);
-            }
+            let had = match self.run_once() {
+                RunEnd::Answered => return self.finish(Ending::Answered),
+                _ if !self.input.has_gateway => return self.finish(Ending::LeftToPerson),
+                RunEnd::EarlierAnswer => return self.finish(Ending::EarlierAnswer),
+                RunEnd::Refused { had_compaction } => had_compaction,
+            };
             if !self.input.detection.likely {
                 return self.finish(Ending::RawError);
             }
@@ -80,19 +93,19 @@ impl<'a> RecoveryLoop<'a> {
         Tokens(((self.input.fixed_tokens + self.branch.tokens()) * self.tokens_per_estimate).get().round())
     }
 
-    /// Simulates one run with the runtime's own compactions. Returns `None` when the prompt is answered, otherwise
-    /// whether a compaction of this run counts (compaction 8.11).
-    fn run_once(&mut self) -> Option<bool> {
+    /// Simulates one run with the runtime's own compactions.
+    fn run_once(&mut self) -> RunEnd {
         let counts_completed = self.input.rules.recovery.in_run.counts_completed;
+        let refused = |had_compaction| RunEnd::Refused { had_compaction };
         for compacted in 0..=MAX_IN_RUN_COMPACTIONS {
             let tokens = self.prompt_tokens();
             if tokens <= self.input.runtime_window {
                 self.push_step(RecoveryStep::Answered { tokens });
-                return None;
+                return RunEnd::Answered;
             }
             self.push_step(RecoveryStep::Refused { tokens });
             if self.input.source == ErrorSource::Prompt {
-                return Some(false);
+                return refused(false);
             }
             self.branch.push_error();
             if !self.is_recognised_by_runtime() && is_transient(self.input.error) {
@@ -100,11 +113,14 @@ impl<'a> RecoveryLoop<'a> {
             }
             let outcome = self.compact_in_run(compacted);
             self.push_step(RecoveryStep::Compaction { caller: CompactionCaller::InRun, outcome });
+            if !outcome.is_done() && outcome.has_started() && !self.branch.leaves_refusal() {
+                return RunEnd::EarlierAnswer;
+            }
             if !outcome.is_done() {
-                return Some(if counts_completed { compacted > 0 } else { outcome.has_started() });
+                return refused(if counts_completed { compacted > 0 } else { outcome.has_started() });
             }
         }
-        Some(counts_completed)
+        refused(counts_completed)
     }
 
     fn is_recognised_by_runtime(&self) -> bool {

@@ -88,6 +88,29 @@ fn one_turn() -> Vec<String> {
     std::iter::once(message("user", 40)).chain((0..20).map(|_| message("assistant", 220))).collect()
 }
 
+/// Adds two refusals, after which a failed compaction leaves one for the gateway to see.
+fn refused_twice(mut lines: Vec<String>) -> Vec<String> {
+    let refused = r#""type":"message","message":{"role":"assistant","content":[],"stopReason":"error"}"#;
+    lines.extend([refused.to_owned(), refused.to_owned()]);
+    lines
+}
+
+#[test]
+fn a_failed_compaction_ends_the_run_with_the_answer_before_unless_two_refusals_came_before() {
+    let history = |refusals: usize| {
+        let mut lines = refused_twice(one_turn());
+        lines.truncate(lines.len() - 2 + refusals);
+        predict_recovery(&facts(sized(&lines), ANTHROPIC))
+    };
+    for refusals in [0, 1] {
+        assert_eq!(words(&history(refusals)), [["refused", "run: cancelled"]]);
+        assert_eq!(history(refusals).ending, Ending::EarlierAnswer);
+    }
+    assert_eq!(history(2).attempts.len(), 4);
+    let newest = RecoveryInput { rules: Ruleset::V2026_9_6.rules(), ..facts(sized(&one_turn()), ANTHROPIC) };
+    assert_ne!(predict_recovery(&newest).ending, Ending::EarlierAnswer, "the gateway compacts after the run");
+}
+
 const RESET: Ending = Ending::GaveUp { kind: GiveUpReason::ContextOverflow, reset: true };
 
 #[test]
@@ -123,7 +146,7 @@ fn a_huge_result_at_the_end_is_summarised_with_the_request_it_belongs_to() {
 
 #[test]
 fn one_long_turn_is_cancelled_run_again_thrice_and_given_up() {
-    let recovery = predict_recovery(&facts(sized(&one_turn()), ANTHROPIC));
+    let recovery = predict_recovery(&facts(sized(&refused_twice(one_turn())), ANTHROPIC));
     let again = ["refused", "run: cancelled", "again"];
     let last = ["refused", "run: cancelled", "nothing oversized"];
     assert_eq!(words(&recovery), [again, again, again, last]);
@@ -139,7 +162,7 @@ fn errors_that_only_the_gateway_recognises_are_compacted_by_the_gateway() {
 
 #[test]
 fn errors_that_only_the_runtime_recognises_are_final_if_its_compaction_fails() {
-    let recovery = predict_recovery(&facts(sized(&one_turn()), "too many tokens"));
+    let recovery = predict_recovery(&facts(sized(&refused_twice(one_turn())), "too many tokens"));
     assert_eq!(words(&recovery), [["refused", "run: cancelled"]]);
     assert_eq!((recovery.ending, recovery.ending.reply()), (Ending::RawError, None));
 }
@@ -179,6 +202,7 @@ const SETTINGS: CompactionSettings = CompactionSettings {
 fn the_runtimes_summariser_fails_on_a_history_larger_than_its_window() {
     let mut lines = turns();
     lines.extend((0..30).flat_map(|_| [message("user", 100), message("assistant", 100)]));
+    let lines = refused_twice(lines);
     let facts = RecoveryInput { mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
     let recovery = predict_recovery(&facts);
     assert_eq!(words(&recovery)[0], ["refused", "run: summaryTooLarge", "again"]);
@@ -193,6 +217,7 @@ fn pi_leaves_the_error_to_the_person_and_other_channels_are_not_reset() {
     assert_eq!(predict_recovery(&pi).ending, Ending::LeftToPerson);
     let mut lines = turns();
     lines.extend((0..30).flat_map(|_| [message("user", 100), message("assistant", 100)]));
+    let lines = refused_twice(lines);
     let cron =
         RecoveryInput { is_chat: false, mode: CompactionMode::Default, ..facts(sized(&lines), ANTHROPIC) };
     let ending = predict_recovery(&cron).ending;
@@ -228,6 +253,7 @@ fn an_older_gateway_restarts_its_count_after_truncation() {
     // Nothing can be summarised, and truncation does not free enough.
     let mut lines = vec![message("user", 40), message("assistant", 40)];
     lines.extend((0..12).map(|_| message("toolResult", 4000)));
+    let lines = refused_twice(lines);
     let attempts = |truncation_restarts| {
         let release = if truncation_restarts { Ruleset::V2026_2_17 } else { Ruleset::V2026_3_2 };
         let facts = RecoveryInput { rules: release.rules(), ..facts(sized(&lines), ANTHROPIC) };

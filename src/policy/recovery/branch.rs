@@ -91,6 +91,16 @@ impl Branch {
         self.entries.push(BranchEntry { message: Some(empty_answer()), ..empty_entry(last.entry) });
     }
 
+    /// Whether the newest answer is a refusal once the runtime has taken two out: the one that ends the branch, and one
+    /// right before the prompt (releases R79).
+    pub(super) fn leaves_refusal(&self) -> bool {
+        let is_answer = |entry: &&BranchEntry| entry.role() == Some(Role::Assistant);
+        let answers: Vec<&BranchEntry> = self.context().filter(is_answer).collect();
+        let is_refusal =
+            |entry: &&BranchEntry| entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
+        answers.len() > 2 && answers.iter().rev().take(3).all(is_refusal)
+    }
+
     /// Repeats the prompt. It then appears twice, unless the first one was still unanswered (compaction 8.20).
     pub(super) fn push_prompt(&mut self) {
         let is_user = |entry: &BranchEntry| entry.role() == Some(Role::User);
@@ -114,8 +124,14 @@ impl Branch {
         if ends_compacted && (from_hook || rules.compaction != Compaction::FromFirstKept) {
             return CompactionOutcome::AlreadyCompacted;
         }
-        let before =
-            PreviousCompaction { first_kept: self.first_kept, from_hook, ..PreviousCompaction::default() };
+        // After a refusal the gateway compacts to the room of the request, whatever the last usage was (compaction 12,
+        // row "Cut point").
+        let before = PreviousCompaction {
+            first_kept: self.first_kept,
+            from_hook,
+            counted: Some(Tokens::ZERO),
+            ..PreviousCompaction::default()
+        };
         let estimate =
             |entry: &BranchEntry| entry.message.as_ref().map_or(Ok(Tokens::ZERO), estimate_message);
         let prepared = match prepare_under(rules, &self.entries, &before, keep_tokens, estimate) {

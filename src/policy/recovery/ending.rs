@@ -23,6 +23,8 @@ pub enum Ending {
     Answered,
     /// The gateway does not recognise an overflow and shows the provider's error unchanged (compaction 8.5, 8.10).
     RawError,
+    /// A compaction in the run failed and took the refusal out of the run: the gateway finds the answer before it.
+    EarlierAnswer,
     /// pi leaves the error in the session and waits for a user.
     LeftToPerson,
     /// Every attempt was used up.
@@ -44,7 +46,7 @@ impl Ending {
         match self {
             Self::GaveUp { reset: true, .. } => Some(RESET_REPLY),
             Self::GaveUp { reset: false, .. } => Some(TOO_LARGE_REPLY),
-            Self::Answered | Self::RawError | Self::LeftToPerson => None,
+            Self::Answered | Self::RawError | Self::EarlierAnswer | Self::LeftToPerson => None,
         }
     }
 
@@ -53,6 +55,7 @@ impl Ending {
         match self {
             Self::Answered => "compaction 2.15",
             Self::RawError => "compaction 8.5",
+            Self::EarlierAnswer => "releases R79",
             Self::LeftToPerson => "compaction 2.11",
             Self::GaveUp { reset: true, .. } => "compaction 8.19",
             Self::GaveUp { reset: false, .. } => "compaction 8.15",
@@ -64,6 +67,7 @@ impl Ending {
         match self {
             Self::Answered => "answered",
             Self::RawError => "rawError",
+            Self::EarlierAnswer => "earlierAnswer",
             Self::LeftToPerson => "leftToPerson",
             Self::GaveUp { .. } => "gaveUp",
         }

@@ -187,6 +187,7 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
     let words = match ending {
         Ending::Answered => "the run goes on",
         Ending::RawError => "the error itself is the reply",
+        Ending::EarlierAnswer => "the run ends with the answer before",
         Ending::LeftToPerson => "the error stays in the session",
         Ending::GaveUp { reset: true, .. } => "given up: the chat starts a new session",
         Ending::GaveUp { kind: GiveUpReason::CompactionFailure, .. } => "given up: a compaction failed",
@@ -196,6 +197,11 @@ pub(super) fn describe_ending(ending: Ending) -> (String, String) {
         Ending::Answered => "The chat shows only the answer.".to_owned(),
         Ending::RawError => {
             "The gateway does not recognise this text as an overflow, so it tries nothing.".to_owned()
+        }
+        Ending::EarlierAnswer => {
+            "The compaction took the refused answer out of the run before it failed, so the gateway finds the answer \
+             before it and sees no overflow."
+                .to_owned()
         }
         Ending::LeftToPerson => "pi tries nothing else; compact yourself or start a new session.".to_owned(),
         Ending::GaveUp { .. } => {

@@ -72,6 +72,9 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
     let limits = &session.limits;
     let rules = session.ruleset.id.rules();
     let (refused_tokens, prompt_limit) = refusal.prompt_size();
+    // A prompt that was refused without a limit did not fit, however large the assumed window is.
+    let below_refused = refused_tokens.map(|tokens| tokens.saturating_sub(1));
+    let below_refused = below_refused.filter(|tokens| (*tokens as f64) < limits.runtime_window.get());
     let unanswered = (!is_recorded).then(|| session.last_calls().error).flatten();
     let predict = || {
         recovery::predict_recovery(&RecoveryInput {
@@ -82,7 +85,9 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
             fixed_tokens,
             summary_tokens: session.assumed_summary().tokens,
             refused_tokens: refused_tokens.map(|tokens| Tokens(tokens as f64)),
-            runtime_window: prompt_limit.map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
+            runtime_window: prompt_limit
+                .or(below_refused)
+                .map_or(limits.runtime_window, |limit| Tokens(limit as f64)),
             settings: session.configured_settings.compaction,
             mode: limits.compaction_mode,
             same_model: true,
