@@ -4,7 +4,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
 use crate::policy::guard::GuardLimits;
-use crate::store::entry::{Entry, EntryKind, MessageSize, Role};
+use crate::store::entry::{Entry, EntryKind, MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::transcript::Tree;
 use crate::units::Tokens;
@@ -65,6 +65,17 @@ impl PromptEstimates {
     pub(super) fn sent_to(&self, ix: EntryIx) -> Tokens {
         let at = |above: EntryIx| self.totals[above.index()].saturating_sub(self.dropped[above.index()]);
         Tokens(self.parent(ix).map_or(0, at).min(self.most) as f64)
+    }
+
+    /// Returns the tokens of the prompt that a call was sent by the usage of the newest answer above it; `None` without
+    /// one, or where a compaction or reset lies between.
+    pub(super) fn counted_to(&self, index: &Index, ix: EntryIx) -> Option<Tokens> {
+        let mut path = std::iter::successors(self.parent(ix), |ix| self.parent(*ix));
+        let ends = |kind| matches!(kind, EntryKind::Compaction | EntryKind::Reset);
+        let usage = |ix: EntryIx| index.entry(ix).message?.usage.filter(Usage::has_prompt_tokens);
+        let found = path.find(|ix| usage(*ix).is_some() || ends(index.entry(*ix).kind))?;
+        let since = self.before(ix).saturating_sub(self.totals[found.index()]);
+        usage(found).map(|usage| usage.prompt_tokens() + usage.output + Tokens(since as f64))
     }
 
     /// Estimates the requests of a compaction's summary: one for the history with the summary before it, and one for the

@@ -19,6 +19,9 @@ const SYNTHETIC_PROVIDER: &str = "openclaw";
 /// Models that the gateway records for such replies.
 const SYNTHETIC_MODELS: [&str; 2] = ["delivery-mirror", "gateway-injected"];
 
+/// End of the names of backends that are programs themselves, such as `claude-cli`.
+const PROGRAM_BACKEND: &str = "-cli";
+
 /// Data of one JSON line, before its ids and values are interned.
 #[derive(Debug, PartialEq)]
 pub struct ScannedLine {
@@ -301,7 +304,7 @@ pub fn measure_message<'a>(message: impl Json<'a>) -> ScannedMessage {
         usage: (role == Role::Assistant).then(|| anchor_usage(message, stop)).flatten(),
         is_no_reply: role == Role::Assistant && is_no_reply_message(message),
         leaks_no_reply: role == Role::Assistant && leaks_no_reply(message),
-        is_synthetic: role == Role::Assistant && is_synthetic(message),
+        is_synthetic: role == Role::Assistant && (is_synthetic(message) || is_printed_reply(message)),
         is_uncountable: role == Role::User && !is_text_or_list(message.get("content")),
         is_error: message.get("isError").and_then(Json::as_bool).unwrap_or(false),
         needs_body: role == Role::ToolResult && parts.needs_body,
@@ -354,6 +357,15 @@ pub fn is_synthetic<'a>(message: impl Json<'a>) -> bool {
     is("provider", SYNTHETIC_PROVIDER) && SYNTHETIC_MODELS.iter().any(|model| is("model", model))
 }
 
+/// Whether the command `openclaw agent` stored the text that it printed as an answer, and no call of the run was counted
+/// (releases R75). Backends that are programs themselves store their answers in the same form.
+fn is_printed_reply<'a>(message: impl Json<'a>) -> bool {
+    let counted = message.get("usage").map(parse_usage);
+    message.get("api").is_some_and(|api| api.str_is("cli"))
+        && !message.get("provider").and_then(Json::text).is_some_and(|name| name.ends_with(PROGRAM_BACKEND))
+        && counted.is_some_and(|usage| usage.prompt_tokens() + usage.output == Tokens::ZERO)
+}
+
 /// Returns the usage of a failed or aborted call: it anchors no estimate, but it was billed.
 fn billed_usage<'a>(message: impl Json<'a>, size: &MessageSize) -> Option<Usage> {
     let failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);
@@ -404,6 +416,26 @@ mod tests {
         );
         assert!(line("{}").is_some_and(Tokens::is_nan));
         assert_eq!(line("null"), None);
+    }
+
+    #[test]
+    fn a_reply_that_the_command_printed_is_no_call_unless_calls_were_counted_or_a_program_answered() {
+        let is_call = |api: &str, provider: &str, input: u32| {
+            let usage = format!(
+                r#"{{"input":{input},"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":{input}}}"#
+            );
+            let message = format!(
+                r#"{{"role":"assistant","content":[],"api":"{api}","provider":"{provider}","model":"m","stopReason":"stop","usage":{usage}}}"#
+            );
+            let line = scanned(&format!(r#"{{"type":"message","message":{message}}}"#));
+            !line.message.expect("a message").size.is_synthetic
+        };
+        assert!(!is_call("cli", "mock", 0));
+        assert!(
+            is_call("cli", "mock", 9)
+                && is_call("cli", "claude-cli", 0)
+                && is_call("openai-completions", "mock", 0)
+        );
     }
 
     #[test]

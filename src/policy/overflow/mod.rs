@@ -5,6 +5,7 @@
 //! Two functions are independent of any one release: [`judge()`] decides from the text alone whether a call overflowed,
 //! and [`is_recognised()`] whether a given release noticed (overflow-texts).
 
+mod byte_limits;
 mod detection;
 mod error_class;
 pub mod gateway;
@@ -18,15 +19,18 @@ mod pi_releases;
 mod recognised;
 mod release;
 mod signs;
+mod stated_sizes;
 mod stop_details;
 mod text_match;
 mod texts;
 mod word_order;
 
+pub use byte_limits::documented_request_limit;
 pub use detection::{Detection, detect};
 pub use error_class::ErrorClass;
 pub use judge::{Classification, Verdict, classify_error, is_bodyless_status, judge};
 pub use numbers::RefusalNumbers;
 pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
+pub use stated_sizes::stated_sizes;
 pub use stop_details::StopDetails;
 pub use text_match::stated_excess;

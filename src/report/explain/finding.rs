@@ -3,7 +3,7 @@
 
 use crate::gateway::window::WindowSource;
 use crate::report::explain::verdict_facts::VerdictFacts;
-use crate::units::Tokens;
+use crate::units::{Bytes, Tokens};
 
 /// Numbers of a finding for programs: tokens, chars, ms or counts, according to the name.
 pub type Numbers = Vec<(&'static str, f64)>;
@@ -191,6 +191,10 @@ pub enum Ground {
         /// Whether the release compares with the cap before a chat turn.
         moves_preflight: bool,
     },
+    /// The refusal is a status without text, and nothing says whether bytes or tokens were too many.
+    BareStatus { provider: String, documented: Option<Bytes> },
+    /// The words of the refusal are unknown, and the sizes in them fit the prompt.
+    UnknownWords { requested: u64, limit: u64 },
     /// A replay with today's settings has other overflows than the record, so that changes are compared with a world
     /// that was not.
     Unreproduced { recorded: usize, replayed: usize },
@@ -199,7 +203,7 @@ pub enum Ground {
 impl Ground {
     /// Whether a verdict on it may be wrong.
     pub(super) fn is_weak(&self) -> bool {
-        matches!(self, Self::UnreadableConfig { .. } | Self::AssumedWindow { .. } | Self::Unreproduced { .. })
+        !matches!(self, Self::SmallerThanAnswered { .. } | Self::CappedWindow { .. })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::gateway::ruleset::ChatPreflight;
 use crate::gateway::window::WindowSource;
+use crate::policy::overflow::{documented_request_limit, is_bodyless_status};
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::{Failure, LimitOrigin};
@@ -25,6 +26,8 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
         .chain(disproved_window(case))
         .chain(capped_window(case))
         .chain(unreproduced(case))
+        .chain(unknown_words(case))
+        .chain(bare_status(case))
         .collect();
     if config.is_some() {
         for finding in findings.iter_mut() {
@@ -72,6 +75,20 @@ fn unreproduced(case: &OverflowCase<'_>) -> Option<Ground> {
     let runner = case.replays.as_ref()?;
     let (recorded, replayed) = (runner.run_recorded().overflows, runner.run_under(&[]).overflows);
     (recorded != replayed).then_some(Ground::Unreproduced { recorded, replayed })
+}
+
+fn bare_status(case: &OverflowCase<'_>) -> Option<Ground> {
+    let failure = case.failure.as_ref()?;
+    let (provider, _) = called_model(case, Some(failure));
+    let documented = documented_request_limit(&provider);
+    let is_bare = failure.overflow.rule == "B" && is_bodyless_status(&failure.overflow.text);
+    is_bare.then_some(Ground::BareStatus { provider, documented })
+}
+
+fn unknown_words(case: &OverflowCase<'_>) -> Option<Ground> {
+    let overflow = &case.failure.as_ref()?.overflow;
+    let (requested, limit) = overflow.requested.zip(overflow.limit)?;
+    overflow.is_by_stated_size().then_some(Ground::UnknownWords { requested, limit })
 }
 
 fn capped_window(case: &OverflowCase<'_>) -> Option<Ground> {

@@ -190,7 +190,8 @@ fn detect_wrong_window(
         },
         refusal: failure.overflow.entry,
     };
-    let confidence = if is_stated { Confidence::Sure } else { Confidence::Likely };
+    let is_proved = is_stated && !failure.overflow.is_by_stated_size();
+    let confidence = if is_proved { Confidence::Sure } else { Confidence::Likely };
     Some(
         Found::new(FindingClass::WrongWindow, confidence, facts)
             .with_rule("compaction 7.1")

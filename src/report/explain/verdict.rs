@@ -170,6 +170,10 @@ pub(super) fn headed_by_unanswered(case: &OverflowCase<'_>, mut findings: Vec<Fi
     if let Some(found) = find_unanswered(case).filter(|_| !is_named) {
         for fits in findings.iter_mut().filter(|finding| finding.class == FindingClass::Healthy) {
             fits.class = FindingClass::NoOverflow;
+            // Unknown words may mean that it does not fit.
+            if found.confidence != Confidence::Sure {
+                fits.confidence = fits.confidence.lowered();
+            }
         }
         let verdict = Some(VerdictFacts::NoOverflow);
         findings.insert(0, Finding { verdict, ..found.map(Facts::Unanswered) });

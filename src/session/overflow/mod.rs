@@ -12,9 +12,11 @@ mod implausible;
 mod last_calls;
 mod model_windows;
 pub(crate) mod refused;
+mod request_bytes;
 mod row_error;
 mod silent;
 mod truncated;
+mod unknown_words;
 mod unrecorded;
 
 use std::sync::Arc;

@@ -9,20 +9,16 @@ use crate::policy::overflow::{
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
 use crate::session::overflow::call_error::CallError;
-use crate::session::prompt_estimates::PromptEstimates;
+use crate::session::overflow::request_bytes::may_exceed_bytes;
+use crate::session::overflow::unknown_words::find_stated_size;
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
-use crate::units::Chars;
 
 /// Type of the custom entry that records a prompt that threw.
 pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
 /// First words of the gateway's own refusals, when it notes them itself.
 const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
-/// Chars of a request from which the smallest common limit of servers, 1 MB, may refuse it for its bytes.
-const SMALLEST_BODY_LIMIT: Chars = Chars(1_000_000.0);
-/// Chars per estimated token.
-const CHARS_PER_TOKEN: f64 = 4.0;
 /// Path of the key that holds the gateway's own version.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
@@ -97,11 +93,17 @@ fn failed_call_at(
     // A refused summary call is not part of the conversation.
     let sign = overflow_kind(&judgement, own).map(|kind| {
         let is_bare = kind == OverflowKind::Bytes && is_bodyless_status(&details.message);
-        if is_bare && !may_exceed_bytes(scope.index, ix) { OverflowKind::Refused } else { kind }
+        if is_bare && !may_exceed_bytes(scope.index, ix, &called_provider(scope, entry)) {
+            OverflowKind::Refused
+        } else {
+            kind
+        }
     });
     let sign = sign.filter(|_| !is_summary_call_error(&details.message));
     let Some(sign) = sign else {
-        return call_error(ix, entry, details, &judgement).map(FailedCall::Error);
+        let error = call_error(ix, entry, details, &judgement)?;
+        let sized = find_stated_size(scope.index, &error, at);
+        return Some(sized.map_or(FailedCall::Error(error), FailedCall::Overflow));
     };
     let numbers = judgement.numbers;
     Some(FailedCall::Overflow(Overflow {
@@ -143,18 +145,14 @@ fn call_error(
     })
 }
 
+fn called_provider(scope: &OverflowScope<'_>, entry: &Entry) -> String {
+    entry.model.and_then(|(provider, _)| scope.index.values.text(provider)).unwrap_or_default()
+}
+
 /// Returns the prompt tokens that a failed answer reports.
 fn counted_tokens(index: &Index, ix: EntryIx) -> Option<u64> {
     let usage = index.unanchored_usage.get(&ix).filter(|usage| usage.has_prompt_tokens())?;
     Some(usage.prompt_tokens().whole())
-}
-
-/// Whether the request of a failed call may have been too large in bytes: it had images, or as many chars as the smallest
-/// common limit of servers.
-fn may_exceed_bytes(index: &Index, ix: EntryIx) -> bool {
-    let images = index.iter().take(ix.index()).filter_map(|(_, entry)| entry.message);
-    let chars = PromptEstimates::new(index, None).sent_to(ix).to_chars(CHARS_PER_TOKEN);
-    images.map(|size| size.images).sum::<u32>() > 0 || chars >= SMALLEST_BODY_LIMIT
 }
 
 /// Whether an error is that of a compaction's own call.
@@ -212,24 +210,4 @@ fn is_same_call(index: &Index, known: &Overflow, other: &Overflow) -> bool {
             || entry.kind == EntryKind::Compaction
     };
     alike && !between.into_iter().any(speaks)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::testing::{loaded_session, message, transcript, user};
-
-    fn kind_after(first: &str) -> OverflowKind {
-        let failed = r#"{"role":"assistant","provider":"p","model":"m","content":[],"stopReason":"error","errorMessage":"413 status code (no body)"}"#;
-        let session = loaded_session(&transcript(&[first.to_owned(), message(failed)]), 200_000.0);
-        session.overflows.first().expect("an overflow").kind
-    }
-
-    #[test]
-    fn a_413_without_a_body_is_for_bytes_only_if_the_request_may_have_many() {
-        let image = r#"{"role":"user","content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}"#;
-        assert_eq!(kind_after(&user(&"x".repeat(40_000))), OverflowKind::Refused);
-        assert_eq!(kind_after(&user(&"x".repeat(1_100_000))), OverflowKind::Bytes);
-        assert_eq!(kind_after(&message(image)), OverflowKind::Bytes);
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::made::{Made, words};
 
 /// Runs the program on a store; returns the exit code and its JSON.
-fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
+pub(crate) fn run(store: &str, arguments: &[&str]) -> (i32, Value) {
     let mut command = Command::cargo_bin("clawscope").expect("the program");
     command.env_clear().env("HOME", "/nonexistent/clawscope-test");
     let output = command.args(arguments).args(["--json", "--store", store]).output().expect("it runs");

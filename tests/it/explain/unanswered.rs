@@ -1,6 +1,6 @@
 //! Sessions that no longer answer for another reason than their size.
 
-use clawscope::report::explain::{Explanation, FindingClass};
+use clawscope::report::explain::{Confidence, Explanation, FindingClass};
 use clawscope::session::overflow::CallState;
 
 use super::line;
@@ -91,4 +91,59 @@ fn an_overflow_that_nothing_followed_outweighs_a_later_timeout() {
     let (explanation, state) = said(&made, 200_000);
     assert_eq!(state, CallState::Overflow);
     assert!(explanation.has_overflowed() && line(&explanation).starts_with("Overflowed"));
+}
+
+/// The answer in JSON of a command on a store whose last call failed with this text; the text may name `{prompt}`, the size of
+/// the prompt, and `{limit}`, a smaller one.
+fn on_store(command: &str, text: &str) -> serde_json::Value {
+    let mut made = Made::new();
+    made.grow_to(20_000, 2_000);
+    made.user("again");
+    let prompt = made.prompt();
+    let text = text.replace("{prompt}", &prompt.to_string()).replace("{limit}", &(prompt - 900).to_string());
+    made.failed(&text);
+    let folder = made.on(200_000).write();
+    let store = folder.path().to_str().expect("a path");
+    super::agreement::run(store, &[command, super::on_store::KEY]).1
+}
+
+#[test]
+fn unknown_words_that_state_the_size_of_the_prompt_are_an_overflow_for_every_command() {
+    for text in [
+        "400 Payload of {prompt} units is above the ceiling ({limit}).",
+        "400 {limit} 以下で、{prompt} でした",
+    ] {
+        let explained = on_store("explain", text);
+        assert_eq!(explained["overflow"], true, "{text}");
+        assert_eq!(explained["verdict"]["confidence"], "likely", "{text}: {}", explained["verdict"]);
+        assert_eq!(on_store("check", text)["state"], "overflow", "{text}");
+        let ending = &on_store("recovery", text)["ending"]["outcome"];
+        assert_eq!(ending, "rawError", "{text}: the gateway does not know the words");
+    }
+    for text in [
+        "500 Failure 20{prompt} of shard {limit}",
+        "429 Rate limit: {prompt} of {limit}",
+        "400 No such payload",
+    ] {
+        assert_eq!(on_store("explain", text)["overflow"], false, "{text}");
+        assert_ne!(on_store("check", text)["state"], "overflow", "{text}");
+    }
+}
+
+#[test]
+fn a_status_without_text_is_at_most_likely_and_for_bytes_only_where_the_request_may_have_many() {
+    let verdict = |images: usize| {
+        let mut made = Made::new();
+        made.grow_to(20_000, 2_000);
+        match images {
+            0 => made.user("again"),
+            _ => made.user_with_images(images, 1_000.0),
+        };
+        made.failed("413 status code (no body)");
+        let explanation = made.read(200_000).said();
+        (explanation.findings[0].class, explanation.findings[0].confidence)
+    };
+    assert_eq!(verdict(3), (FindingClass::BytesLimit, Confidence::Likely), "a copy without the images' data");
+    let (class, confidence) = verdict(0);
+    assert!(class != FindingClass::BytesLimit && confidence != Confidence::Sure, "{class:?} {confidence:?}");
 }

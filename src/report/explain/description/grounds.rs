@@ -1,6 +1,6 @@
 //! The grounds of a verdict in words.
 
-use crate::format::{format_number, quantity};
+use crate::format::{format_number, format_size, quantity};
 use crate::report::explain::description::evidence::Evidence;
 use crate::report::explain::finding::Ground;
 
@@ -17,6 +17,23 @@ impl Ground {
                 recorded,
                 if *recorded == 1 { "was" } else { "were" }
             )),
+            Self::BareStatus { provider, documented: Some(limit) } => Evidence::new(format!(
+                "the refusal is a status without text; {provider} documents requests of at most {}",
+                format_size(*limit)
+            ))
+            .with_rule("overflow-texts 5.1"),
+            Self::BareStatus { provider, documented: None } => Evidence::new(format!(
+                "the refusal is a status without text, and no limit in bytes is known of {provider}: it may be for bytes \
+                 or for tokens"
+            ))
+            .with_rule("overflow-texts 5.1"),
+            Self::UnknownWords { requested, limit } => Evidence::new(format!(
+                "clawscope does not know the words of the refusal; {} in them is the size of this prompt, so {} is taken \
+                 for the limit",
+                format_number(*requested),
+                format_number(*limit)
+            ))
+            .with_rule("releases R78"),
             Self::AssumedWindow { model, window, list: Some(list) } => Evidence::new(format!(
                 "nothing in the store names the window of {model}; {} is from the model list of {list}",
                 format_number(window.whole())
