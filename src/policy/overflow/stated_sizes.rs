@@ -13,9 +13,10 @@ const MIN_LIMIT_SHARE: f64 = 0.25;
 const JOINS: &str = "-./:_%";
 
 /// Returns the size of a refused prompt of about `prompt` tokens and the smaller one that is allowed, if a text states
-/// both, in any language.
-pub fn stated_sizes(text: &str, prompt: Tokens) -> Option<RefusalNumbers> {
+/// both, in any language. Asks for the prompt only if the text has two numbers.
+pub fn stated_sizes(text: &str, prompt: impl FnOnce() -> Option<Tokens>) -> Option<RefusalNumbers> {
     let numbers = whole_numbers(text);
+    let prompt = (numbers.len() > 1).then(prompt)??;
     let is_near = |number: &u64| (*number as f64 / prompt.get() - 1.0).abs() <= MAX_DIFFERENCE;
     // A limit that the prompt just exceeds is near, too.
     let requested = numbers.iter().copied().filter(is_near).max()?;
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     fn sizes(text: &str) -> Option<(u64, u64)> {
-        let numbers = stated_sizes(text, Tokens(6_100.0))?;
+        let numbers = stated_sizes(text, || Some(Tokens(6_100.0)))?;
         numbers.requested.zip(numbers.limit)
     }
 

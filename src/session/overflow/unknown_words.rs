@@ -16,7 +16,7 @@ pub(super) fn find_stated_size(index: &Index, error: &CallError, time_ms: Moment
     if error.class != ErrorClass::Other || error.noted_by_gateway {
         return None;
     }
-    let prompt = PromptEstimates::new(index, None).counted_to(index, error.entry)?;
+    let prompt = || PromptEstimates::new(index, None).counted_to(index, error.entry);
     let numbers = stated_sizes(&error.text, prompt)?;
     Some(Overflow {
         text: error.text.clone(),
