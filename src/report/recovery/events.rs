@@ -103,6 +103,8 @@ pub(super) fn read_events(
                 rewriting = true;
                 recorded.push(RecoveryEvent::Rewritten { entry: ix });
             }
+            // The gateway wrote it; no call was made.
+            Some(_) if entry.message.is_some_and(|size| size.is_synthetic) => {}
             message if refused_call::is_answer(message) => {
                 if rewriting && is_copy(session, ix, refusal.time_ms)? {
                     continue;

@@ -101,6 +101,18 @@ fn recorded_events_are_next_to_their_expected_steps() {
 }
 
 #[test]
+fn a_reply_that_the_gateway_wrote_is_no_answer() {
+    let reply = |api: &str| {
+        message(&format!(
+            r#"{{"role":"assistant","api":"{api}","provider":"p","model":"m","content":[{{"type":"text","text":"old"}}],"stopReason":"stop","usage":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0}}}}"#
+        ))
+    };
+    let after = |api: &str| view(&[user("go on"), error(TOO_LONG), reply(api)]);
+    assert_eq!(recorded(&after("cli")), ["refused"]);
+    assert_eq!(recorded(&after("openai-completions")), ["refused", "answered"]);
+}
+
+#[test]
 fn without_an_overflow_the_next_call_is_predicted() {
     let view = view(&[user("one"), answer("fine"), user("two")]);
     assert!(!view.is_recorded() && view.events.is_empty());
