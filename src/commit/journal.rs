@@ -15,7 +15,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::commit::disk::{Disk, write_all};
 use crate::commit::journal_trust::{JournalFault, JournalFile, read_journal_file};
-use crate::commit::process::{self, ProcessNamespace};
 use crate::commit::snapshot::{FileSnapshot, TAIL_BYTES};
 use crate::store::index::FileIdentity;
 use crate::units::Moment;
@@ -50,8 +49,6 @@ pub(super) struct Intent {
     pub leaf: String,
     /// Content of the lock file during the write.
     lock: String,
-    /// The namespace of the writing process.
-    home: Option<ProcessNamespace>,
 }
 
 impl Intent {
@@ -71,7 +68,6 @@ impl Intent {
             bytes: 0,
             leaf: leaf.to_owned(),
             lock: lock.to_owned(),
-            home: process::process_namespace(),
         }
     }
 
@@ -92,12 +88,6 @@ impl Intent {
     /// Whether the bytes before the old end are unchanged.
     pub(super) fn matches_tail(&self, tail: &[u8]) -> bool {
         hash(tail) == self.tail_sha256
-    }
-
-    /// Whether this lock was held for the commit and its process is known to be gone: it ran on this machine since the
-    /// last boot, in this process namespace, and is not visible any more. That rules out the other container of H9.
-    pub(super) fn is_abandoned_lock(&self, lock: &str) -> bool {
-        self.lock == lock && self.home.is_some() && self.home == process::process_namespace()
     }
 
     /// Whether this lock is held for the commit.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::commit::clock::Clock;
 use crate::commit::disk::{Disk, write_all};
-use crate::commit::journal::Journal;
 use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_path, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::files;
@@ -57,9 +56,6 @@ impl<'a> Lock<'a> {
                     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
                     return Err(failed(&path)(source));
                 }
-                LockState::Held { live: false, .. } if is_abandoned(transcript, text.as_deref()) => {
-                    remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
-                }
                 LockState::Stale { .. } => {
                     remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
                 }
@@ -92,12 +88,6 @@ impl Drop for Lock<'_> {
         // A lock that cannot be removed is stale as soon as this process ends.
         let _ = remove_if_unchanged(self.disk, &self.path, Some(&self.payload));
     }
-}
-
-/// Whether the lock belongs to an interrupted commit of a process that has certainly ended.
-fn is_abandoned(transcript: &Path, lock: Option<&str>) -> bool {
-    let journal = Journal::read(transcript).ok().flatten();
-    matches!((journal, lock), (Some(Journal::Complete(intent, _)), Some(lock)) if intent.is_abandoned_lock(lock))
 }
 
 /// Creates the lock file with its payload in one write (store H9).

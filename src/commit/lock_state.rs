@@ -3,7 +3,9 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::commit::process::{self, ProcessState};
+use serde::Deserialize;
+
+use crate::commit::process::{self, ProcessNamespace, ProcessState};
 use crate::files;
 use crate::js::{self, Value};
 use crate::units::{Millis, Moment};
@@ -98,11 +100,13 @@ pub(super) fn read_lock(lock: &Path, now_ms: Moment) -> io::Result<(LockState, O
     Ok((classify(&LockPayload::read(&text), now_ms, modified_ms), Some(text)))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct LockPayload {
     pid: Option<u32>,
     since_ms: Option<Moment>,
     start: Option<f64>,
+    /// Where the process runs; only this program writes it.
+    home: Option<ProcessNamespace>,
 }
 
 impl LockPayload {
@@ -116,16 +120,26 @@ impl LockPayload {
             pid: number("pid").filter(|pid| pid.fract() == 0.0 && *pid > 0.0).map(|pid| pid as u32),
             since_ms: since,
             start: number("starttime").filter(|start| start.fract() == 0.0 && *start >= 0.0),
+            home: serde_json::from_str::<OwnPart>(text).ok().map(|own| own.clawscope),
         }
     }
 
-    /// Returns the text of this process's lock (store H2).
+    /// Returns the text of this process's lock (store H2). Its own part, which other programs ignore, says where the
+    /// process runs, so that a lock that it leaves behind is known to be left at once.
     pub(super) fn for_this_process(now_ms: Moment) -> String {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
             .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
-        format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"{start}\n}}", js::iso_text(now_ms))
+        let own = process::process_namespace().and_then(|home| serde_json::to_string(&home).ok());
+        let own = own.map_or_else(String::new, |own| format!(",\n  \"clawscope\": {own}"));
+        format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"{}\"{start}{own}\n}}", js::iso_text(now_ms))
     }
+}
+
+/// The part of a lock that only this program writes.
+#[derive(Deserialize)]
+struct OwnPart {
+    clawscope: ProcessNamespace,
 }
 
 /// Decides between held and stale (store H3–H5, S2). `modified_ms` is the lock file's modification time.
@@ -147,7 +161,9 @@ fn classify(payload: &LockPayload, now_ms: Moment, modified_ms: Moment) -> LockS
     }
     // Without a start in the lock, the file's time counts.
     let age_ms = now_ms - payload.since_ms.unwrap_or(modified_ms);
-    if seen == Some(ProcessState::Gone) && age_ms.abs() < FOREIGN_GRACE_MS {
+    // A process of this boot and this namespace would be visible.
+    let is_at_home = payload.home.is_some() && payload.home == process::process_namespace();
+    if seen == Some(ProcessState::Gone) && !is_at_home && age_ms.abs() < FOREIGN_GRACE_MS {
         return held;
     }
     match payload.since_ms {
@@ -202,10 +218,10 @@ mod tests {
         let pid = std::process::id();
         let start = process::start_ticks(pid)
             .map_or_else(String::new, |ticks| format!(",\n  \"starttime\": {ticks}"));
-        assert_eq!(
-            LockPayload::for_this_process(NOW),
-            format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}\n}}")
-        );
+        let text = LockPayload::for_this_process(NOW);
+        let begins = format!("{{\n  \"pid\": {pid},\n  \"createdAt\": \"2026-02-25T06:13:20.000Z\"{start}");
+        assert!(text.starts_with(&begins) && text.ends_with("\n}"), "{text}");
+        assert_eq!(LockPayload::read(&text).home, process::process_namespace());
         assert_eq!(
             state(&LockPayload::for_this_process(NOW), Millis::ZERO),
             LockState::Held { pid: Some(pid), since_ms: Some(NOW), live: true }
@@ -227,6 +243,16 @@ mod tests {
         assert_eq!(reasons(state(&undated, MINUTE)), ["dead-pid", "invalid-createdAt"]);
         // A clock far ahead does not keep it for ever.
         assert_eq!(reasons(state(&payload(gone, MINUTE * -1.0, ""), Millis::ZERO)), ["dead-pid"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_dead_owner_of_this_boot_and_namespace_frees_the_lock_at_once() {
+        let home = serde_json::to_string(&process::process_namespace().unwrap()).unwrap();
+        let lock = |home: &str| payload(u32::MAX.into(), Millis::ZERO, &format!(", \"clawscope\": {home}"));
+        assert_eq!(reasons(state(&lock(&home), Millis::ZERO)), ["dead-pid"]);
+        let elsewhere = home.replace("pid:[", "pid:[9");
+        assert!(matches!(state(&lock(&elsewhere), Millis::ZERO), LockState::Held { live: false, .. }));
     }
 
     #[test]
