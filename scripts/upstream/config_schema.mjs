@@ -7,22 +7,18 @@ import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import { CACHE, Shaker, atLeast, ensureGateway, npm } from "./cut.mjs";
+import { Shaker } from "./cut.mjs";
+import { atLeast, cached, ensureGateway, install } from "./packages.mjs";
 import { NodeTable, keepRefinements } from "./schema.mjs";
 
 const LIBRARIES = ["zod@4.6.7", "json5@2.2.3", "ipaddr.js@2.2.0"];
 
 function libraries() {
-  const dir = path.join(CACHE, "config-schema");
-  const mark = path.join(dir, ".ok");
-  if (!fs.existsSync(mark)) {
-    fs.mkdirSync(dir, { recursive: true });
-    fs.writeFileSync(path.join(dir, "package.json"), '{"private":true}\n');
-    npm(["install", "--ignore-scripts", ...LIBRARIES], dir);
-    const api = path.join(dir, "node_modules/zod/v4/core/api.js");
+  const dir = cached("config-schema", (to) => {
+    install(to, LIBRARIES);
+    const api = path.join(to, "node_modules/zod/v4/core/api.js");
     fs.writeFileSync(api, keepRefinements(fs.readFileSync(api, "utf8")));
-    fs.writeFileSync(mark, "");
-  }
+  });
   const at = createRequire(path.join(dir, "package.json"));
   const url = (file) => pathToFileURL(path.join(dir, "node_modules", file)).href;
   return { zod: url("zod/index.js"), json5: pathToFileURL(at.resolve("json5")).href, ipaddr: pathToFileURL(at.resolve("ipaddr.js")).href };
@@ -61,6 +57,14 @@ function channels(texts, table) {
   return Object.fromEntries(list.filter((entry) => entry.schema).map((entry) => [entry.channelId, table.json(entry.schema)]));
 }
 
+// The package, and the day on which it was built.
+function source(dist, v) {
+  const { name } = JSON.parse(fs.readFileSync(path.join(dist, "..", "package.json"), "utf8"));
+  const built = path.join(dist, "build-info.json");
+  const date = fs.existsSync(built) ? JSON.parse(fs.readFileSync(built, "utf8")).builtAt?.slice(0, 10) : undefined;
+  return { package: `${name}@${v}`, ...(date ? { date } : {}) };
+}
+
 async function release(v, table, urls) {
   const dist = path.join(ensureGateway(v), "dist");
   const replace = { "pkg:zod": urls.zod, "pkg:json5": urls.json5, "pkg:ipaddr.js": urls.ipaddr };
@@ -70,7 +74,7 @@ async function release(v, table, urls) {
   if (!oc.schema) throw new Error(`${v}: its schema is not where it was`);
   const texts = [...shaker.texts.values()].filter((text) => /INVALID_CONFIG|mapZodIssueToConfigIssue|_ensureDefaultLocale|__zod_globalConfig|BUNDLED_CHANNEL_CONFIG_METADATA|envWarnings|appendAllowedValuesHint/.test(text));
   const refusesOldKeys = texts.some((text) => /function validateConfigObject(?:Raw)?\([^)]*\) \{\s*const legacyIssues/.test(text));
-  return { root: table.schema(oc.schema), ...loader(texts, v), channels: channels(texts, table), ...(oc.overlays ? { overlays: [...oc.overlays] } : {}), ...(refusesOldKeys ? { legacy: legacy(oc.legacy ?? [], table) } : {}) };
+  return { ...source(dist, v), root: table.schema(oc.schema), ...loader(texts, v), channels: channels(texts, table), ...(oc.overlays ? { overlays: [...oc.overlays] } : {}), ...(refusesOldKeys ? { legacy: legacy(oc.legacy ?? [], table) } : {}) };
 }
 
 const [out, ...wanted] = process.argv.slice(2);

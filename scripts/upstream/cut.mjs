@@ -5,35 +5,9 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { execFileSync } from "node:child_process";
 import vm from "node:vm";
 import { builtinModules } from "node:module";
 import { pathToFileURL } from "node:url";
-
-export const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
-
-// ---------------------------------------------------------------- install
-export const npm = (args, cwd) =>
-  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
-export function ensurePacked(name, version, folder, members = ["package/dist"]) {
-  const dir = path.join(CACHE, folder);
-  if (!fs.existsSync(path.join(dir, ".ok"))) {
-    fs.mkdirSync(dir, { recursive: true });
-    const out = npm(["pack", `${name}@${version}`, "--ignore-scripts"], dir).toString().trim().split("\n").pop();
-    execFileSync("tar", ["xzf", out, ...members, "package/package.json"], { cwd: dir });
-    fs.rmSync(path.join(dir, out));
-    fs.writeFileSync(path.join(dir, ".ok"), "");
-  }
-  return path.join(dir, "package");
-}
-const parts = (v) => v.split(/[.-]/).map(Number);
-export const atLeast = (v, w) => {
-  const [a, b] = [parts(v), parts(w)];
-  for (let i = 0; i < 3; i++) if (a[i] !== b[i]) return a[i] > b[i];
-  return true;
-};
-// before 2026.1.29 the package had another name
-export const ensureGateway = (v) => ensurePacked(atLeast(v, "2026.1.29") ? "openclaw" : "clawdbot", v, `gateway-${v}`);
 
 // ---------------------------------------------------------------- cutting out
 const DECL = /^(?:export )?(?:default )?(?:(?:async )?function\*? ?|const |let |var |class )([A-Za-z_$][\w$]*)?/;

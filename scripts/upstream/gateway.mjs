@@ -11,20 +11,15 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import { canon, pretty } from "./canonical.mjs";
-import { CACHE, Shaker, atLeast, ensureGateway, ensurePacked, npm } from "./cut.mjs";
+import { Shaker } from "./cut.mjs";
+import { atLeast, cached, ensureGateway, ensurePacked, install } from "./packages.mjs";
 import { askChatPreflight, loadChatPreflight } from "./chat_preflight.mjs";
 
 const READER = "0.55.3"; // the runtime that opens the transcripts, whatever the release
 const DEFAULT_NOW = 1700000000000;
 function ensureReader() {
-  const dir = path.join(CACHE, `pi-${READER}`);
-  if (!fs.existsSync(path.join(dir, ".ok"))) {
-    fs.mkdirSync(dir, { recursive: true });
-    fs.writeFileSync(path.join(dir, "package.json"), '{"name":"oracle-pi","private":true}\n');
-    npm(["install", "--ignore-scripts", "--save-exact"].concat(["pi-coding-agent", "pi-ai", "pi-agent-core", "pi-tui"].map((n) => `@mariozechner/${n}@${READER}`)), dir);
-    fs.writeFileSync(path.join(dir, ".ok"), "");
-  }
-  return path.join(dir, "node_modules", "@mariozechner");
+  const packages = ["pi-coding-agent", "pi-ai", "pi-agent-core", "pi-tui"].map((name) => `@mariozechner/${name}@${READER}`);
+  return path.join(cached(`pi-${READER}`, (dir) => install(dir, packages)), "node_modules", "@mariozechner");
 }
 
 const HOOKS = "(?:pi-extensions|pi-hooks|agent-hooks)/context-pruning/";

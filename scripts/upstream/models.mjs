@@ -3,6 +3,7 @@
 // of each, with the releases that list them so.
 //   node models.mjs --pi 1.6.0 --gateway 2026.9.6        compares these releases with the table and prints the differences
 //   node models.mjs --write --pi 1.6.1                   adds them to the table
+//   node models.mjs --all                                compares every published release
 //   node models.mjs --write --all                        builds the table of every published release anew
 // Ends with 0 where the table has these models, with 1 where it has not, with 2 where a package cannot be read.
 // No upstream data lives here: packages are unpacked into the cache folder, and their own modules are asked.
@@ -10,36 +11,11 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
-import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { CACHE, compare, install, npm, piScope, rerunUnderNewerNode, unpack } from "./packages.mjs";
 
-const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
 const TABLE = process.env.CLAWSCOPE_MODELS || fileURLToPath(new URL("../../assets/models.zst", import.meta.url));
 const FIRST_PI = "0.40.0";
-// the scope moved with 0.74.0
-const scopeOf = (v) => (compare(v, "0.74.0") < 0 ? "@mariozechner" : "@earendil-works");
-
-const npm = (args, cwd = CACHE) =>
-  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 }).toString();
-const numbers = (v) => v.split(/[.-]/).map(Number);
-function compare(a, b) {
-  const [x, y] = [numbers(a), numbers(b)];
-  for (let i = 0; i < 4; i++) if ((x[i] ?? 0) !== (y[i] ?? 0)) return (x[i] ?? 0) - (y[i] ?? 0);
-  return 0;
-}
-// zstd came with node 22.15
-function rerunUnderNewerNode() {
-  if (zlib.zstdCompressSync) return;
-  const dir = path.join(CACHE, "node-24");
-  const bin = path.join(dir, "node_modules", ".bin", "node");
-  if (!fs.existsSync(bin)) {
-    fs.mkdirSync(dir, { recursive: true });
-    fs.writeFileSync(path.join(dir, "package.json"), '{"name":"oracle-node","private":true}\n');
-    npm(["install", "node@24"], dir);
-  }
-  const r = spawnSync(bin, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  process.exit(r.status ?? 2);
-}
 
 // ---------------------------------------------------------------- packages
 // A release as { date, bundled, wanted: {provider: id}, aliases: {provider: provider}, rows: {"provider\tid": values} }; values are
@@ -57,13 +33,6 @@ async function release(family, version) {
     fs.rmSync(work, { recursive: true, force: true });
   }
 }
-function unpack(name, version, work) {
-  const to = path.join(work, name.split("/").pop());
-  fs.mkdirSync(to, { recursive: true });
-  const file = npm(["pack", `${name}@${version}`, "--ignore-scripts"], to).trim().split("\n").pop();
-  execFileSync("tar", ["xzf", file], { cwd: to });
-  return path.join(to, "package");
-}
 const publishedTimes = new Map();
 const published = (name) => {
   if (!publishedTimes.has(name)) publishedTimes.set(name, JSON.parse(npm(["view", name, "time", "--json"])));
@@ -71,13 +40,13 @@ const published = (name) => {
 };
 // Of some releases only pi-ai is still there.
 function unpackIfPublished(name, version, work) {
-  return version in published(name) ? unpack(name, version, work) : undefined;
+  return version in published(name) ? unpack(name, version, path.join(work, path.basename(name))) : undefined;
 }
 const load = (file) => import(pathToFileURL(file).href);
 
 async function readPi(version, work) {
-  const scope = scopeOf(version);
-  const { MODELS } = await load(path.join(unpack(`${scope}/pi-ai`, version, work), "dist", "models.generated.js"));
+  const scope = piScope(version);
+  const { MODELS } = await load(path.join(unpack(`${scope}/pi-ai`, version, path.join(work, "pi-ai")), "dist", "models.generated.js"));
   const rows = {};
   for (const [provider, models] of Object.entries(MODELS)) for (const [id, m] of Object.entries(models)) rows[`${provider}\t${id}`] = valuesOf(m);
   const agent = unpackIfPublished(`${scope}/pi-coding-agent`, version, work);
@@ -101,22 +70,27 @@ function standIns(wanted, rows) {
 }
 
 async function readGateway(version, work) {
-  fs.writeFileSync(path.join(work, "package.json"), '{"name":"models","private":true}\n');
-  npm(["install", "--ignore-scripts", "--omit=optional", `openclaw@${version}`], work);
-  const dir = path.join(work, "node_modules", "openclaw");
-  const { dependencies = {} } = JSON.parse(fs.readFileSync(path.join(dir, "package.json"), "utf8"));
+  const dir = unpack("openclaw", version, path.join(work, "openclaw"));
+  const text = (...at) => fs.readFileSync(path.join(dir, ...at), "utf8");
+  const { dependencies = {} } = JSON.parse(text("package.json"));
   const bundled = dependencies["@mariozechner/pi-ai"] ?? dependencies["@earendil-works/pi-ai"];
-  const lists = await pluginLists(path.join(dir, "dist", "extensions"));
-  const built = JSON.parse(fs.readFileSync(path.join(dir, "dist", "build-info.json"), "utf8")).builtAt;
-  // Where pi's own list is bundled, the modules only repeat parts of it.
-  return { date: built?.slice(0, 10), bundled, wanted: {}, ...rowsOf(bundled ? { manifest: lists.manifest } : lists) };
+  const date = JSON.parse(text("dist", "build-info.json")).builtAt?.slice(0, 10);
+  const manifest = manifestsOf(path.join(dir, "dist", "extensions"));
+  // Where pi's own list is bundled, the modules of the plug-ins only repeat parts of it.
+  const lists = bundled ? {} : await moduleLists(version, path.join(work, "installed"));
+  return { date, bundled, wanted: {}, ...rowsOf({ manifest, ...lists }) };
 }
-// The lists of the plug-ins: those of the manifests, and those that their modules build.
-async function pluginLists(dir) {
-  const lists = { manifest: {}, code: {}, built: {} };
-  for (const name of fs.existsSync(dir) ? fs.readdirSync(dir) : []) {
-    const manifest = path.join(dir, name, "openclaw.plugin.json");
-    if (fs.existsSync(manifest)) lists.manifest[name] = JSON.parse(fs.readFileSync(manifest, "utf8"));
+const foldersOf = (dir) => (fs.existsSync(dir) ? fs.readdirSync(dir) : []);
+function manifestsOf(dir) {
+  const files = foldersOf(dir).map((name) => [name, path.join(dir, name, "openclaw.plugin.json")]).filter(([, file]) => fs.existsSync(file));
+  return Object.fromEntries(files.map(([name, file]) => [name, JSON.parse(fs.readFileSync(file, "utf8"))]));
+}
+// The lists that the modules of the plug-ins build; they need the packages that the gateway depends on.
+async function moduleLists(version, work) {
+  install(work, [`openclaw@${version}`], ["--ignore-scripts", "--omit=optional"]);
+  const dir = path.join(work, "node_modules", "openclaw", "dist", "extensions");
+  const lists = { code: {}, built: {} };
+  for (const name of foldersOf(dir)) {
     const file = ["provider-discovery.js", "provider-catalog.js"].map((f) => path.join(dir, name, f)).find((f) => fs.existsSync(f));
     if (!file) continue;
     const module = await load(file);
@@ -214,12 +188,11 @@ function differences(before, after) {
 }
 
 async function main() {
-  rerunUnderNewerNode();
-  fs.mkdirSync(CACHE, { recursive: true });
+  rerunUnderNewerNode(import.meta.url);
   const args = process.argv.slice(2);
   const named = (flag) => args.flatMap((word, at) => (word === flag ? [args[at + 1]] : []));
   const [all, isWriting] = [args.includes("--all"), args.includes("--write")];
-  const families = all ? empty() : read(zlib.zstdDecompressSync(fs.readFileSync(TABLE)).toString());
+  const families = all && isWriting ? empty() : read(zlib.zstdDecompressSync(fs.readFileSync(TABLE)).toString());
   const asked = { pi: named("--pi"), gateway: named("--gateway") };
   if (all) {
     const stable = (name) => Object.keys(published(name)).filter((v) => /^\d+\.\d+\.\d+$/.test(v));
@@ -240,7 +213,7 @@ async function main() {
       const own = families[family].filter((r) => compare(r.version, version) <= 0).sort((a, b) => compare(a.version, b.version)).at(-1);
       const lines = linesOf(found, own?.lines);
       const changed = differences(own?.lines ?? new Map(), lines);
-      if (!all) console.log([`${family} ${version}: ${lines.size} rows; ${changed.length} differ from ${own?.version ?? "nothing"}`, ...changed].join("\n"));
+      if (!all || !isWriting) console.log([`${family} ${version}: ${lines.size} rows; ${changed.length} differ from ${own?.version ?? "nothing"}`, ...changed].join("\n"));
       if (changed.length > 0 && worst === 0 && !isWriting) worst = 1;
       families[family] = families[family].filter((r) => r.version !== version);
       families[family].push({ version, date: found.date, bundled: found.bundled, lines });

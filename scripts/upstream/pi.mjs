@@ -10,59 +10,33 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import crypto from "node:crypto";
-import { execFileSync, spawnSync } from "node:child_process";
 import { syncBuiltinESMExports } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { canon, pretty } from "./canonical.mjs";
+import { cached, install, piScope, rerunUnderNewerNode, unpack } from "./packages.mjs";
 
 const VERSION = process.env.PI_VERSION || "1.5.2";
-const CACHE = process.env.ORACLE_CACHE || path.join(os.tmpdir(), "session-oracle-cache");
+const SCOPE = piScope(VERSION);
 const DEFAULT_NOW = 1700000000000;
 
 // ---------------------------------------------------------------- install
-function npm(args, cwd) {
-  execFileSync("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
-}
-// pi asks for node >= 22.19; with an older one, run again under a node that npm installs into the cache
-function rerunUnderNewerNode() {
-  const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major > 22 || (major === 22 && minor >= 19)) return;
-  const dir = path.join(CACHE, "node-24");
-  const bin = path.join(dir, "node_modules", ".bin", "node");
-  if (!fs.existsSync(bin)) {
-    fs.mkdirSync(dir, { recursive: true });
-    fs.writeFileSync(path.join(dir, "package.json"), '{"name":"oracle-node","private":true}\n');
-    npm(["install", "node@24"], dir);
-  }
-  const r = spawnSync(bin, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  process.exit(r.status ?? 2);
-}
 function ensurePi() {
-  const dir = path.join(CACHE, `pi-${VERSION}`);
-  const scope = path.join(dir, "node_modules", "@earendil-works");
-  const done = path.join(dir, ".ok");
-  if (!fs.existsSync(done)) {
-    fs.mkdirSync(dir, { recursive: true });
-    fs.writeFileSync(path.join(dir, "package.json"), '{"name":"oracle-pi-1-5","private":true}\n');
-    npm(["install", "--ignore-scripts", "--save-exact", "cross-spawn@7.0.6"], dir);
-    for (const name of ["pi-coding-agent", "pi-ai"]) {
-      const to = name === "pi-ai" ? path.join(dir, "ai") : path.join(scope, name);
-      npm(["pack", `@earendil-works/${name}@${VERSION}`, "--ignore-scripts"], dir);
-      fs.mkdirSync(to, { recursive: true });
-      execFileSync("tar", ["xzf", `earendil-works-${name}-${VERSION}.tgz`, "-C", to, "--strip-components=1"], { cwd: dir });
-    }
-    // The unbundled modules need only a few dependency-free files of pi-ai: point the package name at those.
-    const shim = path.join(scope, "pi-ai");
-    fs.mkdirSync(shim, { recursive: true });
-    fs.writeFileSync(path.join(shim, "package.json"), '{"name":"@earendil-works/pi-ai","type":"module","exports":{".":"./index.mjs","./compat":"./compat.mjs"}}\n');
-    fs.writeFileSync(
-      path.join(shim, "index.mjs"),
-      ["transcript", "text", "uuid", "retry", "overflow"].map((n) => `export * from "../../../ai/dist/utils/${n}.js";\n`).join(""),
-    );
-    fs.writeFileSync(path.join(shim, "compat.mjs"), 'export function completeSimple() { throw new Error("no model calls here"); }\n');
-    fs.writeFileSync(done, "");
-  }
-  return { pi: path.join(scope, "pi-coding-agent", "dist"), ai: path.join(dir, "ai", "dist") };
+  const dir = cached(`pi-${VERSION}`, fillPi);
+  return { pi: path.join(dir, "node_modules", SCOPE, "pi-coding-agent", "dist"), ai: path.join(dir, "ai", "dist") };
+}
+function fillPi(dir) {
+  install(dir, ["cross-spawn@7.0.6"]);
+  unpack(`${SCOPE}/pi-coding-agent`, VERSION, path.join(dir, "node_modules", SCOPE, "pi-coding-agent"));
+  unpack(`${SCOPE}/pi-ai`, VERSION, path.join(dir, "ai"));
+  // The unbundled modules need only a few dependency-free files of pi-ai: point the package name at those.
+  const shim = path.join(dir, "node_modules", SCOPE, "pi-ai");
+  fs.mkdirSync(shim, { recursive: true });
+  fs.writeFileSync(path.join(shim, "package.json"), `{"name":"${SCOPE}/pi-ai","type":"module","exports":{".":"./index.mjs","./compat":"./compat.mjs"}}\n`);
+  fs.writeFileSync(
+    path.join(shim, "index.mjs"),
+    ["transcript", "text", "uuid", "retry", "overflow"].map((n) => `export * from "../../../ai/dist/utils/${n}.js";\n`).join(""),
+  );
+  fs.writeFileSync(path.join(shim, "compat.mjs"), 'export function completeSimple() { throw new Error("no model calls here"); }\n');
 }
 async function loadUpstream() {
   const at = ensurePi();
@@ -413,7 +387,7 @@ async function main() {
   if (throwLog.length) console.error(`upstream threw: ${throwLog.join(" | ")}`);
   process.stdout.write(`${pretty({ op: c.op, result: r })}\n`);
 }
-rerunUnderNewerNode();
+rerunUnderNewerNode(import.meta.url);
 main().then(
   () => process.exit(0),
   (e) => {
