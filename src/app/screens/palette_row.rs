@@ -30,3 +30,17 @@ pub struct PaletteRow {
     /// Matched characters of the description.
     pub description_hits: Vec<usize>,
 }
+
+impl PaletteRow {
+    /// Builds the row of a command that takes a word.
+    pub(super) fn of_command(name: String, description: String, command: PaletteCommand) -> Self {
+        Self {
+            command,
+            name: name.into(),
+            description: description.into(),
+            note: "",
+            name_hits: Vec::new(),
+            description_hits: Vec::new(),
+        }
+    }
+}

@@ -31,7 +31,14 @@ fn verb_rows(verb: &'static str, typed: &str, names: &[String], changed: usize) 
         .collect();
     if typed.is_empty() && verb == "save" {
         let words = format!("save {} under a name", quantity(changed as u64, "changed setting"));
-        rows.insert(0, row("preset save NAME".into(), words, PaletteCommand::Type("preset save ".into())));
+        rows.insert(
+            0,
+            PaletteRow::of_command(
+                "preset save NAME".into(),
+                words,
+                PaletteCommand::Type("preset save ".into()),
+            ),
+        );
     }
     rows
 }
@@ -48,18 +55,7 @@ fn command_row(verb: &str, name: &str, is_new: bool, changed: usize) -> PaletteR
         "load" => ("set the tuning pane to it".to_owned(), PaletteCommand::LoadPreset(own)),
         _ => ("delete its file".to_owned(), PaletteCommand::DeletePreset(own)),
     };
-    row(format!("preset {verb} {name}"), words, command)
-}
-
-fn row(name: String, description: String, command: PaletteCommand) -> PaletteRow {
-    PaletteRow {
-        command,
-        name: name.into(),
-        description: description.into(),
-        note: "",
-        name_hits: Vec::new(),
-        description_hits: Vec::new(),
-    }
+    PaletteRow::of_command(format!("preset {verb} {name}"), words, command)
 }
 
 #[cfg(test)]

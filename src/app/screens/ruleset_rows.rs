@@ -30,14 +30,9 @@ pub(super) fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow>
 }
 
 fn row(release: String, ruleset: Ruleset, used: Option<Ruleset>) -> PaletteRow {
-    PaletteRow {
-        name: format!("{WORD} {release}").into(),
-        command: PaletteCommand::UseRuleset(release),
-        description: ruleset.display_name().into(),
-        note: if used == Some(ruleset) { "in use" } else { "" },
-        name_hits: Vec::new(),
-        description_hits: Vec::new(),
-    }
+    let (name, description) = (format!("{WORD} {release}"), ruleset.display_name().to_owned());
+    let row = PaletteRow::of_command(name, description, PaletteCommand::UseRuleset(release));
+    PaletteRow { note: if used == Some(ruleset) { "in use" } else { "" }, ..row }
 }
 
 #[cfg(test)]
