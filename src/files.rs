@@ -10,6 +10,8 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use ruzstd::decoding::StreamingDecoder;
+
 /// Limit for settings and other small files that are read whole, bytes.
 pub const SMALL_FILE_BYTES: u64 = 8 << 20;
 
@@ -111,6 +113,13 @@ fn without_waiting(options: &mut OpenOptions, refuses_links: bool) -> &mut OpenO
 #[cfg(not(unix))]
 fn without_waiting(options: &mut OpenOptions, _: bool) -> &mut OpenOptions {
     options
+}
+
+/// Unpacks a text that the program has in it; `None` if it is broken.
+pub fn unpack_text(packed: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    StreamingDecoder::new(packed).ok()?.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]

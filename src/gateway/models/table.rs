@@ -3,12 +3,10 @@
 //! `scripts/upstream/models.mjs` writes it from the packages and describes its lines.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 use std::sync::LazyLock;
 
-use ruzstd::decoding::StreamingDecoder;
-
 use super::price::Price;
+use crate::files;
 use crate::units::Tokens;
 
 const TABLE: &[u8] = include_bytes!("../../../assets/models.zst");
@@ -64,16 +62,10 @@ pub(super) struct Table {
 }
 
 static EMBEDDED: LazyLock<Table> =
-    LazyLock::new(|| Table::from_text(unpack(TABLE).unwrap_or_default().leak()));
+    LazyLock::new(|| Table::from_text(files::unpack_text(TABLE).unwrap_or_default().leak()));
 
 pub(super) fn table() -> &'static Table {
     &EMBEDDED
-}
-
-fn unpack(packed: &[u8]) -> Option<String> {
-    let mut text = String::new();
-    StreamingDecoder::new(packed).ok()?.read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 impl Table {

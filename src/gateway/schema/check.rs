@@ -29,11 +29,11 @@ pub(in crate::gateway) fn old_keys(schema: &ReleaseSchema, root: &Value) -> Opti
 }
 
 fn old_key(schema: &ReleaseSchema, node: usize, root: &Value) -> Option<Issue> {
-    let Kind::Legacy { at, w, m } = tables().node(node)?.kind else { return None };
+    let Kind::Legacy { at, w, m } = &tables().node(node)?.kind else { return None };
     let value = at.iter().try_fold(root, |value, key| value.get(key))?;
-    let words = Wording { schema, trail: &at };
-    let check = Check { message: Some(m), ..Check::default() };
-    rules::is_legacy(&w, value).then(|| words.failed(&check, String::new()))
+    let words = Wording { schema, trail: at };
+    let check = Check { message: Some(m.clone()), ..Check::default() };
+    rules::is_legacy(w, value).then(|| words.failed(&check, String::new()))
 }
 
 struct Validation<'a> {
@@ -59,7 +59,7 @@ impl Walk for Validation<'_> {
     fn check(&mut self, node: usize, value: Option<&Value>) -> Vec<Issue> {
         // A node that is not in the table refuses nothing.
         let Some(node) = self.tables.node(node) else { return Vec::new() };
-        let mut issues = self.check_kind(&node, value);
+        let mut issues = self.check_kind(node, value);
         if let Some(value) = value.filter(|_| !matches!(node.kind, Kind::Json(_))) {
             self.run_checks(&node.checks, value, &mut issues);
         }
@@ -130,7 +130,7 @@ impl Validation<'_> {
         }
         let Some(rest) = rest else { return issues };
         let others = || object.iter().filter(|(key, _)| !shape.contains_key(*key) && *key != SKIPPED_KEY);
-        if matches!(self.tables.node(rest).map(|node| node.kind), Some(Kind::Never)) {
+        if matches!(self.tables.node(rest).map(|node| &node.kind), Some(Kind::Never)) {
             let unknown: Vec<&str> = others().map(|(key, _)| key.as_str()).collect();
             if !unknown.is_empty() {
                 issues.push(self.words().unknown_keys(&unknown));
@@ -162,7 +162,7 @@ impl Validation<'_> {
     /// A record that needs each of the keys that its schema lists.
     fn whole_record(&mut self, keys: usize, values: usize, object: &Map<String, Value>) -> Vec<Issue> {
         let Some(Kind::Enum { v: listed } | Kind::Literal { v: listed }) =
-            self.tables.node(keys).map(|node| node.kind)
+            self.tables.node(keys).map(|node| &node.kind)
         else {
             return self.record(keys, values, false, object);
         };
@@ -199,9 +199,9 @@ impl Validation<'_> {
     }
 
     fn ends_in_transform(&self, node: usize) -> bool {
-        let Some(Kind::Pipe { o }) = self.tables.node(node).map(|node| node.kind) else { return false };
+        let Some(Kind::Pipe { o }) = self.tables.node(node).map(|node| &node.kind) else { return false };
         let last = o.last().and_then(|&last| self.tables.node(last));
-        matches!(last.map(|node| node.kind), Some(Kind::Transform))
+        matches!(last.map(|node| &node.kind), Some(Kind::Transform))
     }
 
     fn union(&mut self, options: &[usize], discriminator: Option<&str>, value: Option<&Value>) -> Vec<Issue> {
@@ -244,9 +244,9 @@ impl Validation<'_> {
     }
 
     fn discriminator_values(&self, option: usize, key: &str) -> Vec<Value> {
-        match self.tables.node(option).map(|node| node.kind) {
+        match self.tables.node(option).map(|node| &node.kind) {
             Some(Kind::Object { p, .. }) => match p.get(key).and_then(|node| self.tables.node(index(node))) {
-                Some(Node { kind: Kind::Literal { v } | Kind::Enum { v }, .. }) => v,
+                Some(Node { kind: Kind::Literal { v } | Kind::Enum { v }, .. }) => v.clone(),
                 _ => Vec::new(),
             },
             Some(Kind::Union { o, .. }) => {

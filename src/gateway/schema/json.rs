@@ -94,7 +94,7 @@ fn keys(run: &mut impl Walk, schema: &JsonSchema, object: &Map<String, Value>) -
             issues.extend(run.below(key, index(node), Some(value)));
         } else if let Some(rest) = schema.r {
             // The schema `false`: the key itself is not allowed.
-            if matches!(run.tables().node(rest).map(|node| node.kind), Some(Kind::Never)) {
+            if matches!(run.tables().node(rest).map(|node| &node.kind), Some(Kind::Never)) {
                 unknown.push(key.as_str());
             } else {
                 issues.extend(run.below(key, rest, Some(value)));

@@ -1,13 +1,12 @@
 //! The table of schemas: one line of JSON a node. Releases share nodes, and a node names those below it by line.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::sync::OnceLock;
 
-use ruzstd::decoding::StreamingDecoder;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::files;
 use crate::gateway::ruleset::Version;
 
 const PACKED: &[u8] = include_bytes!("../../../assets/config-schemas.zst");
@@ -18,6 +17,8 @@ pub(in crate::gateway) struct Tables {
     text: String,
     /// The end of each line in `text`.
     ends: Vec<usize>,
+    /// The node of each line, read on first use: a value may be checked by many schemas.
+    nodes: Vec<OnceLock<Option<Node>>>,
 }
 
 /// How a release validates its configuration.
@@ -228,8 +229,7 @@ pub(in crate::gateway) fn tables() -> &'static Tables {
 impl Tables {
     /// `None` if the asset is broken, which a test rules out.
     fn unpack() -> Option<Self> {
-        let mut text = String::new();
-        StreamingDecoder::new(PACKED).ok()?.read_to_string(&mut text).ok()?;
+        let text = files::unpack_text(PACKED)?;
         let (head, nodes) = text.split_once('\n')?;
         let named: Map<String, Value> = serde_json::from_str(head).ok()?;
         let mut releases = Vec::with_capacity(named.len());
@@ -240,12 +240,13 @@ impl Tables {
             releases.push((parts, schema));
         }
         let text = nodes.to_owned();
-        let ends = text.match_indices('\n').map(|(at, _)| at).collect();
-        Some(Self { releases, text, ends })
+        let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let nodes = ends.iter().map(|_| OnceLock::new()).collect();
+        Some(Self { releases, text, ends, nodes })
     }
 
     fn empty() -> Self {
-        Self { releases: Vec::new(), text: String::new(), ends: Vec::new() }
+        Self { releases: Vec::new(), text: String::new(), ends: Vec::new(), nodes: Vec::new() }
     }
 
     /// Returns the schema of a release: its own, else that of the last one before it, else the oldest.
@@ -260,7 +261,11 @@ impl Tables {
         self.releases.iter().rev().map(|(_, schema)| schema)
     }
 
-    pub(super) fn node(&self, index: usize) -> Option<Node> {
+    pub(super) fn node(&self, index: usize) -> Option<&Node> {
+        self.nodes.get(index)?.get_or_init(|| self.read_node(index)).as_ref()
+    }
+
+    fn read_node(&self, index: usize) -> Option<Node> {
         let start = match index.checked_sub(1) {
             Some(before) => self.ends.get(before)? + 1,
             None => 0,
