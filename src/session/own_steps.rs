@@ -2,6 +2,7 @@
 //! the next one, also after a plan.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -11,7 +12,7 @@ use crate::policy::prune::Gate;
 use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
-use crate::session::context_details::{markers, read_stored_pruning};
+use crate::session::context_details::read_stored_pruning;
 use crate::session::sent_forms::{SentForms, StepSettings};
 use crate::store::body::BodyError;
 use crate::units::Millis;
@@ -35,7 +36,9 @@ impl LoadedSession {
     /// Returns the forms in which the gateway sends the messages, or `None` if it sends them whole. Keeps the context
     /// details that this needs.
     pub(super) fn find_sent_forms(&mut self) -> Option<SentForms> {
-        let may_act = self.step_settings().steps_for(&self.index, &self.context);
+        let own = self.step_settings();
+        let has_marks = LazyCell::new(|| own.has_marks(&self.index, &self.context));
+        let may_act = own.steps_with(&self.index, &self.context, || *has_marks);
         let policies = self.gateway_policies();
         let steps = STEPS.into_iter().filter(|step| may_act.has(*step) && policies.has(*step));
         let mut steps = steps.fold(PolicySet::NONE, |steps, step| steps.with(step, true));
@@ -44,8 +47,7 @@ impl LoadedSession {
         }
         let counted = self.prompt_counts().last_count().filter(|count| !count.is_planned)?;
         let sent = self.context.messages.partition_point(|message| message.entry < counted.entry);
-        let has_marks = || markers(self.ruleset.id.rules(), &self.index, &self.context.path).next().is_some();
-        if steps.has(Policy::Prune) && !has_marks() && !self.may_open_gate(sent) {
+        if steps.has(Policy::Prune) && !*has_marks && !self.may_open_gate(sent) {
             steps = steps.without(PolicySet::of(&[Policy::Prune]));
         }
         if self.details.is_none() && steps.uses_features(self.ruleset.id.rules()) {

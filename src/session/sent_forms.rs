@@ -55,11 +55,21 @@ impl SentForms {
 impl StepSettings<'_> {
     /// Returns the steps that may change a context, by sizes alone.
     pub(super) fn steps_for(&self, index: &Index, context: &Context) -> PolicySet {
+        self.steps_with(index, context, || self.has_marks(index, context))
+    }
+
+    /// Does the same where `has_marks` knows whether the transcript says which messages were pruned.
+    pub(super) fn steps_with(
+        &self,
+        index: &Index,
+        context: &Context,
+        has_marks: impl FnOnce() -> bool,
+    ) -> PolicySet {
         let messages = &context.messages;
         let turns = messages.iter().filter(|message| message.size.role == Role::User).count();
         PolicySet::NONE
             .with(Policy::History, self.limits_history() && turns as f64 > self.history_limit)
-            .with(Policy::Prune, self.may_prune(index, context))
+            .with(Policy::Prune, self.may_prune(index, context) || self.prune.is_some() && has_marks())
             .with(Policy::Guard, self.may_guard(messages))
     }
 
@@ -67,11 +77,16 @@ impl StepSettings<'_> {
         self.history_limit > 0.0
     }
 
-    /// Whether the messages may fill enough of the window to be pruned, or the transcript says which were.
+    /// Whether the transcript says which messages were pruned.
+    pub(super) fn has_marks(&self, index: &Index, context: &Context) -> bool {
+        markers(self.rules, index, &context.path).next().is_some()
+    }
+
+    /// Whether the messages may fill enough of the window to be pruned.
     fn may_prune(&self, index: &Index, context: &Context) -> bool {
         let Some(settings) = self.prune else { return false };
         let reach = PruneReach::new((self.rules, settings, self.window), index, context, None);
-        reach.may_prune(context.messages.len()) || markers(self.rules, index, &context.path).next().is_some()
+        reach.may_prune(context.messages.len())
     }
 
     fn may_guard(&self, messages: &[ContextMessage]) -> bool {

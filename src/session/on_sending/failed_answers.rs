@@ -1,7 +1,7 @@
 //! Failed answers, which some providers receive as the beginning of the answer after them: their APIs take one answer
 //! at a time, so the gateway joins neighbours, and the joined answer ends as the last of them did.
 
-use super::{AddedText, Messages, Shape};
+use super::{AddedText, Messages, Shape, joined_texts};
 use crate::js::{JsString, Value};
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
@@ -49,7 +49,7 @@ fn text_if_joined(answer: &Value) -> String {
     if blocks.is_empty() {
         return FAILED_BEFORE_CONTENT.to_owned();
     }
-    blocks.iter().filter_map(|block| block.get("text")?.as_str()).map(JsString::to_string_lossy).collect()
+    joined_texts(blocks)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::context::bodies;
 use crate::ids::EntryIx;
-use crate::js::Value;
+use crate::js::{JsString, Value};
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, MessageSize, Role, StopReason};
@@ -20,6 +20,11 @@ use crate::units::{Chars, Tokens};
 
 /// Chars per token of the estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// Joins the texts of blocks.
+fn joined_texts(blocks: &[Value]) -> String {
+    blocks.iter().filter_map(|block| block.get("text")?.as_str()).map(JsString::to_string_lossy).collect()
+}
 
 /// Texts that the gateway adds to a message when it sends it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]

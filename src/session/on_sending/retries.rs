@@ -1,8 +1,8 @@
 //! The retry of a message by a fallback model, which the message or a note behind it says.
 
-use super::{AddedText, Messages, text_of};
+use super::{AddedText, Messages, joined_texts, text_of};
 use crate::gateway::ruleset::Sending;
-use crate::js::{JsString, Value};
+use crate::js::Value;
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, MessageSize, Role, StopReason};
@@ -82,10 +82,7 @@ impl LoadedSession {
 fn text_of_content(content: &Value) -> String {
     match content {
         Value::String(text) => text.to_string_lossy(),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
-            texts.map(JsString::to_string_lossy).collect()
-        }
+        Value::Array(blocks) => joined_texts(blocks),
         _ => String::new(),
     }
 }
