@@ -24,477 +24,77 @@ pub(super) struct GatewayRange {
     pub(super) releases: &'static str,
 }
 
+/// Builds the ranges from a line for each: program, ruleset, month and day of the first release, the last release after `–`, and
+/// every release without its `2026.`, oldest first. A `*` marks a release whose package was asked itself.
+macro_rules! ranges {
+    ($($program:literal $ruleset:ident $month:literal $day:literal $to:literal $releases:literal)*) => {
+        [$(GatewayRange {
+            ruleset: Ruleset::$ruleset,
+            rules: &g::$ruleset,
+            first: [2026, $month, $day],
+            id: concat!("2026.", $month, ".", $day),
+            span: concat!("2026.", $month, ".", $day, $to),
+            name: concat!($program, " 2026.", $month, ".", $day, $to),
+            releases: $releases,
+        }),*]
+    };
+}
+
 /// Every range, oldest first.
-pub(super) const RANGES: [GatewayRange; 52] = [
-    GatewayRange {
-        ruleset: Ruleset::V2026_1_24,
-        rules: &g::V2026_1_24,
-        first: [2026, 1, 24],
-        id: "2026.1.24",
-        span: "2026.1.24",
-        name: "clawdbot 2026.1.24",
-        releases: "1.24* 1.24-3*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_1_29,
-        rules: &g::V2026_1_29,
-        first: [2026, 1, 29],
-        id: "2026.1.29",
-        span: "2026.1.29",
-        name: "openclaw 2026.1.29",
-        releases: "1.29*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_1_30,
-        rules: &g::V2026_1_30,
-        first: [2026, 1, 30],
-        id: "2026.1.30",
-        span: "2026.1.30",
-        name: "openclaw 2026.1.30",
-        releases: "1.30*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_1,
-        rules: &g::V2026_2_1,
-        first: [2026, 2, 1],
-        id: "2026.2.1",
-        span: "2026.2.1",
-        name: "openclaw 2026.2.1",
-        releases: "2.1*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_2,
-        rules: &g::V2026_2_2,
-        first: [2026, 2, 2],
-        id: "2026.2.2",
-        span: "2026.2.2–2.3",
-        name: "openclaw 2026.2.2–2.3",
-        releases: "2.2* 2.2-3* 2.3* 2.3-1*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_6,
-        rules: &g::V2026_2_6,
-        first: [2026, 2, 6],
-        id: "2026.2.6",
-        span: "2026.2.6",
-        name: "openclaw 2026.2.6",
-        releases: "2.6-3*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_9,
-        rules: &g::V2026_2_9,
-        first: [2026, 2, 9],
-        id: "2026.2.9",
-        span: "2026.2.9",
-        name: "openclaw 2026.2.9",
-        releases: "2.9*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_12,
-        rules: &g::V2026_2_12,
-        first: [2026, 2, 12],
-        id: "2026.2.12",
-        span: "2026.2.12",
-        name: "openclaw 2026.2.12",
-        releases: "2.12*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_17,
-        rules: &g::V2026_2_17,
-        first: [2026, 2, 17],
-        id: "2026.2.17",
-        span: "2026.2.17–2.19",
-        name: "openclaw 2026.2.17–2.19",
-        releases: "2.17* 2.19*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_21,
-        rules: &g::V2026_2_21,
-        first: [2026, 2, 21],
-        id: "2026.2.21",
-        span: "2026.2.21",
-        name: "openclaw 2026.2.21",
-        releases: "2.21*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_22,
-        rules: &g::V2026_2_22,
-        first: [2026, 2, 22],
-        id: "2026.2.22",
-        span: "2026.2.22",
-        name: "openclaw 2026.2.22",
-        releases: "2.22* 2.22-1*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_23,
-        rules: &g::V2026_2_23,
-        first: [2026, 2, 23],
-        id: "2026.2.23",
-        span: "2026.2.23–2.24",
-        name: "openclaw 2026.2.23–2.24",
-        releases: "2.23* 2.24*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_25,
-        rules: &g::V2026_2_25,
-        first: [2026, 2, 25],
-        id: "2026.2.25",
-        span: "2026.2.25",
-        name: "openclaw 2026.2.25",
-        releases: "2.25*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_2_26,
-        rules: &g::V2026_2_26,
-        first: [2026, 2, 26],
-        id: "2026.2.26",
-        span: "2026.2.26",
-        name: "openclaw 2026.2.26",
-        releases: "2.26*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_1,
-        rules: &g::V2026_3_1,
-        first: [2026, 3, 1],
-        id: "2026.3.1",
-        span: "2026.3.1",
-        name: "openclaw 2026.3.1",
-        releases: "3.1*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_2,
-        rules: &g::V2026_3_2,
-        first: [2026, 3, 2],
-        id: "2026.3.2",
-        span: "2026.3.2",
-        name: "openclaw 2026.3.2",
-        releases: "3.2*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_7,
-        rules: &g::V2026_3_7,
-        first: [2026, 3, 7],
-        id: "2026.3.7",
-        span: "2026.3.7",
-        name: "openclaw 2026.3.7",
-        releases: "3.7*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_8,
-        rules: &g::V2026_3_8,
-        first: [2026, 3, 8],
-        id: "2026.3.8",
-        span: "2026.3.8",
-        name: "openclaw 2026.3.8",
-        releases: "3.8*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_11,
-        rules: &g::V2026_3_11,
-        first: [2026, 3, 11],
-        id: "2026.3.11",
-        span: "2026.3.11–3.13",
-        name: "openclaw 2026.3.11–3.13",
-        releases: "3.11* 3.13*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_22,
-        rules: &g::V2026_3_22,
-        first: [2026, 3, 22],
-        id: "2026.3.22",
-        span: "2026.3.22–3.24",
-        name: "openclaw 2026.3.22–3.24",
-        releases: "3.22* 3.23* 3.23-1* 3.23-2* 3.24*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_28,
-        rules: &g::V2026_3_28,
-        first: [2026, 3, 28],
-        id: "2026.3.28",
-        span: "2026.3.28",
-        name: "openclaw 2026.3.28",
-        releases: "3.28*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_3_31,
-        rules: &g::V2026_3_31,
-        first: [2026, 3, 31],
-        id: "2026.3.31",
-        span: "2026.3.31",
-        name: "openclaw 2026.3.31",
-        releases: "3.31*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_1,
-        rules: &g::V2026_4_1,
-        first: [2026, 4, 1],
-        id: "2026.4.1",
-        span: "2026.4.1–4.2",
-        name: "openclaw 2026.4.1–4.2",
-        releases: "4.1* 4.2*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_5,
-        rules: &g::V2026_4_5,
-        first: [2026, 4, 5],
-        id: "2026.4.5",
-        span: "2026.4.5",
-        name: "openclaw 2026.4.5",
-        releases: "4.5*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_7,
-        rules: &g::V2026_4_7,
-        first: [2026, 4, 7],
-        id: "2026.4.7",
-        span: "2026.4.7–4.9",
-        name: "openclaw 2026.4.7–4.9",
-        releases: "4.7* 4.8* 4.9*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_10,
-        rules: &g::V2026_4_10,
-        first: [2026, 4, 10],
-        id: "2026.4.10",
-        span: "2026.4.10–4.11",
-        name: "openclaw 2026.4.10–4.11",
-        releases: "4.10* 4.11*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_12,
-        rules: &g::V2026_4_12,
-        first: [2026, 4, 12],
-        id: "2026.4.12",
-        span: "2026.4.12–4.14",
-        name: "openclaw 2026.4.12–4.14",
-        releases: "4.12* 4.14*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_15,
-        rules: &g::V2026_4_15,
-        first: [2026, 4, 15],
-        id: "2026.4.15",
-        span: "2026.4.15–4.23",
-        name: "openclaw 2026.4.15–4.23",
-        releases: "4.15* 4.20* 4.21* 4.22* 4.23*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_24,
-        rules: &g::V2026_4_24,
-        first: [2026, 4, 24],
-        id: "2026.4.24",
-        span: "2026.4.24",
-        name: "openclaw 2026.4.24",
-        releases: "4.24*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_25,
-        rules: &g::V2026_4_25,
-        first: [2026, 4, 25],
-        id: "2026.4.25",
-        span: "2026.4.25–4.26",
-        name: "openclaw 2026.4.25–4.26",
-        releases: "4.25* 4.26*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_27,
-        rules: &g::V2026_4_27,
-        first: [2026, 4, 27],
-        id: "2026.4.27",
-        span: "2026.4.27",
-        name: "openclaw 2026.4.27",
-        releases: "4.27*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_4_29,
-        rules: &g::V2026_4_29,
-        first: [2026, 4, 29],
-        id: "2026.4.29",
-        span: "2026.4.29",
-        name: "openclaw 2026.4.29",
-        releases: "4.29*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_2,
-        rules: &g::V2026_5_2,
-        first: [2026, 5, 2],
-        id: "2026.5.2",
-        span: "2026.5.2–5.6",
-        name: "openclaw 2026.5.2–5.6",
-        releases: "5.2* 5.3* 5.3-1* 5.4* 5.5* 5.6*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_7,
-        rules: &g::V2026_5_7,
-        first: [2026, 5, 7],
-        id: "2026.5.7",
-        span: "2026.5.7",
-        name: "openclaw 2026.5.7",
-        releases: "5.7*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_12,
-        rules: &g::V2026_5_12,
-        first: [2026, 5, 12],
-        id: "2026.5.12",
-        span: "2026.5.12",
-        name: "openclaw 2026.5.12",
-        releases: "5.12*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_18,
-        rules: &g::V2026_5_18,
-        first: [2026, 5, 18],
-        id: "2026.5.18",
-        span: "2026.5.18–5.20",
-        name: "openclaw 2026.5.18–5.20",
-        releases: "5.18* 5.19* 5.20*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_22,
-        rules: &g::V2026_5_22,
-        first: [2026, 5, 22],
-        id: "2026.5.22",
-        span: "2026.5.22",
-        name: "openclaw 2026.5.22",
-        releases: "5.22*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_26,
-        rules: &g::V2026_5_26,
-        first: [2026, 5, 26],
-        id: "2026.5.26",
-        span: "2026.5.26–5.27",
-        name: "openclaw 2026.5.26–5.27",
-        releases: "5.26* 5.27*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_5_28,
-        rules: &g::V2026_5_28,
-        first: [2026, 5, 28],
-        id: "2026.5.28",
-        span: "2026.5.28",
-        name: "openclaw 2026.5.28",
-        releases: "5.28*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_1,
-        rules: &g::V2026_6_1,
-        first: [2026, 6, 1],
-        id: "2026.6.1",
-        span: "2026.6.1–6.5",
-        name: "openclaw 2026.6.1–6.5",
-        releases: "6.1* 6.5*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_6,
-        rules: &g::V2026_6_6,
-        first: [2026, 6, 6],
-        id: "2026.6.6",
-        span: "2026.6.6",
-        name: "openclaw 2026.6.6",
-        releases: "6.6*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_8,
-        rules: &g::V2026_6_8,
-        first: [2026, 6, 8],
-        id: "2026.6.8",
-        span: "2026.6.8",
-        name: "openclaw 2026.6.8",
-        releases: "6.8*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_9,
-        rules: &g::V2026_6_9,
-        first: [2026, 6, 9],
-        id: "2026.6.9",
-        span: "2026.6.9–6.10",
-        name: "openclaw 2026.6.9–6.10",
-        releases: "6.9* 6.10*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_11,
-        rules: &g::V2026_6_11,
-        first: [2026, 6, 11],
-        id: "2026.6.11",
-        span: "2026.6.11",
-        name: "openclaw 2026.6.11",
-        releases: "6.11*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_6_33,
-        rules: &g::V2026_6_33,
-        first: [2026, 6, 33],
-        id: "2026.6.33",
-        span: "2026.6.33–6.35",
-        name: "openclaw 2026.6.33–6.35",
-        releases: "6.33* 6.34* 6.35*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_7_1,
-        rules: &g::V2026_7_1,
-        first: [2026, 7, 1],
-        id: "2026.7.1",
-        span: "2026.7.1",
-        name: "openclaw 2026.7.1",
-        releases: "7.1* 7.1-1* 7.1-2*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_7_33,
-        rules: &g::V2026_7_33,
-        first: [2026, 7, 33],
-        id: "2026.7.33",
-        span: "2026.7.33–7.35",
-        name: "openclaw 2026.7.33–7.35",
-        releases: "7.33* 7.34* 7.35*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_8_1,
-        rules: &g::V2026_8_1,
-        first: [2026, 8, 1],
-        id: "2026.8.1",
-        span: "2026.8.1–9.1",
-        name: "openclaw 2026.8.1–9.1",
-        releases: "8.1* 8.2* 9.1*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_9_2,
-        rules: &g::V2026_9_2,
-        first: [2026, 9, 2],
-        id: "2026.9.2",
-        span: "2026.9.2",
-        name: "openclaw 2026.9.2",
-        releases: "9.2*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_9_3,
-        rules: &g::V2026_9_3,
-        first: [2026, 9, 3],
-        id: "2026.9.3",
-        span: "2026.9.3–9.4",
-        name: "openclaw 2026.9.3–9.4",
-        releases: "9.3* 9.4*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_9_5,
-        rules: &g::V2026_9_5,
-        first: [2026, 9, 5],
-        id: "2026.9.5",
-        span: "2026.9.5",
-        name: "openclaw 2026.9.5",
-        releases: "9.5*",
-    },
-    GatewayRange {
-        ruleset: Ruleset::V2026_9_6,
-        rules: &g::V2026_9_6,
-        first: [2026, 9, 6],
-        id: "2026.9.6",
-        span: "2026.9.6",
-        name: "openclaw 2026.9.6",
-        releases: "9.6*",
-    },
-];
+pub(super) const RANGES: [GatewayRange; 52] = ranges! {
+    "clawdbot" V2026_1_24 1 24 "" "1.24* 1.24-3*"
+    "openclaw" V2026_1_29 1 29 "" "1.29*"
+    "openclaw" V2026_1_30 1 30 "" "1.30*"
+    "openclaw" V2026_2_1 2 1 "" "2.1*"
+    "openclaw" V2026_2_2 2 2 "–2.3" "2.2* 2.2-3* 2.3* 2.3-1*"
+    "openclaw" V2026_2_6 2 6 "" "2.6-3*"
+    "openclaw" V2026_2_9 2 9 "" "2.9*"
+    "openclaw" V2026_2_12 2 12 "" "2.12*"
+    "openclaw" V2026_2_17 2 17 "–2.19" "2.17* 2.19*"
+    "openclaw" V2026_2_21 2 21 "" "2.21*"
+    "openclaw" V2026_2_22 2 22 "" "2.22* 2.22-1*"
+    "openclaw" V2026_2_23 2 23 "–2.24" "2.23* 2.24*"
+    "openclaw" V2026_2_25 2 25 "" "2.25*"
+    "openclaw" V2026_2_26 2 26 "" "2.26*"
+    "openclaw" V2026_3_1 3 1 "" "3.1*"
+    "openclaw" V2026_3_2 3 2 "" "3.2*"
+    "openclaw" V2026_3_7 3 7 "" "3.7*"
+    "openclaw" V2026_3_8 3 8 "" "3.8*"
+    "openclaw" V2026_3_11 3 11 "–3.13" "3.11* 3.13*"
+    "openclaw" V2026_3_22 3 22 "–3.24" "3.22* 3.23* 3.23-1* 3.23-2* 3.24*"
+    "openclaw" V2026_3_28 3 28 "" "3.28*"
+    "openclaw" V2026_3_31 3 31 "" "3.31*"
+    "openclaw" V2026_4_1 4 1 "–4.2" "4.1* 4.2*"
+    "openclaw" V2026_4_5 4 5 "" "4.5*"
+    "openclaw" V2026_4_7 4 7 "–4.9" "4.7* 4.8* 4.9*"
+    "openclaw" V2026_4_10 4 10 "–4.11" "4.10* 4.11*"
+    "openclaw" V2026_4_12 4 12 "–4.14" "4.12* 4.14*"
+    "openclaw" V2026_4_15 4 15 "–4.23" "4.15* 4.20* 4.21* 4.22* 4.23*"
+    "openclaw" V2026_4_24 4 24 "" "4.24*"
+    "openclaw" V2026_4_25 4 25 "–4.26" "4.25* 4.26*"
+    "openclaw" V2026_4_27 4 27 "" "4.27*"
+    "openclaw" V2026_4_29 4 29 "" "4.29*"
+    "openclaw" V2026_5_2 5 2 "–5.6" "5.2* 5.3* 5.3-1* 5.4* 5.5* 5.6*"
+    "openclaw" V2026_5_7 5 7 "" "5.7*"
+    "openclaw" V2026_5_12 5 12 "" "5.12*"
+    "openclaw" V2026_5_18 5 18 "–5.20" "5.18* 5.19* 5.20*"
+    "openclaw" V2026_5_22 5 22 "" "5.22*"
+    "openclaw" V2026_5_26 5 26 "–5.27" "5.26* 5.27*"
+    "openclaw" V2026_5_28 5 28 "" "5.28*"
+    "openclaw" V2026_6_1 6 1 "–6.5" "6.1* 6.5*"
+    "openclaw" V2026_6_6 6 6 "" "6.6*"
+    "openclaw" V2026_6_8 6 8 "" "6.8*"
+    "openclaw" V2026_6_9 6 9 "–6.10" "6.9* 6.10*"
+    "openclaw" V2026_6_11 6 11 "" "6.11*"
+    "openclaw" V2026_6_33 6 33 "–6.35" "6.33* 6.34* 6.35*"
+    "openclaw" V2026_7_1 7 1 "" "7.1* 7.1-1* 7.1-2*"
+    "openclaw" V2026_7_33 7 33 "–7.35" "7.33* 7.34* 7.35*"
+    "openclaw" V2026_8_1 8 1 "–9.1" "8.1* 8.2* 9.1*"
+    "openclaw" V2026_9_2 9 2 "" "9.2*"
+    "openclaw" V2026_9_3 9 3 "–9.4" "9.3* 9.4*"
+    "openclaw" V2026_9_5 9 5 "" "9.5*"
+    "openclaw" V2026_9_6 9 6 "" "9.6*"
+};
 
 /// The newest known release.
 pub(super) const NEWEST: [u32; 3] = [2026, 9, 6];
