@@ -113,7 +113,7 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
             out.push('}');
             rest = after;
         } else if let Some((name, after)) = parse_variable(rest) {
-            if let Some(value) = env.get(name) {
+            if let Some(value) = env.verbatim(name) {
                 out.push_str(value);
             } else {
                 missing(name);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn upper_case_variables_are_replaced_and_doubled_dollars_kept() {
-        let env = env(&[("DIR", "/d"), ("A_1", "x")]);
+        let env = env(&[("DIR", "/d"), ("A_1", "x"), ("BLANK", " ")]);
         for (text, expected) in [
             ("${DIR}/s", "/d/s"),
             ("a${A_1}b${A_1}", "axbx"),
@@ -156,6 +156,7 @@ mod tests {
             ("$$${DIR}", "$${DIR}"),
             ("${dir} $DIR ${} ${1A} ${DIR", "${dir} $DIR ${} ${1A} ${DIR"),
             ("100$", "100$"),
+            ("<${BLANK}>", "< >"),
         ] {
             let mut value = json!({ "k": [text] });
             assert_eq!(substitute(&mut value, &env), []);
@@ -164,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn unset_and_blank_variables_are_reported_with_their_key() {
-        let mut value = json!({ "session": { "store": "${NOPE}/${BLANK}" } });
-        let missing = substitute(&mut value, &env(&[("BLANK", " ")]));
+    fn unset_and_empty_variables_are_reported_with_their_key() {
+        let mut value = json!({ "session": { "store": "${NOPE}/${EMPTY}" } });
+        let missing = substitute(&mut value, &env(&[("EMPTY", "")]));
         let names: Vec<_> = missing.iter().map(|m| (m.name.as_str(), m.trail.join("."), m.secret)).collect();
         assert_eq!(
             names,
-            [("NOPE", "session.store".to_owned(), false), ("BLANK", "session.store".to_owned(), false)]
+            [("NOPE", "session.store".to_owned(), false), ("EMPTY", "session.store".to_owned(), false)]
         );
     }
 

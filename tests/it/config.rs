@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
     Case { name: "a variable in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{ session: {\n store: '${A}' } }")], vars: &[("A", "x")],
         has: &[("session.store", "\"x\"", "s/a.json:2")], ..C },
     Case { name: "a variable without a value", files: &[("s/openclaw.json", "{ session: {\n   store: '${NOPE}/x' } }")], error: "s/openclaw.json:2:4: the environment has no value for ${NOPE}", ..C },
-    Case { name: "a blank variable", files: &[("s/openclaw.json", "{ session: { store: '${BLANK}' } }")], vars: &[("BLANK", "  ")], error: "s/openclaw.json:1:14: the environment has no value for ${BLANK}", ..C },
+    Case { name: "an empty variable", files: &[("s/openclaw.json", "{ session: { store: '${EMPTY}' } }")], vars: &[("EMPTY", "")], error: "s/openclaw.json:1:14: the environment has no value for ${EMPTY}", ..C },
     Case { name: "a variable without a value in an included file", files: &[("s/openclaw.json", "{ $include: 'a.json' }"), ("s/a.json", "{\n session: { store: '${NOPE}' } }")], error: "s/a.json:2:13: the environment has no value for ${NOPE}", ..C },
     Case { name: "a secret's variable is neither needed nor taken in", files: &[("s/openclaw.json", "{ gateway: { auth: { token: '${TOKEN}' } }, session: { scope: 'global' } }")],
         has: &[("gateway.auth.token", "\"${TOKEN}\"", "s/openclaw.json:1"), ("session.scope", "\"global\"", "s/openclaw.json:1")], finds: &["the environment has no value for ${TOKEN}"], ..C },
