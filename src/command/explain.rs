@@ -243,7 +243,7 @@ impl ExplanationPrinter<'_> {
             let off = *tokens as f64 / first as f64 - 1.0;
             table.push(vec![
                 counter.as_str().into(),
-                format_counted(*tokens, *is_measured).into(),
+                count.lower_bound().unwrap_or_else(|| format_counted(*tokens, *is_measured)).into(),
                 if at == 0 { String::new() } else { format_signed_percent(off) }.into(),
                 Cell::new(&count.description(), Tone::Dim),
                 entry.map_or_else(|| "".into(), |ix| self.entry_names(&[ix])),

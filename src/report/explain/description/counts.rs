@@ -8,13 +8,24 @@ impl PromptSize {
     /// Names the tokens: an exact number, an estimate, or what they are more than.
     pub fn description(self) -> String {
         if self.is_lower_bound {
-            return format!("more than {}", format_number(self.tokens.saturating_sub(1)));
+            return more_than_limit(self.tokens);
         }
         format_tokens(self.tokens, self.is_measured)
     }
 }
 
+/// Names a prompt of which only the limit is known; `tokens` is one more than that.
+fn more_than_limit(tokens: u64) -> String {
+    format!("more than {}", format_number(tokens.saturating_sub(1)))
+}
+
 impl PromptCount {
+    /// Names a number of which only the limit is known; `None` for others.
+    pub fn lower_bound(&self) -> Option<String> {
+        let is_bound = matches!(self.counter, Counter::Provider { is_lower_bound: true, .. });
+        is_bound.then(|| more_than_limit(self.tokens))
+    }
+
     /// Describes the effect of the number, or its origin.
     pub fn description(&self) -> String {
         let fixed = match self.counter {
@@ -22,7 +33,7 @@ impl PromptCount {
                 return format!("limit plus the {} that the refusal states", format_number(excess));
             }
             Counter::Provider { is_stated: true, .. } => "from the refusal; only this count can refuse",
-            Counter::Provider { is_lower_bound: true, .. } => "at least: the refusal states no number",
+            Counter::Provider { is_lower_bound: true, .. } => "the refusal states no number",
             Counter::Provider { .. } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
                 "compared with the compaction trigger: the last reported usage plus chars/4 of what followed"

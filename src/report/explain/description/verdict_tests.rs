@@ -3,6 +3,7 @@
 use super::*;
 use crate::ids::EntryIx;
 use crate::report::explain::failure::PromptSize;
+use crate::report::explain::{Counter, PromptCount};
 
 fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
     VerdictFacts::Overflow(OverflowFacts {
@@ -74,6 +75,14 @@ fn a_prompt_of_which_only_the_refusal_is_known_was_more_than_the_limit() {
     let size = PromptSize { tokens: 1_001, is_measured: false, is_lower_bound: true };
     assert_eq!(size.description(), "more than 1,000");
     assert_eq!(PromptSize { is_lower_bound: false, ..size }.description(), "~1.0k");
+    let count = |is_lower_bound| PromptCount {
+        counter: Counter::Provider { is_stated: false, excess: Some(1), is_lower_bound },
+        tokens: 1_001,
+        is_measured: false,
+        entry: None,
+    };
+    assert_eq!(count(true).lower_bound(), Some(size.description()), "the table of counts has the same words");
+    assert_eq!(count(false).lower_bound(), None);
 }
 
 #[test]

@@ -40,7 +40,11 @@ fn count(view: &View<'_>, count: &PromptCount, off: Option<f64>, row: &PlacedRow
     let ((x, end), y) = (content_columns(row.area), row.area.y);
     let first = if off.is_none() { view.theme.bold(Role::Bright) } else { view.theme.style(Role::Text) };
     put(buf, (x, y), end, count.counter.as_str(), first);
-    put_right(buf, y, x, x + 25, &[Span::styled(format_tokens(count.tokens, count.is_measured), first)]);
+    let bound = count.lower_bound();
+    // The words of a bound reach into the column of the difference, which the first row lacks.
+    let tokens_end = if bound.is_some() { x + 33 } else { x + 25 };
+    let tokens = bound.unwrap_or_else(|| format_tokens(count.tokens, count.is_measured));
+    put_right(buf, y, x, tokens_end, &[Span::styled(tokens, first)]);
     if let Some(off) = off {
         let role = if off.abs() > OFF_PERCENT { Role::Warn } else { Role::Muted };
         let words = format_signed_percent(off / 100.0);
