@@ -176,6 +176,7 @@ impl DoctorReport {
                 .iter()
                 .cloned()
                 .chain(polled_folder_diagnostics(workspace))
+                .chain(workspace.refused_by_requested_release())
                 .collect(),
             transcripts: 0,
             bytes: Bytes::ZERO,

@@ -11,6 +11,7 @@ use super::output::Output;
 use super::ruleset::requested_ruleset;
 use super::suggest::{alternatives, did_you_mean, nearest};
 use crate::cli::{ReadPlace, StoreArgs};
+use crate::diagnostic::Diagnostic;
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute, effective_home};
@@ -58,6 +59,16 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// Lists what a release that the person names would refuse of the configuration; the built-in store's is not theirs.
+    pub(super) fn refused_by_requested_release(&self) -> Vec<Diagnostic> {
+        let release = self.requested_ruleset.as_ref().and_then(|ruleset| ruleset.release.as_deref());
+        let store = &self.listed.store;
+        release
+            .filter(|_| !self.place.is_demo())
+            .map(|release| store.config.refused_by(release, &self.env, &store.state_dir))
+            .unwrap_or_default()
+    }
+
     /// Opens the store that the options select; `path` takes precedence over `--store`.
     pub fn from_path(
         path: Option<&Path>,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -25,7 +26,7 @@ use super::ruleset::Rules;
 use super::schema::Variables;
 use super::source_file::SourceFile;
 use super::substitute::{MissingVariable, apply_env_block, load_dotenv, substitute};
-use super::validate::{Candidates, Refusal, RefusedValue};
+use super::validate::{Candidates, FileValues, Refusal, RefusedValue};
 use super::window::{
     DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap, whole_positive,
 };
@@ -36,6 +37,9 @@ use crate::units::Tokens;
 
 pub use super::agent_id::normalise_agent_id;
 pub use super::config_error::ConfigError;
+
+/// A gateway writes its own version to this key whenever it writes its configuration.
+const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
@@ -67,9 +71,35 @@ pub struct GatewayConfig {
     agent_keys: Vec<String>,
     /// Places in `agents.list` by normalised id; the first of several counts.
     agent_places: HashMap<String, usize>,
+    /// The file that the gateway refuses and replaces with an empty configuration.
+    pub refused: Option<Arc<RefusedFile>>,
+}
+
+/// A file that the gateway refuses, and replaces with an empty configuration.
+#[derive(Debug, Clone)]
+pub struct RefusedFile {
+    /// The configuration with the values of the file.
+    pub file: GatewayConfig,
+    refusal: Refusal,
+}
+
+impl RefusedFile {
+    /// Returns the configuration of a gateway that ran with the values of the file, as `proof` shows.
+    #[must_use]
+    pub fn in_use(&self, proof: &str) -> GatewayConfig {
+        let mut config = self.file.clone();
+        config.warn_about_refusal(&self.refusal, FileValues::Proved(proof));
+        config
+    }
 }
 
 impl GatewayConfig {
+    /// Returns the place of the release that last wrote the file.
+    pub fn written_by_place(&self) -> Provenance {
+        let (path, line) = self.location(&LAST_TOUCHED_VERSION);
+        Provenance::File { path, line, key: LAST_TOUCHED_VERSION.join(".") }
+    }
+
     /// Builds the configuration of a store without a file: empty, without defaults (pruning 3.2).
     pub fn empty() -> Self {
         let root = Value::Object(Map::new());
@@ -89,6 +119,7 @@ impl GatewayConfig {
             written_by: None,
             agent_keys: Vec::new(),
             agent_places: HashMap::new(),
+            refused: None,
         }
     }
 
@@ -109,40 +140,88 @@ impl GatewayConfig {
             return config;
         }
         config.path = Some(path.to_path_buf());
-        match config.read(path, env, state) {
-            Ok(root) => {
-                config.js_root = (&root).into();
-                config.root = root;
-                config.agent_places = config.index_agents();
-                let mode = config.location(&["gateway", "mode"]);
-                config.diagnostics.extend(remote::remote_diagnostic(&config.js_root, mode));
-                config.warn_about_prices();
+        match config.read(path, env, state, None) {
+            Ok((root, Some(refusal))) if refusal.runs_empty() => {
+                let mut file = config.clone();
+                file.use_values(root);
+                config.run_empty(file, refusal);
             }
-            Err(error) => {
-                config.applied_defaults.clear();
-                config.error = Some(error);
+            Ok((root, refusal)) => {
+                if let Some(refusal) = refusal {
+                    config.warn_about_refusal(&refusal, FileValues::Replaced);
+                }
+                config.use_values(root);
             }
+            Err(error) => config.error = Some(error),
         }
         config
     }
 
-    fn read(&mut self, path: &Path, env: &Environment, state: &Path) -> Result<Value, ConfigError> {
+    /// Lists what another release than the one that wrote the file would refuse of it.
+    pub fn refused_by(&self, release: &str, env: &Environment, state: &Path) -> Vec<Diagnostic> {
+        let Some(path) = self.path.as_deref().filter(|_| self.written_by.as_deref() != Some(release)) else {
+            return Vec::new();
+        };
+        let mut asked = Self { path: Some(path.to_path_buf()), ..Self::empty() };
+        let refusal = asked.read(path, env, state, Some(release)).ok().and_then(|(_, refusal)| refusal);
+        asked.diagnostics.clear();
+        if let Some(refusal) = refusal {
+            asked.warn_about_refusal(&refusal, FileValues::Asked);
+        }
+        asked.diagnostics
+    }
+
+    fn use_values(&mut self, root: Value) {
+        self.js_root = (&root).into();
+        self.root = root;
+        self.agent_places = self.index_agents();
+        let mode = self.location(&["gateway", "mode"]);
+        self.diagnostics.extend(remote::remote_diagnostic(&self.js_root, mode));
+        self.warn_about_prices();
+    }
+
+    /// Runs on an empty configuration, and puts the file aside.
+    fn run_empty(&mut self, file: Self, refusal: Refusal) {
+        let mut refused = self.refused_values(&refusal, FileValues::Replaced).into_iter();
+        self.error = refused.next();
+        self.diagnostics.extend(refused.map(|error| Diagnostic::from(&error)));
+        self.applied_defaults.clear();
+        self.agent_keys.clear();
+        self.refused = Some(Arc::new(RefusedFile { file, refusal }));
+    }
+
+    /// Warns of the values that the release refuses; those of the file are in use all the same.
+    fn warn_about_refusal(&mut self, refusal: &Refusal, values: FileValues<'_>) {
+        let warning =
+            |error: &ConfigError| Diagnostic { severity: Severity::Warning, ..Diagnostic::from(error) };
+        let refused = self.refused_values(refusal, values);
+        self.diagnostics.splice(0..0, refused.iter().map(warning));
+    }
+
+    fn read(
+        &mut self,
+        path: &Path,
+        env: &Environment,
+        state: &Path,
+        release: Option<&str>,
+    ) -> Result<(Value, Option<Refusal>), ConfigError> {
         let mut env = env.clone();
         for dir in [&env.cwd.clone(), &state.to_path_buf()] {
             load_dotenv(&mut env, &dir.join(".env"));
         }
         let mut root = include::read(path, &mut self.sources)?;
         apply_env_block(&mut env, &root);
-        let written_by = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
+        let written_by =
+            LAST_TOUCHED_VERSION.iter().try_fold(&root, |value, key| value.get(key)).and_then(Value::as_str);
         self.written_by = written_by.map(str::to_owned);
-        let candidates = Candidates::for_file(&root, holds_database(state));
+        let candidates = Candidates::for_file(release.or(self.written_by.as_deref()), holds_database(state));
         let missing = substitute(&mut root, &env);
         let keeps = candidates.first().is_some_and(|schema| schema.variables == Variables::Kept);
         self.report_missing(missing, keeps)?;
-        let mut root = self.accepted(root, &candidates)?;
+        let (mut root, refusal) = self.validated(root, &candidates);
         self.warn_about_main_key(&root);
         self.applied_defaults = apply_defaults(&mut root, &env);
-        Ok(root)
+        Ok((root, refusal))
     }
 
     /// A variable without a value refuses the file in older releases, unless it holds a secret: the gateway's own
@@ -162,28 +241,16 @@ impl GatewayConfig {
         Ok(())
     }
 
-    /// Returns the configuration that the release runs with: what it accepts, with its settings at the places that
-    /// are read here.
-    fn accepted(&mut self, root: Value, candidates: &Candidates) -> Result<Value, ConfigError> {
+    /// Returns the file as its release reads it, with its settings at the places that are read here, and its refusal.
+    fn validated(&mut self, root: Value, candidates: &Candidates) -> (Value, Option<Refusal>) {
         let verdict = candidates.validate(|schema| {
             let mut root = root.clone();
             let old = retired::migrate(&mut root, schema);
             let lost = if schema.roster { roster::migrate(&mut root) } else { Vec::new() };
             (root, (old, lost))
         });
-        let Some((mut root, (old, lost))) = verdict.prepared else {
-            let mut refused =
-                verdict.refusal.map(|refusal| self.refused(refusal)).unwrap_or_default().into_iter();
-            let first = refused.next();
-            self.diagnostics.extend(refused.map(|error| Diagnostic::from(&error)));
-            return first.map_or(Ok(root), Err);
-        };
+        let Some((mut root, (old, lost))) = verdict.prepared else { return (root, None) };
         self.agent_keys = roster::entries_to_list(&mut root);
-        let refused = verdict.refusal.map(|refusal| self.refused(refusal)).unwrap_or_default();
-        // The values of the file are in use all the same.
-        let warning =
-            |error: &ConfigError| Diagnostic { severity: Severity::Warning, ..Diagnostic::from(error) };
-        self.diagnostics.extend(refused.iter().map(warning));
         for (moved, severity) in old
             .into_iter()
             .map(|old| (old, Severity::Note))
@@ -192,14 +259,15 @@ impl GatewayConfig {
             let error = self.error_at(&moved.trail, moved.message, "move or remove the key".to_owned());
             self.diagnostics.push(Diagnostic { severity, ..Diagnostic::from(&error) });
         }
-        Ok(root)
+        (root, verdict.refusal)
     }
 
     /// Lists the values that the release refuses, each at its line.
-    fn refused(&self, refusal: Refusal) -> Vec<ConfigError> {
-        let error =
-            |value: RefusedValue| self.error_at(&value.trail, value.message, refusal.consequence.clone());
-        refusal.issues.into_iter().map(error).collect()
+    fn refused_values(&self, refusal: &Refusal, values: FileValues<'_>) -> Vec<ConfigError> {
+        let error = |value: &RefusedValue| {
+            self.error_at(&value.trail, value.message.clone(), refusal.consequence(values))
+        };
+        refusal.issues.iter().map(error).collect()
     }
 
     fn error_at(&self, trail: &[String], what: String, next: String) -> ConfigError {
@@ -265,6 +333,13 @@ impl GatewayConfig {
     /// Reads the registry in an agent directory; pi's is next to its settings (store R6).
     pub fn read_registry(&mut self, agent: &str, agent_dir: &Path, diagnostics: &mut Vec<Diagnostic>) {
         self.registries.insert(agent.to_owned(), Registry::read(agent_dir, diagnostics));
+    }
+
+    /// Takes over what was read beside the file: registries, windows of rows, and the release's models.
+    pub fn take_surroundings(&mut self, of: &Self) {
+        self.registries.clone_from(&of.registries);
+        self.recorded_windows.clone_from(&of.recorded_windows);
+        self.models = of.models;
     }
 
     /// Returns the directory of an agent's registry (store A8).

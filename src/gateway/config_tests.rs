@@ -288,3 +288,28 @@ fn agents_are_listed_normalised_and_the_default_is_found() {
     assert_eq!(one("{ agents: { list: [{ id: 'ops' }] } }").default_agent_id(), "ops");
     assert_eq!(one("{}").default_agent_id(), "main");
 }
+
+#[test]
+fn another_release_may_refuse_what_the_one_of_the_file_accepts() {
+    let asked = |text: &str, release: &str| {
+        let files = Files::new(&[("openclaw.json", text)]);
+        let config = files.load();
+        assert_eq!((config.error.as_ref(), config.diagnostics.len()), (None, 0), "{text}");
+        let env = Environment::default();
+        let found = config.refused_by(release, &env, files.dir.path());
+        found.into_iter().map(|found| format!("{}: {}", found.message, found.advice)).collect::<Vec<_>>()
+    };
+    let old =
+        "{meta:{lastTouchedVersion:'2026.3.2'},agents:{defaults:{compaction:{reserveTokensFloor:20000}}}}";
+    let found = asked(old, "2026.9.6");
+    assert!(
+        matches!(&found[..], [one] if one.contains("reserveTokensFloor") && one.contains("openclaw 2026.9.6 would not start with this file")),
+        "{found:?}"
+    );
+    for release in ["2026.3.2", "2026.5.28", "pi-1.5.2"] {
+        assert_eq!(asked(old, release), [""; 0], "{release}");
+    }
+    let new = "{meta:{lastTouchedVersion:'2026.9.6'},agents:{entries:{main:{}}}}";
+    let found = asked(new, "2026.3.2");
+    assert!(found[0].contains("would refuse the whole file and run on an empty configuration"), "{found:?}");
+}

@@ -19,7 +19,7 @@ pub(super) struct Candidates {
 
 /// A release's reading of a file.
 pub(super) struct Verdict<T> {
-    /// The file as the release reads it; none for one that it replaces with an empty configuration.
+    /// The file as the release reads it; none where no schema applies to it.
     pub(super) prepared: Option<(Value, T)>,
     pub(super) refusal: Option<Refusal>,
 }
@@ -28,8 +28,9 @@ pub(super) struct Verdict<T> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refusal {
     pub(super) issues: Vec<RefusedValue>,
-    /// The gateway's way to treat the file, and the next step for the person.
-    pub(super) consequence: String,
+    /// The release, as the subject of a sentence.
+    by: String,
+    does: Refused,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,12 +41,51 @@ pub(super) struct RefusedValue {
     pub(super) message: String,
 }
 
+impl Refusal {
+    /// Whether the gateway runs on an empty configuration in place of the file.
+    pub(super) fn runs_empty(&self) -> bool {
+        self.does == Refused::Empty
+    }
+
+    /// The gateway's way to treat the file, and the next step for the person.
+    pub(super) fn consequence(&self, values: FileValues<'_>) -> String {
+        let does = match (self.does, values) {
+            (Refused::Stops, FileValues::Asked) => {
+                "would not start with this file; clawscope shows its values under the rules of that release".to_owned()
+            }
+            (Refused::Stops, _) => {
+                "does not start with this file, and one that runs keeps the configuration that it has; clawscope shows the values of the file".to_owned()
+            }
+            (Refused::Empty, FileValues::Asked) => {
+                "would refuse the whole file and run on an empty configuration; clawscope shows its values under the rules of that release".to_owned()
+            }
+            (Refused::Empty, FileValues::Replaced) => {
+                "refuses the whole file and runs on an empty configuration: pruning off, defaults everywhere".to_owned()
+            }
+            (Refused::Empty, FileValues::Proved(proof)) => format!(
+                "refuses the whole file and runs on an empty configuration when it reads it again; the sessions ran with its values ({proof}), and clawscope shows them"
+            ),
+        };
+        format!("{} {does}; correct the value", self.by)
+    }
+}
+
+/// The reason for which the values of a refused file count, or do not.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FileValues<'a> {
+    /// The release decides.
+    Replaced,
+    /// The store shows that a gateway ran with them; the text says how.
+    Proved(&'a str),
+    /// A person asks for the rules of another release than the one that wrote the file.
+    Asked,
+}
+
 impl Candidates {
-    /// Finds the schemas for a file: of the release that last wrote it; without one, those of the reference and,
-    /// where that refuses the file, of every other release that such a store can be of.
-    pub(super) fn for_file(root: &Value, has_database: bool) -> Self {
-        let named = root.pointer("/meta/lastTouchedVersion").and_then(Value::as_str);
-        match named.and_then(|text| text.parse::<Version>().ok()) {
+    /// Finds the schemas for a file of a release; without one, those of the reference and, where that refuses the
+    /// file, of every other release that such a store can be of.
+    pub(super) fn for_file(release: Option<&str>, has_database: bool) -> Self {
+        match release.and_then(|text| text.parse::<Version>().ok()) {
             Some(version) => {
                 let schemas: Vec<_> = tables().release(&version).into_iter().collect();
                 let is_other = schemas.iter().any(|schema| !version.is_release(&schema.release));
@@ -79,34 +119,21 @@ impl Candidates {
         let Some((schema, prepared, issues)) = first else {
             return Verdict { prepared: None, refusal: None };
         };
-        let runs_empty = schema.refused == Refused::Empty && schema.release == REFERENCE;
-        let refusal = Some(self.refusal(schema, &issues, runs_empty));
-        Verdict { prepared: (!runs_empty).then_some(prepared), refusal }
+        let refusal = Some(self.refusal(schema, &issues));
+        Verdict { prepared: Some(prepared), refusal }
     }
 
-    fn refusal(&self, schema: &ReleaseSchema, issues: &[Issue], runs_empty: bool) -> Refusal {
+    fn refusal(&self, schema: &ReleaseSchema, issues: &[Issue]) -> Refusal {
         let by = if self.is_other {
             format!("by the schema of {}, the nearest that clawscope has, the gateway", schema.release)
         } else {
             format!("openclaw {}", schema.release)
         };
-        let does = match schema.refused {
-            _ if runs_empty => {
-                "refuses the whole file and runs on an empty configuration: pruning off, defaults everywhere"
-            }
-            Refused::Empty => "refuses the whole file; clawscope shows its values all the same",
-            Refused::Stops => {
-                "does not start with this file, and one that runs keeps the configuration that it has; clawscope shows the values of the file"
-            }
-        };
         let refused = |issue: &Issue| RefusedValue {
             trail: issue.place(),
             message: format!("{}: {}", issue.path(), issue.message),
         };
-        Refusal {
-            issues: issues.iter().map(refused).collect(),
-            consequence: format!("{by} {does}; correct the value"),
-        }
+        Refusal { issues: issues.iter().map(refused).collect(), by, does: schema.refused }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
 use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
-use crate::js::{JsException, Value};
+use crate::js::JsException;
 use crate::plan::cache_cost::CacheCost;
 use crate::plan::{Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
@@ -136,9 +136,8 @@ impl LoadedSession {
 
     /// Returns the display name of the release that last wrote the gateway's configuration, else that of the ruleset.
     pub fn gateway_release(&self) -> String {
-        let written = self.config.value(&["meta", "lastTouchedVersion"]).and_then(Value::as_str);
-        match written.filter(|_| self.limits.is_gateway_run) {
-            Some(version) => format!("OpenClaw {}", version.to_string_lossy()),
+        match self.config.written_by.as_deref().filter(|_| self.limits.is_gateway_run) {
+            Some(version) => format!("OpenClaw {version}"),
             None => self.ruleset.id.display_name().to_owned(),
         }
     }

@@ -48,6 +48,7 @@ pub fn discover(path: Option<&Path>, env: &Environment) -> Store {
 pub fn discover_with(path: Option<&Path>, env: &Environment, sizes: &SizeCache) -> Store {
     let mut store = discover_at(path, &DiscoveryInputs { env, sizes });
     store.use_ruleset(store.detect_ruleset());
+    store.use_refused_file_if_proved();
     store
 }
 

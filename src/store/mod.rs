@@ -44,6 +44,7 @@ pub mod path_kind;
 pub mod pi;
 pub mod pi_dirs;
 pub mod prompt_report;
+mod refused_file;
 mod role;
 pub mod scan;
 pub mod session;

@@ -15,9 +15,6 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::models::{ModelList, Program};
 use crate::gateway::provenance::Provenance;
 
-/// A gateway writes its own version to this key whenever it writes its configuration.
-const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
-
 /// The day of the oldest known release.
 const FIRST_RELEASE_DATE: Date = jiff::civil::date(2026, 1, 24);
 
@@ -187,15 +184,15 @@ impl RulesetChoice {
     }
 
     fn from_config(config: &GatewayConfig) -> Option<Self> {
-        let text = last_touched_version(config)?;
-        Self::from_version(&text, config.provenance(&LAST_TOUCHED_VERSION)).ok()
+        let text = config.written_by.as_deref()?;
+        Self::from_version(text, config.written_by_place()).ok()
     }
 
     /// Adds a note if the version that last wrote the configuration is unknown.
     fn with_unknown_note(self, config: &GatewayConfig) -> Self {
-        let unknown = last_touched_version(config).filter(|text| text.parse::<Version>().is_err());
+        let unknown = config.written_by.as_deref().filter(|text| text.parse::<Version>().is_err());
         let note = unknown.map(|text| {
-            let (place, span) = (config.provenance(&LAST_TOUCHED_VERSION), self.id.release_span());
+            let (place, span) = (config.written_by_place(), self.id.release_span());
             format!(
                 "{place}: {text:?} is not a known release; clawscope assumes the rules of {span}. Use \
                  --ruleset to choose another."
@@ -216,11 +213,6 @@ impl RulesetChoice {
     }
 }
 
-/// The version that last wrote the configuration, exactly as written there.
-fn last_touched_version(config: &GatewayConfig) -> Option<String> {
-    config.written_by.clone()
-}
-
 fn store_provenance(why: String) -> Provenance {
     Provenance::Rule { rule: "store", why }
 }
@@ -231,7 +223,7 @@ fn file_name(path: &Path) -> Cow<'_, str> {
 
 /// Names the release that wrote `openclaw.json`; empty if it names no known one.
 fn older_config_note(config: &GatewayConfig) -> String {
-    let known = last_touched_version(config).filter(|text| text.parse::<Version>().is_ok());
+    let known = config.written_by.as_deref().filter(|text| text.parse::<Version>().is_ok());
     known.map(|text| format!("; {text} last wrote openclaw.json")).unwrap_or_default()
 }
 

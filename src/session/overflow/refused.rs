@@ -1,7 +1,7 @@
 //! Finds calls that were refused in words: failed answers, answers with a special stop reason, and prompts that threw.
 
 use crate::ids::EntryIx;
-use crate::js::{self, Value};
+use crate::js;
 use crate::policy::overflow::{
     Classification, Runtime, StopDetails, Verdict, classify_error, gateway, is_bodyless_status,
     is_recognised, is_recognised_in_run, judge, stated_excess,
@@ -19,8 +19,6 @@ use crate::store::index::Index;
 pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
 /// First words of the gateway's own refusals, when it notes them itself.
 const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
-/// Path of the key that holds the gateway's own version.
-const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];
 
 /// A call that failed in words.
 enum FailedCall {
@@ -31,9 +29,7 @@ enum FailedCall {
 /// Returns the refusals of a file, and its other errors. Two records of one refusal count once: a rewritten branch
 /// copies its errors, and a gateway notes a prompt's error next to the failed answer.
 pub(super) fn find_refused(scope: &OverflowScope<'_>) -> (Vec<Overflow>, Vec<CallError>) {
-    let version =
-        scope.config.value(&LAST_TOUCHED_VERSION).and_then(Value::as_str).map(js::JsString::to_string_lossy);
-    let runtime = Runtime::of_ruleset(scope.ruleset, version.as_deref());
+    let runtime = Runtime::of_ruleset(scope.ruleset, scope.config.written_by.as_deref());
     let (mut found, mut errors): (Vec<Overflow>, Vec<CallError>) = Default::default();
     for (ix, entry) in scope.index.iter() {
         if !may_refuse(scope.index, entry) {
