@@ -235,7 +235,7 @@ fn a_release_that_is_newer_than_every_known_one_may_have_other_keys() {
     assert_eq!(one(&text("zz: 1")).error, None);
     let refused = one(&text("contextPruning: { ttl: 5 }"));
     let advice = &refused.diagnostics[0].advice;
-    assert!(advice.starts_with("by the schema of 2026.9.6, the nearest"), "{advice}");
+    assert!(advice.starts_with("by the schema of openclaw@2026.9.6 of 2026-"), "{advice}");
 }
 
 #[test]

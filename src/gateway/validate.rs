@@ -125,7 +125,7 @@ impl Candidates {
 
     fn refusal(&self, schema: &ReleaseSchema, issues: &[Issue]) -> Refusal {
         let by = if self.is_other {
-            format!("by the schema of {}, the nearest that clawscope has, the gateway", schema.release)
+            format!("by the schema of {}, the nearest that clawscope has, the gateway", schema.source())
         } else {
             format!("openclaw {}", schema.release)
         };

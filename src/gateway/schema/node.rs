@@ -27,6 +27,10 @@ pub(in crate::gateway) struct ReleaseSchema {
     /// The name of the release whose schema this is.
     #[serde(skip)]
     pub(in crate::gateway) release: String,
+    /// The published package that it was taken from.
+    package: String,
+    /// ISO date on which the package was built.
+    date: String,
     pub(super) root: usize,
     pub(in crate::gateway) refused: Refused,
     pub(in crate::gateway) variables: Variables,
@@ -226,6 +230,13 @@ pub(in crate::gateway) fn tables() -> &'static Tables {
     TABLES.get_or_init(|| Tables::unpack().unwrap_or_else(Tables::empty))
 }
 
+impl ReleaseSchema {
+    /// Names the package and its day: `openclaw@2026.9.6 of 2026-11-20`.
+    pub(in crate::gateway) fn source(&self) -> String {
+        format!("{} of {}", self.package, self.date)
+    }
+}
+
 impl Tables {
     /// `None` if the asset is broken, which a test rules out.
     fn unpack() -> Option<Self> {
@@ -292,6 +303,18 @@ mod tests {
             assert!(tables.node(index).is_some(), "{index}: {:?}", tables.text.lines().nth(index));
         }
         assert!(tables.node(tables.ends.len()).is_none());
+    }
+
+    #[test]
+    fn every_release_names_its_package_and_day() {
+        for (_, schema) in &tables().releases {
+            assert_eq!(
+                schema.package.split_once('@').map(|(_, version)| version),
+                Some(schema.release.as_str())
+            );
+            assert!(schema.date.starts_with("2026-") && schema.date.len() == 10, "{}", schema.source());
+        }
+        assert_eq!(tables().releases[0].1.source(), "clawdbot@2026.1.24 of 2026-01-25");
     }
 
     #[test]
