@@ -20,6 +20,7 @@ mod input;
 mod interrupt;
 mod jobs;
 mod log;
+mod output_end;
 mod paged_output;
 mod pager;
 pub mod perform;
@@ -49,6 +50,7 @@ pub use abilities::{Ability, Streams, TERMINAL_VARIABLES, is_remote, terminal_ab
 pub use clipboard::clipboard_programs;
 pub use crash::write_report_on_crash;
 pub use interrupt::interruptible;
+pub use output_end::on_output_end;
 pub use paged_output::{PagedOutput, pager_line};
 pub use picture::{PictureError, session_picture};
 pub use run::run;

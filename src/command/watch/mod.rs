@@ -28,6 +28,7 @@ use crate::config;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number};
 use crate::runtime::backoff::Backoff;
+use crate::runtime::on_output_end;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
 };
@@ -61,8 +62,12 @@ pub(super) fn run(
     let mut following = Follower::new(&workspace, shown, place.agent.clone(), only, invocation.now_ms);
     following.alerts = alert_request(args, invocation)?;
     let (sender, changes) = channel();
-    let watch =
-        Watch::start(WatchMode::from_env(&invocation.env), move |reported| sender.send(reported).is_ok());
+    let end = sender.clone();
+    // Without a receiver, the command has ended already.
+    on_output_end(move || _ = end.send(None));
+    let watch = Watch::start(WatchMode::from_env(&invocation.env), move |reported| {
+        sender.send(Some(reported)).is_ok()
+    });
     watch.set_folders(store_folders(following.store()), invocation.now_ms);
     watch.set_databases(store_databases(following.store()));
     report_start(&workspace, (following.len() as u64, args.session.is_some()), args.json, output)?;
@@ -104,8 +109,12 @@ fn alert_request(args: &WatchArgs, invocation: &Invocation) -> Result<Option<Ale
     Ok(Some(AlertRequest { levels, config }))
 }
 
-/// Waits up to `wait` for events and returns all pending ones: empty on timeout, `None` when the watch has ended.
-fn receive_events(reported: &Receiver<WatchEvent>, wait: Option<Duration>) -> Option<Vec<WatchEvent>> {
+/// Waits up to `wait` for events and returns all pending ones: empty on timeout, `None` when the watch has ended or no one
+/// reads the output.
+fn receive_events(
+    reported: &Receiver<Option<WatchEvent>>,
+    wait: Option<Duration>,
+) -> Option<Vec<WatchEvent>> {
     let first = match wait {
         None => Some(reported.recv().ok()?),
         Some(wait) => match reported.recv_timeout(wait) {
@@ -114,7 +123,7 @@ fn receive_events(reported: &Receiver<WatchEvent>, wait: Option<Duration>) -> Op
             Err(RecvTimeoutError::Disconnected) => return None,
         },
     };
-    Some(first.into_iter().chain(reported.try_iter()).collect())
+    first.into_iter().chain(reported.try_iter()).collect()
 }
 
 /// Reports the folders that are polled: their changes arrive later.

@@ -150,6 +150,22 @@ fn watch_shows_each_new_entry_with_running_totals() {
     assert_eq!(run(&mut program(&["watch", "--demo"])).0, 3);
 }
 
+/// A reader that is gone would otherwise be noticed with the next entry only, hours later.
+#[cfg(unix)]
+#[test]
+fn watch_ends_when_no_one_reads_its_output() {
+    let store = Store::new();
+    let mut child = started(&store, &["watch", "--json"]);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    drop(output);
+    let (sender, ended) = channel();
+    let waiting = std::thread::spawn(move || sender.send(child.wait()));
+    let status = ended.recv_timeout(Duration::from_secs(20)).expect("it ends").unwrap();
+    assert_eq!(status.code(), Some(0));
+    waiting.join().unwrap().unwrap();
+}
+
 #[test]
 fn the_demo_store_is_written_to_a_new_folder_and_can_be_committed_to() {
     let dir = tempfile::tempdir().unwrap();
