@@ -20,8 +20,7 @@ pub use settings::{
     SimulateArgs, SweepArgs, WindowArg,
 };
 pub use store::{
-    DatasetArgs, DoctorArgs, ListArgs, RuleArgs, RulesArgs, SearchArgs, ServeArgs, SessionsArgs,
-    SettingsArgs, SortBy,
+    DatasetArgs, DoctorArgs, ListArgs, RuleArgs, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy,
 };
 pub use writing::{CommitArgs, ExportArgs, SummarizeArgs, UndoArgs, WriteArgs};
 
@@ -65,10 +64,14 @@ pub struct StoreArgs {
     /// Use this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
-    /// Read a store on another machine through this command, such as "docker exec -i NAME"; `ssh://HOST[/PATH]` as
+    /// Run clawscope on another machine through this command, such as "docker exec -i NAME"; `ssh://HOST[/PATH]` as
     /// a PATH does it through ssh
     #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
     pub via: Option<String>,
+    /// Read a copy of the other machine's store here instead of running clawscope there; LIMITS such as
+    /// size=8GB,files=500000,folders=100000,time=30m replace those of the copy
+    #[arg(long, value_name = "LIMITS", global = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub copy: Option<String>,
     /// Use only this agent's sessions
     #[arg(long, value_name = "ID", global = true)]
     pub agent: Option<String>,
@@ -195,9 +198,6 @@ pub enum Command {
         /// Print the schema of this command, or of error
         name: Option<String>,
     },
-    /// Answer another clawscope, which reads a store of this machine
-    #[command(after_long_help = help::SERVE)]
-    Serve(ServeArgs),
     /// Print a completion script for your shell
     #[command(after_long_help = help::COMPLETIONS, args = hidden_store_options())]
     Completions {
@@ -253,7 +253,6 @@ impl Cli {
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
-                | Command::Serve(_)
                 | Command::Man { .. },
             )
             | None => false,
@@ -305,7 +304,6 @@ impl Command {
                 | Self::Commit(_)
                 | Self::Undo(_)
                 | Self::Demo { .. }
-                | Self::Serve(_)
                 | Self::Completions { .. }
                 | Self::Man { .. }
         )

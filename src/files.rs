@@ -1,9 +1,7 @@
 //! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may be where a file is expected: opening it could wait for ever or change it.
-//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file;
-//! [`attached`] holds the settings of a person on another machine.
+//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file.
 
-pub mod attached;
 pub mod replace;
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -58,12 +56,7 @@ pub fn open_for_lock(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Like [`open`], but fails with [`io::ErrorKind::FileTooLarge`] beyond the limit.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    match attached::text(path) {
-        Some(text) if text.len() as u64 > limit => Err(too_large(limit)),
-        Some(text) => Ok(text.as_bytes().to_vec()),
-        None if attached::is_missing(path) => Err(io::ErrorKind::NotFound.into()),
-        None => read_open(open(path)?, limit),
-    }
+    read_open(open(path)?, limit)
 }
 
 /// Reads the rest of an open file of at most `limit` bytes.

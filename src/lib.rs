@@ -29,8 +29,8 @@
 //!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`], [`report::regret`] and [`report::summary_audit`];
 //!   [`export`], sessions and screens as documents without secrets; [`dataset`], sessions as tables for other engines.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
-//!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text; [`remote`], the same commands and
-//!   screens for a store on another machine.
+//!   and the only tokio; [`cli`] and [`command`], arguments to library calls to text; [`remote`], which runs
+//!   clawscope on the machine of the store, or a command on a copy of it.
 //!
 //! # Decisions
 //!
@@ -70,7 +70,7 @@
 //! | manual change, way out | another branch, or one without some messages, as a person chooses; one that explain advises |
 //! | diagnostic, finding | a fault in a store; one part of an explanation |
 //! | loaded session, context details | a session with everything that reports need; the features of its context |
-//! | link, person, serving side | the command to another machine; who reads the answer; the clawscope at the store |
+//! | link, person, copy | the command that reaches another machine; who typed it; the files of a store there, in a folder here |
 pub mod app;
 pub mod cli;
 pub mod command;

@@ -3,7 +3,6 @@
 //! cluster gets a width on which terminals agree. For example, an escape character becomes `␛`.
 
 mod cluster;
-pub mod relayed;
 pub mod shell;
 
 use std::borrow::Cow;

@@ -124,9 +124,9 @@ impl App {
     /// Adds the store and the rules on the screen.
     fn in_store(&self, words: CommandWords) -> Option<CommandWords> {
         let listing = self.store.listing.as_ref()?;
-        let words = match (&listing.store_path, &self.options.remote_store) {
+        let words = match (&listing.store_path, &self.options.copied_store) {
             _ if listing.demo => words.flag("--demo"),
-            (Some(path), Some(remote)) => remote.add_to(words, path),
+            (Some(path), Some(copied)) => copied.add_to(words, path),
             (Some(path), None) => words.option("--store", path.to_string_lossy()),
             (None, _) => words,
         };

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::app::alerts::Alerts;
+use crate::app::copied_store::CopiedStore;
 use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, PaneSizes, layout};
 use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
 use crate::app::regret::RegretState;
-use crate::app::remote_store::RemoteStore;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
 use crate::app::screens::compare::CompareScreen;
@@ -59,8 +59,8 @@ pub struct Options {
     pub utc: bool,
     /// The name of the local zone.
     pub zone_name: String,
-    /// The way to the store, if it is on another machine.
-    pub remote_store: Option<RemoteStore>,
+    /// The origin of the store, if it is a copy from another machine.
+    pub copied_store: Option<CopiedStore>,
 }
 
 impl Default for Options {
@@ -77,7 +77,7 @@ impl Default for Options {
             alerts: AlertLevels::default(),
             utc: true,
             zone_name: "UTC".to_owned(),
-            remote_store: None,
+            copied_store: None,
         }
     }
 }

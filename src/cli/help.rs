@@ -71,8 +71,8 @@ Commands that only read also take a part of the key or title:
   clawscope context ./2f6c.jsonl --json
   clawscope explain 8812
 
-A store on another machine is a PATH too: ssh://HOST, ssh://USER@HOST:PORT/srv/.openclaw or ssh://HOST/~/copy. --via reads \
-through any other command:
+A store on another machine is a PATH too: ssh://HOST, ssh://USER@HOST:PORT/srv/.openclaw or ssh://HOST/~/copy. clawscope runs \
+there, or reads a copy where it is not installed. --via reaches the machine through any other command:
   clawscope --via \"docker exec -i gateway\"
   clawscope sessions --via \"kubectl exec -i pod --\"
 
@@ -525,12 +525,3 @@ Examples:
   clawscope man | man -l -
   clawscope man simulate > clawscope-simulate.1
   clawscope man --out ~/.local/share/man/man1     the pages of all commands";
-
-pub(super) const SERVE: &str = "\
-Examples:
-  clawscope sessions ssh://gateway                starts it there
-  clawscope --via \"docker exec -i gateway\"      starts it in a container
-  ssh gateway clawscope serve --stdio             greets with its version
-
-clawscope starts it on the other machine; you never start it yourself. It listens on no port, reads one request, runs only commands \
-that read, and exits when the connection closes. `clawscope guide remote` describes it.";

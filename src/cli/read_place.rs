@@ -52,7 +52,6 @@ impl Command {
             | Self::Presets { .. }
             | Self::Demo { .. }
             | Self::Schema { .. }
-            | Self::Serve(_)
             | Self::Completions { .. }
             | Self::Man { .. } => return ReadPlace::NoStore,
         };

@@ -6,14 +6,6 @@ use clap::Args;
 
 use crate::session::order::SortColumn;
 
-/// The link to another clawscope.
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// Talk over standard input and output
-    #[arg(long, required = true)]
-    pub stdio: bool,
-}
-
 /// A store to list.
 #[derive(Debug, Args)]
 pub struct ListArgs {

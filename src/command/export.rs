@@ -233,8 +233,7 @@ fn write_output(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Some(out) = &args.out else {
-        let is_for_terminal = json && !output.is_file();
-        let text = if is_for_terminal { documents::escaped(text) } else { text.to_owned() };
+        let text = if json { documents::escaped(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
     save_as(&absolute(&invocation.env.cwd, out), text, args.force).map_err(|error| match error {

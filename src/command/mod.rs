@@ -50,6 +50,7 @@ mod pi_settings;
 mod policies;
 mod presets;
 mod preview;
+pub mod progress;
 mod record;
 mod recorded;
 mod recorded_json;
@@ -117,7 +118,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, 
     main_as(&words, &words, invocation, output)
 }
 
-/// Runs a command line and repeats `typed` in the hints of a failure: the command line of a person on another machine.
+/// Runs a command line and repeats `typed` in the hints of a failure: what the person typed for a store that was copied.
 pub fn main_as(words: &[OsString], typed: &[OsString], invocation: &Invocation, output: &mut Output) -> u8 {
     let parsed = Cli::try_parse_from(words);
     let is_parsed = parsed.is_ok();
@@ -229,8 +230,6 @@ fn run_command(
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
-        // The program serves before it runs a command, because a link has no other output.
-        Command::Serve(_) => Err(Failure::usage("serve --stdio: only the program itself can serve.")),
         Command::Completions { shell } => completions::run(*shell, output),
         Command::Man { out: Some(out), .. } => man::write_all(out, invocation, output),
         Command::Man { command, out: None } => man::run(command.as_deref(), output),

@@ -36,7 +36,6 @@ pub struct Output<'a> {
     err: &'a mut dyn Write,
     has_colour: bool,
     width: Option<usize>,
-    is_file: bool,
 }
 
 impl std::fmt::Debug for Output<'_> {
@@ -51,24 +50,13 @@ impl std::fmt::Debug for Output<'_> {
 impl<'a> Output<'a> {
     /// Creates an output without colour or width limit.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
-        Self { out, err, has_colour: false, width: None, is_file: false }
+        Self { out, err, has_colour: false, width: None }
     }
 
     /// Limits lines to `width` columns, and uses colour if `colour` is set.
     #[must_use]
     pub fn with_terminal(self, width: Option<usize>, colour: bool) -> Self {
         Self { has_colour: colour, width, ..self }
-    }
-
-    /// Says that the standard output becomes a file on another machine.
-    #[must_use]
-    pub fn with_file(self, is_file: bool) -> Self {
-        Self { is_file, ..self }
-    }
-
-    /// Whether the standard output becomes a file, which no terminal reads.
-    pub fn is_file(&self) -> bool {
-        self.is_file
     }
 
     /// Whether colours are on.

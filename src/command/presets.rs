@@ -13,7 +13,6 @@ use super::table::{Align, Cell, Table};
 use crate::cli::Cli;
 use crate::config::presets::{PresetError, PresetFile, list_presets, preset_names, presets_dir, read_preset};
 use crate::export::json::JsonOutput;
-use crate::files::attached;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;
 use crate::session::preset_values::parse_preset;
@@ -36,7 +35,8 @@ pub(super) fn preset_settings(
     name: &Path,
     env: &Environment,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if is_settings_file(&absolute(&env.cwd, name)) {
+    let path = absolute(&env.cwd, name);
+    if path.exists() && !path.is_dir() {
         return Ok(None);
     }
     let name = name.to_string_lossy().into_owned();
@@ -54,14 +54,6 @@ pub(super) fn preset_settings(
     // A fault is the preset's, not that of the `--set` that its values become.
     parse_preset(&name, &preset.values)?;
     Ok(Some(preset.values.iter().map(|(key, value)| format!("{key}={value}")).collect()))
-}
-
-/// A person on another machine means a file of that machine, which is attached to the request.
-fn is_settings_file(path: &Path) -> bool {
-    match attached::settings_folder() {
-        Some(_) => attached::text(path).is_some(),
-        None => path.exists() && !path.is_dir(),
-    }
 }
 
 /// The presets of a person.

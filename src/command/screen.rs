@@ -59,7 +59,6 @@ pub fn prepare(cli: &Cli, invocation: &Invocation) -> Result<(StoreRequest, RunO
         alerts: config.alerts,
         summarizer: config.summarizer,
         environment,
-        zone: None,
         read_only: None,
     };
     Ok((place, options))

@@ -1,14 +1,14 @@
 //! One session swept under the arguments: the values that the text and the JSON of `sweep` are made from.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::amount::{parse_amount, resolve_amount};
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
 use super::output::Output;
+use super::progress::ProgressLine;
 use super::requested_policies::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{StoreArgs, SweepArgs};
@@ -163,35 +163,4 @@ fn sweep_with_progress(
         Ok(filled)
     })?;
     done?.ok_or_else(|| Failure::refused("stopped before the sweep was complete; nothing was written"))
-}
-
-/// A progress line on the error stream, overwritten in place; silent unless that is a terminal.
-struct ProgressLine {
-    is_terminal: bool,
-    done: AtomicUsize,
-}
-
-impl ProgressLine {
-    fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), done: AtomicUsize::new(0) }
-    }
-
-    fn show(&self, words: &str) {
-        if self.is_terminal {
-            // Failed progress output is no reason to stop.
-            _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{words}");
-        }
-    }
-
-    fn increment(&self, of: usize) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // Redraw once per whole percent.
-        if done * 100 / of.max(1) != (done - 1) * 100 / of.max(1) {
-            self.show(&format!("{done} of {of} settings"));
-        }
-    }
-
-    fn clear(&self) {
-        self.show("");
-    }
 }

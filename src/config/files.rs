@@ -10,7 +10,7 @@ use super::{
     AlertsConfig, Config, ConfigError, CustomCommand, FiringLimits, KeymapFile, NamedChoice,
     SummarizerConfig, variables,
 };
-use crate::files::{self, attached};
+use crate::files;
 use crate::gateway::env::Environment;
 
 /// Maximum bytes of a settings file: a device or a log under its name must not fill the memory.
@@ -44,11 +44,8 @@ struct ConfigFile {
 }
 
 /// Returns the settings folder: `clawscope` in `XDG_CONFIG_HOME` if that is absolute, else in `~/.config`, on every
-/// system; `None` without a home. For a request from another machine it is the folder of the person there.
+/// system; `None` without a home.
 pub fn config_dir(env: &Environment) -> Option<PathBuf> {
-    if let Some(folder) = attached::settings_folder() {
-        return Some(folder.to_path_buf());
-    }
     let xdg = env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
     let base = xdg.or_else(|| Some(home()?.join(".config")))?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::config_dir;
 use super::toml_fault::describe_fault;
-use crate::files::{self, attached};
+use crate::files;
 use crate::gateway::env::Environment;
 use crate::gateway::state_dir::is_plain_name;
 
@@ -61,9 +61,6 @@ pub fn preset_names(env: &Environment) -> Vec<String> {
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {
-    if let Some(files) = attached::files_in(folder) {
-        return files.into_iter().map(Path::to_path_buf).collect();
-    }
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 

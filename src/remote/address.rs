@@ -1,6 +1,6 @@
 //! The address of a store on another machine: `ssh://[USER@]HOST[:PORT][/PATH]`.
 
-use super::host::Transport;
+use super::transport::Transport;
 
 /// The first letters of a store on another machine.
 const SCHEME: &str = "ssh://";
@@ -37,6 +37,10 @@ enum AddressProblem {
     ControlCharacter,
     #[error("an invalid % in the path; % itself is %25")]
     Percent,
+    #[error(
+        "a password in an address ends up in the shell's history and in lists of processes. Leave it out: ssh asks for it"
+    )]
+    Password,
 }
 
 /// Parses `ssh://[USER@]HOST[:PORT][/PATH]`; `None` for any other text.
@@ -45,15 +49,32 @@ enum AddressProblem {
 /// A part of the address is missing, or ssh or a shell would misread it.
 pub(super) fn parse_address(text: &str) -> Option<Result<Address, InvalidAddress>> {
     let rest = text.strip_prefix(SCHEME)?;
-    Some(parse_rest(rest).map_err(|problem| InvalidAddress { text: text.to_owned(), problem }))
+    Some(parse_rest(rest).map_err(|problem| {
+        let text = if problem == AddressProblem::Password { without_user(rest) } else { text.to_owned() };
+        InvalidAddress { text, problem }
+    }))
+}
+
+/// The address without what may be a password.
+fn without_user(rest: &str) -> String {
+    let shown = rest.rsplit_once('@').map_or("", |(_, shown)| shown);
+    format!("{SCHEME}…@{shown}")
 }
 
 fn parse_rest(rest: &str) -> Result<Address, AddressProblem> {
     let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    // A password may hold any sign, also one that ends the authority.
+    if !authority.contains('@')
+        && authority.contains(':')
+        && path.contains('@')
+        && split_port(authority).is_err()
+    {
+        return Err(AddressProblem::Password);
+    }
     let (user, host) =
         authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    user.map_or(Ok(()), check_user)?;
     let (name, port) = split_port(host)?;
-    user.map_or(Ok(()), |user| check_name("user", user))?;
     check_name("host", name)?;
     let destination = user.map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
     Ok(Address { host: Transport::Ssh { destination, port }, path: parse_path(path)? })
@@ -77,6 +98,14 @@ fn split_port(host: &str) -> Result<(&str, Option<u16>), AddressProblem> {
     };
     let parse = |port: &str| port.parse().ok().filter(|port| *port > 0).ok_or(AddressProblem::Port);
     Ok((name, port.map(parse).transpose()?))
+}
+
+/// Refuses a user with a password, also a percent-coded one.
+fn check_user(user: &str) -> Result<(), AddressProblem> {
+    if user.contains([':', '%']) {
+        return Err(AddressProblem::Password);
+    }
+    check_name("user", user)
 }
 
 /// Refuses a name that ssh would take for an option, or that a command in the ssh configuration could execute.
@@ -145,6 +174,24 @@ mod tests {
         }
         for text in ["/srv/x", "ssh:/x", "", "SSH://x", "http://x"] {
             assert_eq!(parse_address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        for text in [
+            "ssh://me:hunter2@gw/x",
+            "ssh://me:@gw",
+            "ssh://:hunter2@gw",
+            "ssh://me%3Ahunter2@gw",
+            "ssh://me:hun@ter2@gw:22",
+            "ssh://me:hunter2@gw:no-port",
+            "ssh://me:hun/ter2@gw",
+            "ssh://me:hunter2@-oProxyCommand=id",
+        ] {
+            let error = address(text).unwrap_err().to_string();
+            assert!(error.contains("a password") && error.contains("Leave it out"), "{text}: {error}");
+            assert!(!error.contains("hun") && !error.contains("ter2"), "{text}: {error}");
         }
     }
 

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::access::refusal;
 use super::address::{Address, parse_address};
-use super::host::Transport;
-use super::out_file::OutFile;
-use crate::cli::{Cli, Command};
+use super::copy::limits::CopyLimits;
+use super::transport::Transport;
+use crate::cli::{Cli, Command, ReadPlace};
 use crate::command::failure::Failure;
 
 /// A command for a store on another machine.
@@ -20,43 +19,44 @@ pub(super) struct RemoteCommand {
     pub(super) words: Vec<String>,
     /// The command line as typed, after the program's name.
     pub(super) typed: Vec<String>,
-    /// The file of this machine that gets the standard output.
-    pub(super) out: Option<OutFile>,
+    /// The limits of a copy.
+    pub(super) limits: CopyLimits,
+    /// Whether the person requested a copy.
+    pub(super) wants_copy: bool,
 }
 
 /// Returns the command for another machine; `None` for one on this machine.
 ///
 /// # Errors
-/// The address is invalid, or another machine does not answer the command.
+/// The command line names no machine that can be reached, or two.
 pub(super) fn remote_command(words: &[OsString], cli: &Cli) -> Result<Option<RemoteCommand>, Failure> {
     let named = places(cli).into_iter().find_map(|place| Some((place, parse_address(place)?)));
+    let usage = |error: &dyn std::error::Error| Failure::usage(error.to_string());
     let (url, address) = match (named, &cli.store.via) {
+        (None, None) if cli.store.copy.is_some() => {
+            return Err(Failure::usage("--copy: name the other machine with ssh://HOST or --via COMMAND."));
+        }
         (None, None) => return Ok(None),
         (Some((url, _)), Some(_)) => {
             return Err(Failure::usage(format!("--via and {url}: name the other machine once.")));
         }
-        (Some((url, address)), None) => {
-            (Some(url), address.map_err(|error| Failure::usage(error.to_string()))?)
-        }
+        (Some((url, address)), None) => (Some(url), address.map_err(|error| usage(&error))?),
         (None, Some(line)) => {
-            let host = Transport::from_command(line).map_err(|error| Failure::usage(error.to_string()))?;
+            let host = Transport::from_command(line).map_err(|error| usage(&error))?;
             (None, Address { host, path: None })
         }
     };
+    let limits =
+        CopyLimits::parse(cli.store.copy.as_deref().unwrap_or_default()).map_err(|error| usage(&error))?;
     let typed = unicode_words(words)?;
-    let rewritten = far_words(&typed, url, address.path.as_deref(), cli);
-    let is_via = url.is_none();
-    let (host, path) = (address.host, address.path);
-    let path = path.or_else(|| is_via.then(|| path_there(cli)).flatten());
-    if let Some(refusal) = refusal(cli) {
-        let line = [vec!["clawscope".to_owned()], rewritten].concat();
-        return Err(Failure::refused(refusal.message(&host.name(), &host.line(&line))));
-    }
+    let rewritten = far_words(&typed, url, address.path.as_deref());
+    let path = address.path.or_else(|| if url.is_none() { path_there(cli) } else { None });
     if url.is_some() && url == session_name(cli) && path.is_none() {
         let url = url.unwrap_or_default();
         return Err(Failure::usage(format!("{url}: expected a session. Name it, and add --store {url}")));
     }
-    Ok(Some(RemoteCommand { host, path, words: rewritten, typed, out: out_file(cli) }))
+    let wants_copy = cli.store.copy.is_some();
+    Ok(Some(RemoteCommand { host: address.host, path, words: rewritten, typed, limits, wants_copy }))
 }
 
 /// Returns a command line with the program's name.
@@ -75,12 +75,12 @@ fn unicode_words(words: &[OsString]) -> Result<Vec<String>, Failure> {
 /// The arguments that can name a store.
 fn places(cli: &Cli) -> Vec<&str> {
     let of_command = match &cli.command {
-        Some(Command::Sessions(args)) => args.list.path.as_deref(),
-        Some(Command::Search(args)) => args.list.path.as_deref(),
-        Some(Command::Doctor(args)) => args.list.path.as_deref(),
         Some(Command::Watch(args)) => args.path.as_deref(),
-        Some(Command::Rules(args)) => args.path.as_deref(),
-        _ => None,
+        Some(command) => match command.read_place() {
+            ReadPlace::Store(path) => path,
+            ReadPlace::Session(_) | ReadPlace::NoStore => None,
+        },
+        None => None,
     };
     let datasets = match &cli.command {
         Some(Command::Dataset(args)) => args.paths.iter().map(PathBuf::as_path).collect(),
@@ -98,53 +98,26 @@ fn path_there(cli: &Cli) -> Option<String> {
 
 /// The session that a command names, which can be the path of a transcript.
 fn session_name(cli: &Cli) -> Option<&str> {
-    Some(match cli.command.as_ref()? {
-        Command::Record(args) | Command::Recovery(args) | Command::Commits(args) => &args.session,
-        Command::Tree(args) => &args.target.session,
-        Command::Context(args) => &args.context.target.session,
-        Command::Simulate(args) => &args.context.target.session,
-        Command::Replay(args) => &args.target.session,
-        Command::Regret(args) => &args.target.session,
-        Command::Sweep(args) => &args.target.session,
-        Command::Check(args) => &args.target.session,
-        Command::Summarize(args) => &args.target.session,
-        Command::Commit(args) => &args.target.session,
-        Command::Undo(args) => &args.target.session,
-        Command::Compare(args) => &args.session,
-        Command::Export(args) => &args.session,
-        Command::Explain(args) => args.target.as_deref()?,
-        Command::Cache(args) => args.session.as_deref()?,
-        Command::Settings(args) => args.session.as_deref()?,
-        Command::Watch(args) => args.session.as_deref()?,
-        _ => return None,
-    })
-}
-
-/// The file of `export --out`, which this machine writes.
-fn out_file(cli: &Cli) -> Option<OutFile> {
-    let Some(Command::Export(args)) = &cli.command else { return None };
-    args.out.clone().map(|path| OutFile { path, force: args.force })
-}
-
-/// An option that stays on this machine.
-struct LocalOption {
-    names: &'static [&'static str],
-    takes_value: bool,
+    match cli.command.as_ref()? {
+        Command::Watch(args) => args.session.as_deref(),
+        command => match command.read_place() {
+            ReadPlace::Session(session) => Some(session),
+            ReadPlace::Store(_) | ReadPlace::NoStore => None,
+        },
+    }
 }
 
 /// Replaces the address by the path there, and drops the options that stay here.
-fn far_words(typed: &[String], url: Option<&str>, path: Option<&str>, cli: &Cli) -> Vec<String> {
-    let mut local = vec![LocalOption { names: &["--via"], takes_value: true }];
-    if out_file(cli).is_some() {
-        local.push(LocalOption { names: &["--out", "-o"], takes_value: true });
-        local.push(LocalOption { names: &["--force"], takes_value: false });
-    }
-    let (mut words, mut rest) = (Vec::new(), typed.iter());
+fn far_words(typed: &[String], url: Option<&str>, path: Option<&str>) -> Vec<String> {
+    let (mut words, mut rest, mut has_options) = (Vec::new(), typed.iter(), true);
     while let Some(word) = rest.next() {
-        if let Some(option) = local.iter().find(|option| option.matches(word)) {
-            if option.takes_value && option.names.contains(&word.as_str()) {
-                rest.next();
-            }
+        has_options &= word != "--";
+        if has_options && word == "--via" {
+            rest.next();
+            continue;
+        }
+        let is_local = word == "--copy" || word.starts_with("--copy=") || word.starts_with("--via=");
+        if has_options && is_local {
             continue;
         }
         let (lead, value) = match word.strip_prefix("--store=") {
@@ -158,16 +131,6 @@ fn far_words(typed: &[String], url: Option<&str>, path: Option<&str>, cli: &Cli)
         }
     }
     words
-}
-
-impl LocalOption {
-    /// Whether a word is the option, by itself or with its value after `=` or the letter.
-    fn matches(&self, word: &str) -> bool {
-        self.names.iter().any(|name| {
-            let with_value = word.strip_prefix(name).filter(|_| self.takes_value);
-            word == *name || with_value.is_some_and(|value| !name.starts_with("--") || value.starts_with('='))
-        })
-    }
 }
 
 #[cfg(test)]
@@ -207,10 +170,16 @@ mod tests {
             ("clawscope --via='docker exec -i gw' sessions /data", "sessions /data"),
             (
                 "clawscope export K --format md --out a.md --force --via 'kubectl exec -i p --'",
-                "export K --format md",
+                "export K --format md --out a.md --force",
             ),
-            ("clawscope export K --format md -oa.md --store ssh://gw", "export K --format md"),
-            ("clawscope export K --format md --out=a.md --store ssh://gw", "export K --format md"),
+            ("clawscope commit K --apply --store ssh://gw", "commit K --apply"),
+            ("clawscope sessions --copy ssh://gw/x", "sessions /x"),
+            ("clawscope sessions --copy=size=1GB --via='docker exec -i gw'", "sessions"),
+            ("clawscope search --via 'docker exec -i gw' -- --via", "search -- --via"),
+            ("clawscope watch ssh://gw --session K", "watch --session K"),
+            ("clawscope explain --all ssh://gw/x", "explain --all /x"),
+            ("clawscope dataset ssh://gw/x --out d", "dataset /x --out d"),
+            ("clawscope cache ssh://gw/x/a.jsonl", "cache /x/a.jsonl"),
         ] {
             assert_eq!(there(line), expected, "{line}");
         }
@@ -220,18 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_refused_with_the_line_to_run_there() {
-        let error = remote("clawscope commit 'a b' --apply --store ssh://me@gw/srv/x").unwrap_err();
-        let line = "ssh -t me@gw 'clawscope commit '\\''a b'\\'' --apply --store /srv/x'";
-        assert!(error.contains("only reads") && error.ends_with(line), "{error}");
-        let error = remote("clawscope undo K --apply --via 'docker exec -i gw'").unwrap_err();
-        assert!(error.ends_with("run: docker exec -i gw clawscope undo K --apply"), "{error}");
-    }
-
-    #[test]
     fn a_faulty_place_is_named() {
         assert!(remote("clawscope sessions ssh://-v").unwrap_err().contains("invalid host"));
         assert!(remote("clawscope tree ssh://gw").unwrap_err().contains("expected a session"));
         assert!(remote("clawscope sessions ssh://gw --via 'docker exec x'").unwrap_err().contains("once"));
+        assert!(remote("clawscope sessions --copy /x").unwrap_err().contains("name the other machine"));
+        assert!(remote("clawscope sessions ssh://gw --copy=size=x").unwrap_err().contains("size=x"));
     }
 }

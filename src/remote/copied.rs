@@ -1,26 +1,32 @@
-//! Runs a command on a copy of a store, where the other machine has no clawscope.
+//! Runs a command on a copy of a store: where the other machine has no clawscope, or where the person wants a copy.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use clap::Parser as _;
 
 use super::arguments::{RemoteCommand, program_line};
-use super::copy::{StoreCopy, copy_store};
+use super::copy::{CopyError, StoreCopy, copy_store};
+use super::ending::{STOPPED, StopRequest};
 use super::path_writer::PathWriter;
-use crate::app::remote_store::RemoteStore;
+use crate::app::copied_store::CopiedStore;
 use crate::cli::{Cli, Command};
 use crate::command::environment::Invocation;
 use crate::command::failure::Failure;
 use crate::command::{self, output::Output, screen};
 use crate::format::{format_count, format_size};
-use crate::runtime;
+use crate::runtime::{self, interruptible};
 use crate::text::visible;
+
+/// Time that a signal leaves a command to end by itself.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs the command on a copy; returns the exit code.
 ///
 /// # Errors
-/// The store cannot be copied, or the command needs a live store.
+/// The store cannot be copied, or the command needs the store itself.
 pub(super) fn run(
     remote: &RemoteCommand,
     cli: &Cli,
@@ -28,17 +34,24 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<u8, Failure> {
     let name = remote.host.name();
-    if matches!(cli.command, Some(Command::Watch(_))) {
-        return Err(Failure::unreadable(format!(
-            "{name}: clawscope is not installed there, and a copy of the store does not grow. Install it there to follow \
-             the store."
+    let why = if remote.wants_copy { "" } else { "clawscope is not installed there, and " };
+    if let Some(reason) = cli.command.as_ref().and_then(reason_against_a_copy) {
+        return Err(Failure::refused(format!(
+            "{name}: {why}a copy of the store {reason}. Install clawscope there, and leave out --copy."
         )));
     }
-    let copy = copy_store(&remote.host, remote.path.as_deref()).map_err(|reason| {
-        Failure::unreadable(format!("{name}: clawscope is not installed there, and {reason}"))
-    })?;
+    let copy = match copy(remote) {
+        Err(CopyError::Stopped) => return Ok(STOPPED),
+        copied => copied
+            .map_err(|error| Failure::unreadable(format!("{name}: {why}{}", describe(&error, remote))))?,
+    };
+    let lead = if remote.wants_copy {
+        format!("{name}: this is")
+    } else {
+        format!("{name} has no clawscope, so this is")
+    };
     output.note(&format!(
-        "note: {name} has no clawscope, so this is a copy of {}: {}, {}. It does not follow changes.",
+        "note: {lead} a copy of {}: {}, {}. It does not follow changes.",
         copy.root,
         format_count(copy.unpacked.files, "file", "files"),
         format_size(copy.unpacked.bytes)
@@ -47,26 +60,83 @@ pub(super) fn run(
     if cli.command.is_none() {
         return run_screen(&words, invocation, remote, &copy);
     }
+    let folder = copy.folder().to_path_buf();
+    let (running, ended) = channel::<()>();
+    interruptible(
+        move || end_without_copy(&folder, &ended),
+        || {
+            let _running = running;
+            run_command(remote, cli, (&words, &copy), invocation, output)
+        },
+    )?
+}
+
+/// The reason that a command needs the store itself.
+fn reason_against_a_copy(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Commit(args) if args.write.apply => {
+            Some("would keep the commit only until the command ends")
+        }
+        Command::Undo(args) if args.write.apply => Some("would keep the undo only until the command ends"),
+        Command::Doctor(args) if args.repair => Some("would keep the repair only until the command ends"),
+        Command::Watch(_) => Some("does not grow"),
+        // Its rows name their store, so each copy would count as another store.
+        Command::Dataset(_) => Some("has another path each time, and a dataset tells stores apart by it"),
+        _ => None,
+    }
+}
+
+/// Copies the store; a signal stops it.
+fn copy(remote: &RemoteCommand) -> Result<StoreCopy, CopyError> {
+    let request = Arc::new(StopRequest::default());
+    let own = Arc::clone(&request);
+    let work = || copy_store(&remote.host, remote.path.as_deref(), remote.limits, &request);
+    interruptible(move || own.make(), work).map_err(CopyError::Signals)?
+}
+
+fn describe(error: &CopyError, remote: &RemoteCommand) -> String {
+    let CopyError::Reached(limit) = error else { return error.to_string() };
+    let (reached, option) = remote.limits.describe(*limit);
+    format!(
+        "the store is {reached}, the limit of a copy; the copy was removed. Name a part of the store, such as one agent's \
+         folder or one transcript, or raise the limit with {option}"
+    )
+}
+
+/// Ends the program at a signal, unless the command ends by itself; the copy is removed first.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command cannot be interrupted, and holds neither terminal nor lock"
+)]
+fn end_without_copy(folder: &Path, ended: &Receiver<()>) {
+    if ended.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+        // What cannot be removed is left to the system.
+        _ = std::fs::remove_dir_all(folder);
+        std::process::exit(i32::from(STOPPED));
+    }
+}
+
+fn run_command(
+    remote: &RemoteCommand,
+    cli: &Cli,
+    (words, copy): (&[String], &StoreCopy),
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<u8, Failure> {
     let typed = program_line(&remote.typed);
     let (columns, colour) = (output.width(), output.has_colour());
     let there = if cli.is_json() { json_text(&copy.root) } else { visible(&copy.root).into_owned() };
     let here = copy.folder().to_string_lossy().into_owned();
-    let (mut document, mut errors) = (Vec::new(), Vec::new());
-    let is_file = remote.out.is_some();
-    let target: &mut dyn Write = if is_file { &mut document } else { &mut *output };
-    let mut out = PathWriter::new(target, &here, &there);
+    let mut errors = Vec::new();
+    let mut out = PathWriter::new(&mut *output, &here, &there);
     let mut err = PathWriter::new(&mut errors, &here, &there);
     let code = {
-        let mut own =
-            Output::new(&mut out, &mut err).with_terminal(columns, colour).with_file(remote.out.is_some());
-        command::main_as(&program_line(&words), &typed, invocation, &mut own)
+        let mut own = Output::new(&mut out, &mut err).with_terminal(columns, colour);
+        command::main_as(&program_line(words), &typed, invocation, &mut own)
     };
     err.finish()?;
     out.finish()?;
     output.write_error(&String::from_utf8_lossy(&errors))?;
-    if let Some(out) = remote.out.as_ref().filter(|_| code == 0) {
-        out.save(&String::from_utf8_lossy(&document), invocation, output)?;
-    }
     Ok(code)
 }
 
@@ -75,7 +145,7 @@ fn words_here(remote: &RemoteCommand, cli: &Cli, copy: &StoreCopy) -> Result<Vec
     let here = copy.path().to_string_lossy().into_owned();
     let mut words = match &remote.path {
         Some(path) => remote.words.iter().map(|word| replaced(word, path, &here)).collect(),
-        None => [remote.words.clone(), vec!["--store".to_owned(), here]].concat(),
+        None => [vec!["--store".to_owned(), here], remote.words.clone()].concat(),
     };
     if let Some(config) = cli.store.config.as_deref().and_then(Path::to_str) {
         let own = copy.path_of(config).ok_or_else(|| {
@@ -114,8 +184,8 @@ fn run_screen(
     options.read_only = Some(format!(
         "This screen shows a copy of a store on {machine}, so it only reads. To write, run clawscope there."
     ));
-    let folders = (copy.folder().to_path_buf(), copy.root.clone().into());
-    options.app.remote_store = Some(RemoteStore { machine, link: remote.host.link(), copy: Some(folders) });
+    let (here, there) = (copy.folder().to_path_buf(), PathBuf::from(&copy.root));
+    options.app.copied_store = Some(CopiedStore { machine, way: remote.host.option(), here, there });
     runtime::run(place, options).map_err(|error| Failure::unreadable(format!("{error:#}")))?;
     Ok(0)
 }

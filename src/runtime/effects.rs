@@ -11,6 +11,7 @@ use crate::runtime::alert::{start_program, terminal_codes};
 use crate::runtime::clipboard::{self, MAX_TERMINAL_BYTES};
 use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
+use crate::runtime::exporting::save_in;
 use crate::runtime::jobs::{JobHandle, JobKind, JobMessage};
 use crate::runtime::perform::{Inputs, Listener, perform};
 use crate::runtime::terminal::TerminalLoan;
@@ -42,11 +43,6 @@ fn run_job(effect: Effect, inputs: &Inputs, job: &JobHandle) {
 
 impl EventLoop {
     pub(super) fn perform(&mut self, effect: Effect) {
-        let forwarded = match self.screen.port() {
-            Some(port) => port.forward(effect),
-            None => Some(effect),
-        };
-        let Some(effect) = forwarded else { return };
         match effect {
             Effect::ListSessions { demo } => self.list(demo),
             Effect::RefreshListing { paths } => self.relist_queue.enqueue(paths),
@@ -198,17 +194,14 @@ impl EventLoop {
     }
 
     fn save(&mut self, name: String, text: String) {
-        let target = self.save_target();
+        let folder = self.env.cwd.clone();
         self.jobs.enqueue(JobKind::External, move |ticket| {
-            if let Some(event) = target.save(&name, &text, "") {
-                ticket.send_event(event);
-            }
+            ticket.send_event(save_in(&folder, &name, &text, ""));
         });
     }
 
     pub(super) fn show_times(&self, utc: bool) {
-        let zone = || self.zone.clone().unwrap_or_else(|| local_time_zone(&self.env));
-        set_display_zone((!utc).then(zone));
+        set_display_zone((!utc).then(|| local_time_zone(&self.env)));
     }
 
     fn raise_alert(&mut self, alert: &FullnessAlert) {

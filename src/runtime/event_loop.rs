@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::app::App;
@@ -21,7 +20,6 @@ use crate::runtime::input::{Input, is_suspend_key};
 use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
 use crate::runtime::read_only::refused_write;
 use crate::runtime::relist_queue::RelistQueue;
-use crate::runtime::remote_screen::RemotePort;
 use crate::runtime::session_counts::SessionCounts;
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
@@ -56,8 +54,6 @@ pub(super) struct EventLoop {
     pub(super) summarizer: SummarizerConfig,
     /// Stops the running summary.
     pub(super) summary_cancel: CancelToken,
-    /// The zone of a person on another machine.
-    pub(super) zone: Option<TimeZone>,
     /// The reason that the screen only reads.
     read_only: Option<String>,
     pub(super) clock: Clock,
@@ -118,7 +114,6 @@ impl EventLoop {
             alerts: options.alerts,
             summarizer: options.summarizer,
             summary_cancel: CancelToken::new(),
-            zone: options.zone,
             read_only: options.read_only,
             clock: Clock::default(),
             timers: BTreeSet::new(),
@@ -175,7 +170,6 @@ impl EventLoop {
             event = input.next() => WakeReason::Input(event),
             Some(report) = self.reports.recv() => WakeReason::Report(report),
             Some(reported) = self.watch_events.recv() => WakeReason::Watch(reported),
-            () = wait_drawn(self.screen.port()) => WakeReason::Timer,
             () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => WakeReason::Timer,
         }
     }
@@ -201,7 +195,7 @@ impl EventLoop {
             .map(|at| Duration::from_millis(at.saturating_sub(now_ms).max(0).unsigned_abs()));
         let frame = self
             .last_frame
-            .filter(|_| self.needs_redraw && self.may_draw())
+            .filter(|_| self.needs_redraw)
             .map(|last| FRAME_INTERVAL.saturating_sub(last.elapsed()));
         [timer, frame, self.relist_queue.next_delay()].into_iter().flatten().min()
     }
@@ -309,8 +303,8 @@ impl EventLoop {
         self.store_loader.store = Some(Arc::clone(&listed.store));
         self.relist_queue.apply_listing(&listed.store);
         let mut shown = to_listing(&listed);
-        if let Some(remote) = &self.app.options.remote_store {
-            shown.store_label = remote.label(&shown.store_label);
+        if let Some(copied) = &self.app.options.copied_store {
+            shown.store_label = copied.label();
         }
         self.dispatch(Event::Listed(Box::new(shown)));
         if !unknown.is_empty() {
@@ -323,7 +317,7 @@ impl EventLoop {
 
     fn draw_if_due(&mut self) -> anyhow::Result<()> {
         let due = self.last_frame.is_none_or(|last| last.elapsed() >= FRAME_INTERVAL);
-        if !self.needs_redraw || !due || !self.may_draw() {
+        if !self.needs_redraw || !due {
             return Ok(());
         }
         let theme = self.themes.current(&self.app.options);
@@ -334,11 +328,6 @@ impl EventLoop {
         #[cfg(debug_assertions)]
         crash_for_test(&self.app);
         Ok(())
-    }
-
-    /// Whether a frame can be drawn now: a viewer on another machine may be behind.
-    fn may_draw(&self) -> bool {
-        self.screen.port().is_none_or(RemotePort::is_ready)
     }
 
     /// Waits for a running write, so that quitting does not lose its outcome; cancels reading jobs.
@@ -354,13 +343,6 @@ impl EventLoop {
             self.jobs.cancel(kind);
         }
         Ok(())
-    }
-}
-
-async fn wait_drawn(port: Option<&RemotePort>) {
-    match port {
-        Some(port) => port.wait_drawn().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -9,20 +9,9 @@ use tokio::task::JoinHandle;
 
 use crate::app::event::Event;
 
-/// The input of a person, until stopped.
+/// Reads the terminal, until stopped.
 #[derive(Debug)]
-pub(super) struct Input(Source);
-
-#[derive(Debug)]
-enum Source {
-    Terminal(TerminalInput),
-    /// Input of a viewer on another machine.
-    Channel(UnboundedReceiver<Event>),
-}
-
-/// Reads the terminal.
-#[derive(Debug)]
-struct TerminalInput {
+pub(super) struct Input {
     task: JoinHandle<()>,
     receiver: UnboundedReceiver<TerminalEvent>,
     late_response: LateResponse,
@@ -43,41 +32,18 @@ impl Input {
             }
         });
         let late_response = LateResponse { is_expected: unanswered, is_inside: false };
-        Self(Source::Terminal(TerminalInput { task, receiver, late_response }))
-    }
-
-    /// Reads events that something else received.
-    pub(super) fn from_channel(events: UnboundedReceiver<Event>) -> Self {
-        Self(Source::Channel(events))
-    }
-
-    /// Returns the next event; `None` when the terminal is closed.
-    pub(super) async fn next(&mut self) -> Option<Event> {
-        match &mut self.0 {
-            Source::Terminal(terminal) => terminal.next().await,
-            Source::Channel(events) => events.recv().await,
-        }
-    }
-
-    /// Returns an event that is ready.
-    pub(super) fn try_next(&mut self) -> Option<Event> {
-        match &mut self.0 {
-            Source::Terminal(terminal) => terminal.try_next(),
-            Source::Channel(events) => events.try_recv().ok(),
-        }
+        Self { task, receiver, late_response }
     }
 
     /// Stops reading, so that another program may read.
     pub(super) async fn stop(self) {
-        let Source::Terminal(terminal) = self.0 else { return };
-        terminal.task.abort();
+        self.task.abort();
         // An aborted task ends with an error; the point is that its stream is dropped.
-        drop(terminal.task.await);
+        drop(self.task.await);
     }
-}
 
-impl TerminalInput {
-    async fn next(&mut self) -> Option<Event> {
+    /// Returns the next event; `None` when the terminal is closed.
+    pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             let event = self.receiver.recv().await?;
             if let Some(event) = self.convert(event) {
@@ -86,7 +52,8 @@ impl TerminalInput {
         }
     }
 
-    fn try_next(&mut self) -> Option<Event> {
+    /// Returns an event that is ready.
+    pub(super) fn try_next(&mut self) -> Option<Event> {
         while let Ok(event) = self.receiver.try_recv() {
             if let Some(event) = self.convert(event) {
                 return Some(event);

@@ -1,4 +1,4 @@
-//! A screen that only reads: a store on another machine, or a copy of one.
+//! A screen that only reads: what it wrote to a copy of a store would be lost with the copy.
 
 use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
@@ -15,7 +15,7 @@ pub(super) fn refused_write(effect: &Effect, reason: &str) -> Option<Event> {
             "Presets change only on a screen of this machine's own stores. Open one, or edit the preset's file.".into(),
         )),
         Effect::RunCommand { name, .. } => {
-            Some(Event::Failure(format!("{name} did not run: the session is on another machine.")))
+            Some(Event::Failure(format!("{name} did not run: the session is a copy from another machine.")))
         }
         _ => None,
     }

@@ -18,10 +18,10 @@ use crate::session::store_location::StoreRequest;
 /// Threads for background work. Each kind of work has at most one running job.
 const JOB_THREADS: usize = 16;
 /// The wait for cancelled reading jobs at the end; a write is always awaited.
-pub(super) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Starts the threads of a screen.
-pub(super) fn start_threads() -> anyhow::Result<Runtime> {
+fn start_threads() -> anyhow::Result<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(JOB_THREADS).build().context("cannot start threads")
 }

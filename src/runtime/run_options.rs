@@ -1,7 +1,5 @@
 //! The options of the program, from config and flags.
 
-use jiff::tz::TimeZone;
-
 use crate::app::state::Options;
 use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
@@ -24,8 +22,6 @@ pub struct RunOptions {
     /// The program or model that writes summaries.
     pub summarizer: SummarizerConfig,
     pub environment: Environment,
-    /// The zone of a person on another machine; `None` is the zone of this machine.
-    pub zone: Option<TimeZone>,
     /// The reason that the screen only reads, and the alternative; `None` allows writing.
     pub read_only: Option<String>,
 }
@@ -41,7 +37,6 @@ impl Default for RunOptions {
             alerts: AlertsConfig::default(),
             summarizer: SummarizerConfig::default(),
             environment: Environment::from_process(),
-            zone: None,
             read_only: None,
         }
     }

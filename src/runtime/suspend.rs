@@ -11,6 +11,9 @@ use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::{TerminalLoan, restore};
 use crate::runtime::terminal_watch;
 
+/// Set where another clawscope started this one through ssh or a container: no shell there could continue a stopped program.
+pub const REMOTE_VARIABLE: &str = "CLAWSCOPE_REMOTE";
+
 impl EventLoop {
     pub(super) async fn handle_signal(
         &mut self,
@@ -30,6 +33,11 @@ impl EventLoop {
 
     /// Restores the terminal and stops; takes it again when the shell continues the program.
     pub(super) async fn suspend(&mut self, input: Input) -> anyhow::Result<Input> {
+        if self.env.get(REMOTE_VARIABLE).is_some() {
+            let words = "ctrl-z does nothing here: no shell on this machine could continue clawscope. Press q to quit.";
+            self.dispatch(Event::Notice(words.to_owned()));
+            return Ok(input);
+        }
         input.stop().await;
         restore();
         terminal_watch::end();

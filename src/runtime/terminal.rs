@@ -23,8 +23,6 @@ use tokio::sync::Notify;
 
 use crate::runtime::watcher_pipe::{note_held, note_released};
 
-use crate::runtime::remote_screen::{RemoteBackend, RemotePort};
-
 /// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
@@ -52,23 +50,8 @@ pub(super) enum TerminalLoan {
 pub(super) struct TerminalScreen {
     /// `None` draws nothing.
     terminal: Option<Terminal<CrosstermBackend<BufWriter<File>>>>,
-    /// The screen of a viewer on another machine.
-    remote: Option<RemoteScreen>,
     captures_mouse: bool,
     area: Rect,
-}
-
-#[derive(Debug)]
-struct RemoteScreen {
-    terminal: Terminal<RemoteBackend>,
-    port: RemotePort,
-}
-
-impl RemoteScreen {
-    fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        let Ok(_) = self.terminal.draw(draw);
-        self.terminal.backend_mut().take_frame().map_or(Ok(()), |frame| self.port.send_frame(frame))
-    }
 }
 
 impl TerminalScreen {
@@ -77,28 +60,14 @@ impl TerminalScreen {
         // The area is fixed: a frame always has the size in the state, even while the terminal is being resized.
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        let mut screen = Self { terminal: Some(terminal), remote: None, captures_mouse: mouse, area };
+        let mut screen = Self { terminal: Some(terminal), captures_mouse: mouse, area };
         screen.enter()?;
         Ok(screen)
     }
 
-    /// Returns a screen that draws on the terminal of a viewer on another machine.
-    pub(super) fn remote(port: RemotePort, size: (u16, u16)) -> Self {
-        let area = Rect::new(0, 0, size.0, size.1);
-        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
-        let Ok(terminal) = Terminal::with_options(RemoteBackend::default(), options);
-        let remote = Some(RemoteScreen { terminal, port });
-        Self { terminal: None, remote, captures_mouse: false, area }
-    }
-
     /// Returns a screen that draws nothing.
     pub(super) fn headless() -> Self {
-        Self { terminal: None, remote: None, captures_mouse: false, area: Rect::default() }
-    }
-
-    /// Returns the link to the viewer on another machine, if there is one.
-    pub(super) fn port(&self) -> Option<&RemotePort> {
-        self.remote.as_ref().map(|remote| &remote.port)
+        Self { terminal: None, captures_mouse: false, area: Rect::default() }
     }
 
     /// Takes the terminal again after [`restore`]; the next frame is drawn in full.
@@ -132,17 +101,11 @@ impl TerminalScreen {
     /// Draws the next frame in full, after something else wrote to the terminal. `Terminal::clear` is not used, as it
     /// queries the terminal's cursor and waits for the answer.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
-        if let Some(remote) = &mut self.remote {
-            let Ok(()) = remote.terminal.resize(self.area);
-        }
         self.terminal.as_mut().map_or(Ok(()), |terminal| terminal.resize(self.area))
     }
 
     /// Draws a frame as one synchronised update. Draws nothing after a panic elsewhere restored the terminal.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        if let Some(remote) = &mut self.remote {
-            return remote.draw(draw);
-        }
         let Some(terminal) = self.terminal.as_mut().filter(|_| IS_ACTIVE.load(Ordering::SeqCst)) else {
             return Ok(());
         };

@@ -48,15 +48,10 @@ impl Themes {
             return false;
         }
         let (name, unanswered) = detect_theme(&options.environment, self.depth);
-        self.prefer(options, name);
-        unanswered
-    }
-
-    /// Starts with this theme, if it exists.
-    pub(super) fn prefer(&mut self, options: &RunOptions, name: &str) {
         if let Some(at) = options.app.themes.iter().position(|theme| theme == name) {
             self.initial = at;
         }
+        unanswered
     }
 
     /// Returns the theme that the state selects.
@@ -73,11 +68,6 @@ impl Themes {
 
 fn colour_depth(env: &Environment) -> ColourDepth {
     ColourDepth::detect(env.get("NO_COLOR"), env.get("COLORTERM"), env.get("TERM"))
-}
-
-/// Returns the built-in theme that fits the terminal, and whether the terminal may still answer.
-pub(super) fn fitting_theme(env: &Environment) -> (&'static str, bool) {
-    detect_theme(env, colour_depth(env))
 }
 
 /// Returns the built-in theme that fits, and whether the terminal may still answer.

@@ -36,7 +36,8 @@ fn is_unseen(char: char) -> bool {
     char.is_control() || hidden
 }
 
-fn posix_word(text: &str) -> String {
+/// Quotes a word for a POSIX shell.
+pub fn posix_word(text: &str) -> String {
     // No program can receive a NUL in an argument.
     let text = text.replace('\0', "");
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:@%+,".contains(char);

@@ -215,7 +215,7 @@ fn only_a_commit_opens_files_to_write() {
         // Manual pages are written to a folder that the person names.
         "/command/man.rs:",
         // A copy of a store on another machine is unpacked into a new temporary folder.
-        "/remote/extract.rs:",
+        "/remote/copy/extract.rs:",
     ];
     let allowed = |place: &String| writers.iter().any(|writer| place.contains(writer));
     assert_eq!(others.into_iter().filter(|place| !allowed(place)).collect::<Vec<_>>(), NONE);

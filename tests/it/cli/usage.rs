@@ -22,10 +22,6 @@ fn a_command_without_its_argument_offers_a_line_that_works() {
     let mut offers = 0;
     for command in Cli::command().get_subcommands() {
         let name = command.get_name();
-        // Another clawscope starts it, so a person never types it.
-        if name == "serve" {
-            continue;
-        }
         let (code, error) = mistaken(&[name, "--demo"]);
         if code != 2 || !error.contains("error: missing ") {
             continue;
@@ -158,7 +154,6 @@ fn every_line_that_an_error_offers_is_one_that_clawscope_accepts() {
         "undo main --demo",
         "search --demo",
         "search --limit few x --demo",
-        "serve",
         "demo",
         "man nothing",
         "schema nothing",

@@ -103,39 +103,45 @@ fn the_default_store_is_the_one_of_the_other_machine() {
 }
 
 #[test]
-fn settings_and_documents_belong_to_the_person() {
-    let programs = Programs::new();
+fn settings_and_documents_are_those_of_the_other_machine() {
     let (dir, store) = demo();
-    let here = tempfile::tempdir().unwrap();
-    let config = here.path().join("config/clawscope/presets");
-    std::fs::create_dir_all(&config).unwrap();
-    super::write(config.join("lean.toml"), "historyLimit = 2\n");
-    super::write(here.path().join("new.json5"), "{ historyLimit: 3, softTrimRatio: 0.2 }");
-    super::write(config.with_file_name("config.toml"), "ruleset = \"2026.9.6\"\n");
-    let run = |words: &[&str]| {
-        let mut command = programs.program(words);
-        command.current_dir(here.path()).env("XDG_CONFIG_HOME", here.path().join("config"));
-        crate::support::store::run(&mut command)
+    let there = dir.path().join("there");
+    let presets = there.join(".config/clawscope/presets");
+    std::fs::create_dir_all(&presets).unwrap();
+    super::write(presets.join("lean.toml"), "historyLimit = 2\n");
+    super::write(presets.with_file_name("config.toml"), "ruleset = \"2026.9.6\"\n");
+    let programs =
+        Programs::with_ssh(&format!("export HOME={0}; cd {0}; exec sh -c \"$*\"", there.display()));
+    let run = |words: &[&str], place: &str, home: &Path| {
+        let words: Vec<String> = words.iter().map(|word| word.replace("STORE", place)).collect();
+        let mut command = programs.program(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        crate::support::store::run(command.current_dir(dir.path()).env("HOME", home))
     };
-    let (own, far) = (store.to_str().unwrap().to_owned(), format!("ssh://gateway{}", store.display()));
-    for more in
-        [&["--settings", "lean"][..], &["--settings", "./new.json5"], &["--settings", "new.json5"], &[]]
-    {
-        let replay = |store: &str| run(&[&["replay", KEY, "--store", store, "--json"], more].concat());
-        assert_eq!(replay(&far), replay(&own), "{more:?}");
+    let (own, far) = (store.display().to_string(), format!("ssh://gateway{}", store.display()));
+    for words in [
+        &["replay", KEY, "--store", "STORE", "--settings", "lean", "--json"][..],
+        &["explain", KEY, "--store", "STORE", "--json"],
+        &["presets", "--store", "STORE"],
+    ] {
+        let expected = run(words, &own, &there);
+        assert_eq!(run(words, &far, Path::new("/nonexistent")), expected, "{words:?}");
     }
-    let export =
-        |store: &str, file: &str| run(&["export", KEY, "--store", store, "--format", "pi", "--out", file]);
-    assert_eq!(export(&own, "own.jsonl").0, 0);
-    let (code, out, err) = export(&far, "far.jsonl");
-    assert_eq!((code, out.as_str()), (0, ""), "{err}");
-    // The header has a new id and the time of the export.
-    let read = |name: &str| {
-        let text = std::fs::read_to_string(here.path().join(name)).unwrap();
-        text.split_once('\n').expect("a header").1.to_owned()
-    };
-    assert_eq!(read("far.jsonl"), read("own.jsonl"));
-    let again = export(&far, "far.jsonl");
-    assert!(again.0 == 4 && again.2.contains("already exists"), "{again:?}");
-    drop(dir);
+    let words = ["export", KEY, "--store", "STORE", "--format", "md", "--out", "far.md"];
+    let (code, _, err) = run(&words, &far, Path::new("/nonexistent"));
+    assert_eq!(code, 0, "{err}");
+    assert!(there.join("far.md").exists() && !dir.path().join("far.md").exists());
+    assert_eq!(run(&words, &far, Path::new("/nonexistent")).0, 4, "it is not replaced");
+}
+
+#[test]
+fn a_commit_is_written_by_the_clawscope_of_the_other_machine() {
+    let programs = Programs::new();
+    let (_dir, store) = demo();
+    let place = format!("ssh://gateway{}", store.display());
+    let before = contents(&store);
+    let (code, _, err) = programs.run(&["commit", "agent:research:main", "--store", &place, "--apply"]);
+    assert_eq!(code, 0, "{err}");
+    assert_ne!(contents(&store), before);
+    let (code, _, err) = programs.run(&["undo", "agent:research:main", "--store", &place, "--apply"]);
+    assert_eq!(code, 0, "{err}");
 }

@@ -1,90 +1,119 @@
-//! A machine that lies: its output cannot control the terminal, its messages have limits, its copies stay in their folder.
+//! A machine that lies: its copies stay in their folder, within their limits, and leave nothing behind.
 
-use super::Programs;
-use crate::support::terminal::Started;
+use std::path::Path;
 
-const GREETING: &str = r#"{"clawscope_protocol":1,"version":"0.1.0"}"#;
+use tar::{Builder, EntryType, Header};
 
-/// An `ssh` that prints these lines.
-fn answering(lines: &str) -> Programs {
+use super::{Programs, leftovers};
+
+const LEAD: &str = "clawscope-copy 1\n/srv\n\n";
+const SAME: &str = "clawscope-copy same\n";
+
+fn header(name: &str, kind: EntryType, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    // Not `set_path`, which refuses what a hostile machine sends.
+    header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+    header.set_cksum();
+    header
+}
+
+/// An `ssh` that runs no clawscope, and answers the script of a copy with these bytes and commands.
+fn answering(bytes: &[u8], commands: &str) -> Programs {
     let programs = Programs::new();
-    programs.write("answer", lines);
-    programs.write("ssh", &format!("#!/bin/sh\ncat {}/answer\ncat >/dev/null\n", programs.path().display()));
+    super::write(programs.path().join("answer"), bytes);
+    let answer = format!("cat {}/answer; {commands}", programs.path().display());
+    programs.write("ssh", &format!("#!/bin/sh\ncase $* in *clawscope*) exit 127 ;; esac\n{answer}\n"));
     programs
 }
 
+/// Runs a command on a copy with these limits; returns its error.
+#[track_caller]
+fn refused(programs: &Programs, limits: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let option = format!("--copy={limits}");
+    let mut words = vec!["sessions", "ssh://gateway", "--json"];
+    if !limits.is_empty() {
+        words.push(&option);
+    }
+    let mut command = programs.program(&words);
+    let (code, out, err) = crate::support::store::run(command.env("TMPDIR", folder.path()));
+    assert_eq!((code, out.as_str()), (3, ""), "{err}");
+    assert_eq!(leftovers(folder.path()), [""; 0], "{err}");
+    err
+}
+
+fn archive(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> Vec<u8> {
+    let mut builder = Builder::new(LEAD.as_bytes().to_vec());
+    build(&mut builder);
+    [builder.into_inner().unwrap(), SAME.as_bytes().to_vec()].concat()
+}
+
 #[test]
-fn invalid_messages_and_endless_lines_are_refused() {
-    for answer in [
-        "garbage".to_owned(),
-        "{\"exec\":\"touch x\"}".to_owned(),
-        "{\"end\":0,\"out\":\"x\"}".to_owned(),
-        format!("{{\"out\":\"{}\"}}", "x".repeat(5 << 20)),
-        "{\"screen\":{\"piece\":\"x\"}}".to_owned(),
-        "[".repeat(100_000),
-    ] {
-        let programs = answering(&format!("{GREETING}\n{answer}\n{{\"end\":0}}\n"));
-        let (code, out, err) = programs.run(&["sessions", "ssh://gateway", "--json"]);
-        assert_eq!((code, out.as_str()), (3, ""), "{}", answer.chars().take(20).collect::<String>());
-        assert!(err.contains("gateway"), "{err}");
+fn an_entry_that_leads_out_of_the_copy_is_refused() {
+    for name in ["../x", "/tmp/clawscope-test-escaped", "a/../../x", "a\\..\\x"] {
+        let bytes =
+            archive(|builder| builder.append(&header(name, EntryType::Regular, 1), &b"x"[..]).unwrap());
+        assert!(refused(&answering(&bytes, ""), "").contains("leads out of its folder"), "{name}");
+    }
+    assert!(!Path::new("/tmp/clawscope-test-escaped").exists());
+    for kind in [EntryType::Symlink, EntryType::Link, EntryType::Char, EntryType::Fifo, EntryType::GNUSparse]
+    {
+        let bytes = archive(|builder| builder.append(&header("x", kind, 0), &b""[..]).unwrap());
+        assert!(refused(&answering(&bytes, ""), "").contains("an entry of kind"), "{kind:?}");
     }
 }
 
 #[test]
-fn endless_noise_is_refused_as_a_greeting() {
-    let programs = Programs::with_ssh("while :; do echo noise noise noise noise noise; done");
-    let (code, _, err) = programs.run(&["sessions", "ssh://gateway"]);
-    assert!(code == 3 && err.contains("something else"), "{err}");
-    let programs = Programs::with_ssh("exec cat /dev/zero");
-    let (code, _, err) = programs.run(&["sessions", "ssh://gateway"]);
-    assert!(code == 3 && err.contains("gateway"), "{err}");
+fn each_limit_is_named_with_the_option_that_raises_it() {
+    let many = |name: &dyn Fn(usize) -> String| {
+        archive(|builder| {
+            for at in 0..60 {
+                builder.append(&header(&name(at), EntryType::Regular, 0), &b""[..]).unwrap();
+            }
+        })
+    };
+    let err = refused(&answering(&many(&|at| format!("{at}.json")), ""), "files=50");
+    assert!(err.contains("more than 50 files") && err.contains("--copy=files=100"), "{err}");
+    let err = refused(&answering(&many(&|at| format!("{at}/x.json")), ""), "folders=50");
+    assert!(err.contains("more than 50 folders") && err.contains("--copy=folders=100"), "{err}");
+    let deep = format!("{}x", "a/".repeat(45));
+    let err = refused(&answering(&many(&|_| deep.clone()), ""), "folders=20");
+    assert!(err.contains("more than 20 folders"), "{err}");
+    let err = refused(&answering(LEAD.as_bytes(), "exec sleep 60"), "time=1s");
+    assert!(err.contains("longer than 1s") && err.contains("--copy=time=2s"), "{err}");
+    assert!(err.contains("one agent's folder"), "{err}");
 }
 
 #[test]
-fn the_error_stream_of_the_other_machine_is_text() {
-    let programs =
-        answering(&format!("{GREETING}\n{{\"err\":\"a\\u001b]0;t\\u0007b\\n\"}}\n{{\"end\":3}}\n"));
-    let (code, _, err) = programs.run(&["sessions", "ssh://gateway"]);
-    assert_eq!((code, err.as_str()), (3, "a␛]0;t␇b\n"));
-}
-
-/// A frame with a text in its corner.
-fn frame(text: &str) -> String {
-    format!(
-        "{{\"screen\":{{\"frame\":{{\"clear\":true,\"styles\":[[\"Reset\",\"Reset\",\"Reset\",0]],\"runs\":[[0,0,0,\"{text}\"]]}}}}}}"
-    )
-}
-
-fn screen(programs: &Programs) -> Started {
-    Started::new(&["ssh://gateway"], &[("PATH", &programs.search_path())])
+fn a_stream_without_an_end_is_left_at_the_limit() {
+    let endless = [LEAD.as_bytes(), header("x.jsonl", EntryType::Regular, 7 << 30).as_bytes()].concat();
+    let err = refused(&answering(&endless, "exec cat /dev/zero"), "size=3MB");
+    assert!(err.contains("more than 3.0 MB") && err.contains("--copy=size=6MB"), "{err}");
+    // Entries that write nothing, for ever.
+    let folder = header("x", EntryType::Directory, 0);
+    for block in [folder, header("x", EntryType::XGlobalHeader, 0)] {
+        let programs = answering(LEAD.as_bytes(), "while :; do cat \"${0%/*}/block\" || exit; done");
+        super::write(programs.path().join("block"), block.as_bytes().repeat(1000));
+        assert!(refused(&programs, "size=3MB").contains("more than 3.0 MB"));
+    }
 }
 
 #[test]
-fn a_remote_screen_cannot_copy_or_save_unasked() {
-    let programs = answering(&format!(
-        "{GREETING}\n{{\"screen\":{{\"copy\":{{\"text\":\"rm -rf\",\"label\":\"x\"}}}}}}\n\
-         {{\"screen\":{{\"save\":{{\"name\":\"../../x\",\"text\":\"x\"}}}}}}\n{}\n",
-        frame("one\\u001b[2Jtwo")
-    ));
-    let mut program = screen(&programs);
-    program.until_shown("one␛[2Jtwo");
-    assert!(program.copied().is_empty());
-}
-
-#[test]
-fn a_screen_that_breaks_the_protocol_restores_the_terminal() {
-    for bad in [
-        "{\"screen\":{\"frame\":{\"styles\":[],\"runs\":[[0,0,7,\"x\"]]}}}",
-        "{\"screen\":{\"frame\":{\"styles\":[[\"\\u001b[31m\",\"Reset\",\"Reset\",0]],\"runs\":[]}}}",
-        "{\"exec\":1}",
+fn noise_without_an_end_is_no_copy() {
+    for commands in ["while :; do echo noise noise noise || exit; done", "exec cat /dev/zero"] {
+        let err = refused(&answering(b"", commands), "");
+        assert!(err.contains("gateway: ") && err.contains("cannot copy the store"), "{err}");
+    }
+    for answer in [
+        "clawscope-copy 2\n",
+        "clawscope-copy 1\n/srv\n/../..\n",
+        "clawscope-copy 1\n/s\u{1b}[2J\n\n",
+        LEAD,
+        "",
     ] {
-        let programs = answering(&format!("{GREETING}\n{}\n{bad}\n", frame("shown")));
-        let ended = screen(&programs).ended();
-        assert_eq!(ended.code, 3, "{bad}: {}", ended.text);
-        assert!(
-            !ended.alternate_screen && ended.cooked && ended.text.contains("gateway"),
-            "{bad}: {}",
-            ended.text
-        );
+        let err = refused(&answering(answer.as_bytes(), ""), "");
+        assert!(err.contains("cannot copy the store") && !err.contains('\u{1b}'), "{answer:?}: {err}");
     }
 }

@@ -1,38 +1,80 @@
 //! Links that break, talk too much, or lead to machines that refuse.
 
-use std::io::Write as _;
-use std::path::Path;
+use std::process::Stdio;
 
-use super::{Programs, contents, demo};
-use crate::support::large::{Recipe, file};
+use rustix::process::Signal;
+
+use super::{Programs, demo, signal_when};
+use crate::support::process::{is_gone, written_in};
 
 #[test]
-fn a_broken_link_is_reported_without_half_an_object() {
+fn a_broken_link_is_told_apart_from_every_answer() {
     let (_dir, store) = demo();
     let place = format!("ssh://gateway{}", store.display());
-    for bytes in [0, 40, 200, 3_000] {
-        let programs = Programs::with_ssh(&format!("timeout 1 sh -c \"$*\" | head -c {bytes}; exit 255"));
-        let (code, out, err) = programs.run(&["sessions", &place, "--json"]);
-        assert_eq!((code, out.as_str()), (3, ""), "{bytes}: {err}");
-        assert!(err.contains("gateway") && err.contains("ended with exit code 255"), "{bytes}: {err}");
+    for commands in ["exit 255", "timeout 9 sh -c \"$*\" | head -c 200; exit 255", "kill -9 $$"] {
+        let programs = Programs::with_ssh(&format!("echo 'Connection reset' >&2; {commands}"));
+        let (code, _, err) = programs.run(&["tree", "agent:main:telegram:direct:8812", "--store", &place]);
+        assert_eq!(code, 3, "{commands}: {err}");
+        for part in ["gateway: ssh ", "Connection reset", "may be incomplete", "run the command again"] {
+            assert!(err.contains(part), "{commands}: {part}: {err}");
+        }
     }
-    let programs =
-        Programs::with_ssh("timeout 1 sh -c \"$*\" | head -c 3000; echo 'Connection reset' >&2; exit 255");
-    let (code, _, err) = programs.run(&["tree", "agent:main:telegram:direct:8812", "--store", &place]);
-    assert_eq!(code, 3, "{err}");
-    for part in
-        ["before the answer was complete", "Connection reset", "Nothing is lost", "Run the command again"]
-    {
-        assert!(err.contains(part), "{part}: {err}");
+    let programs = Programs::with_ssh("exit 255");
+    let (code, out, err) = programs.run(&["sessions", &place, "--json"]);
+    assert_eq!((code, out.as_str()), (3, ""));
+    let error: serde_json::Value = serde_json::from_str(&err).unwrap();
+    assert_eq!(error["error"]["code"], 3);
+}
+
+#[test]
+fn the_exit_code_and_both_streams_are_those_of_the_other_side() {
+    for code in [0, 1, 2, 3, 4, 42] {
+        let programs = Programs::with_ssh(&format!("printf 'a\\377b'; printf 'e\\033' >&2; exit {code}"));
+        let output = programs.program(&["sessions", "ssh://gateway"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"a\xffb"[..], &b"e\x1b"[..]));
     }
 }
 
 #[test]
-fn login_messages_are_ignored() {
-    let (_dir, store) = demo();
-    let programs = Programs::with_ssh("echo 'Welcome!'; echo '{\"a\":1}'; exec sh -c \"$*\"");
-    let own = programs.run(&["sessions", store.to_str().unwrap(), "--json"]);
-    assert_eq!(programs.run(&["sessions", &format!("ssh://gateway{}", store.display()), "--json"]), own);
+fn the_input_reaches_the_other_side() {
+    let programs = Programs::with_ssh("cat");
+    let output =
+        programs.program(&["sessions", "ssh://gateway"]).write_stdin(&b"a\0\xff\n"[..]).output().unwrap();
+    assert_eq!(output.stdout, b"a\0\xff\n");
+}
+
+#[test]
+fn the_command_line_has_every_word_and_no_terminal_for_a_pipe() {
+    let programs = Programs::new();
+    programs.write("ssh", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    let (_, out, _) = programs.run(&["search", "it's $(id)", "ssh://me@gateway:22/srv/x", "--json"]);
+    let words: Vec<&str> = out.lines().collect();
+    assert_eq!(words[..5], ["-T", "-p", "22", "--", "me@gateway"]);
+    assert!(words[5].starts_with("exec sh -c ") && words.len() == 6, "{out}");
+    assert!(words[5].ends_with(r"clawscope search 'it'\''s $(id)' /srv/x --json"), "{out}");
+    programs.write("docker", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    let (_, out, _) = programs.run(&["sessions", "--via", "docker exec -it gateway"]);
+    let words: Vec<&str> = out.lines().collect();
+    assert_eq!(words[..5], ["exec", "-i", "gateway", "sh", "-c"]);
+    assert_eq!(words[6..], ["clawscope", "sessions"]);
+}
+
+#[test]
+fn hostile_words_arrive_as_they_were_typed() {
+    let programs = Programs::with_ssh("exec sh -c \"$*\"");
+    let mark = programs.path().join("touched");
+    programs.write("far", "#!/bin/sh\nprintf '%s\\0' \"$@\"\n");
+    std::fs::remove_file(programs.path().join("clawscope")).unwrap();
+    std::fs::rename(programs.path().join("far"), programs.path().join("clawscope")).unwrap();
+    let touch = format!("$(touch {0})`touch {0}`;touch {0}|touch {0}&", mark.display());
+    for word in
+        [&touch, "it's", "a\nb", "é 漢", "*", "~", "!!", "\\", "\"", "\u{1b}[2J", "", "#", "%s", "a\tb\n"]
+    {
+        let (code, out, err) = programs.run(&["search", word, "ssh://gateway"]);
+        assert_eq!((code, out), (0, format!("search\0{word}\0")), "{word:?}: {err}");
+    }
+    assert!(!mark.exists());
 }
 
 #[test]
@@ -48,101 +90,37 @@ fn an_unreachable_machine_is_reported_with_the_error_of_ssh() {
 }
 
 #[test]
-fn a_write_is_refused_before_a_program_starts() {
-    let programs = Programs::with_ssh("touch started; exit 1");
-    let (code, _, err) =
-        programs.run(&["commit", "agent:main:main", "--apply", "--store", "ssh://gateway/srv/x"]);
-    assert_eq!(code, 4, "{err}");
-    assert!(err.contains("only reads") && err.contains("ssh -t gateway "), "{err}");
-    assert!(!Path::new("started").exists());
-    let (code, _, err) = programs.run(&["doctor", "--repair", "--via", "docker exec -i gateway"]);
-    assert!(code == 4 && err.contains("docker exec -i gateway clawscope doctor --repair"), "{err}");
-}
-
-/// A greeting, then a request for a command line.
-fn request(words: &str) -> String {
-    let words = words.split(' ').map(|word| format!("{word:?}")).collect::<Vec<_>>().join(",");
-    format!(
-        "{{\"clawscope_protocol\":1,\"version\":\"0\"}}\n{{\"run\":{{\"words\":[{words}],\"typed\":[],\"columns\":null,\
-         \"colour\":false,\"toFile\":false,\"zone\":null,\"variables\":[],\"settingsFolder\":null,\"files\":[],\
-         \"screen\":null}}}}\n"
-    )
-}
-
-/// Returns the answers of the serving side; its input stays open until it ends.
-fn served(input: &str) -> String {
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("clawscope"))
-        .args(["serve", "--stdio"])
-        .env_clear()
-        .env("HOME", "/nonexistent")
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // The serving side may end before it reads everything.
-    drop(stdin.write_all(input.as_bytes()));
-    let mut out = String::new();
-    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
-    drop(stdin);
-    child.wait().unwrap();
-    out
-}
-
-#[test]
-fn the_serving_side_refuses_every_writing_command() {
-    let (_dir, store) = demo();
-    let before = contents(&store);
-    let place = store.to_str().unwrap();
-    for line in [
-        &format!("commit agent:research:main --apply --policy prune --store {place}"),
-        &format!("undo agent:research:main --apply --store {place}"),
-        &format!("doctor --repair {place}"),
-        &format!("dataset {place} --out {place}/d"),
-        &format!("demo --out {place}/d"),
-        &format!("sweep agent:main:main --store {place} --patch {place}/p"),
-        &format!("summarize agent:main:main --store {place} --with command"),
+fn a_faulty_address_starts_no_program() {
+    let programs = Programs::new();
+    let mark = programs.path().join("started");
+    programs.write("ssh", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    for (address, part) in [
+        ("ssh://me:hunter2@gateway", "a password"),
+        ("ssh://-oProxyCommand=id", "invalid host"),
+        ("ssh://-oProxyCommand=id@gateway", "invalid user"),
+        ("ssh://gateway:99999", "invalid port"),
     ] {
-        let answer = served(&request(line));
-        assert!(answer.contains("{\"end\":4}") && answer.contains("only reads"), "{line}: {answer}");
+        let (code, out, err) = programs.run(&["sessions", address]);
+        assert_eq!((code, out.as_str()), (2, ""), "{address}");
+        assert!(err.contains(part) && !err.contains("hunter2"), "{address}: {err}");
     }
-    assert!(served(&request(&format!("sessions {place}"))).ends_with("{\"end\":0}\n"));
-    assert_eq!(contents(&store), before);
+    assert!(!mark.exists());
 }
 
 #[test]
-fn the_serving_side_ends_on_an_invalid_greeting() {
-    for input in ["hello\n", "{}\n", "{\"clawscope_protocol\":99,\"version\":\"9\"}\n", &"x".repeat(1 << 20)]
-    {
-        let answer = served(input);
-        assert!(answer.starts_with("{\"clawscope_protocol\":1,") && answer.lines().count() == 1, "{answer}");
-    }
-}
-
-#[test]
-fn another_protocol_is_named_with_both_versions() {
-    let programs =
-        Programs::with_ssh("echo '{\"clawscope_protocol\":99,\"version\":\"9.9.9\"}'; cat >/dev/null");
-    let (code, _, err) = programs.run(&["sessions", "ssh://gateway"]);
-    assert_eq!(code, 3);
-    assert!(err.contains("9.9.9") && err.contains("protocols 99 and 1"), "{err}");
-}
-
-#[test]
-fn a_large_transcript_is_not_transferred() {
-    let dir = tempfile::tempdir().unwrap();
-    let transcript = dir.path().join("large.jsonl");
-    let bytes = file(Recipe::of(20 << 20, 7), &transcript).unwrap();
-    let moved = dir.path().join("moved");
-    let programs =
-        Programs::with_ssh(&format!("cat | tee {0}.in | sh -c \"$*\" | tee {0}.out", moved.display()));
-    let place = format!("ssh://gateway{}", transcript.display());
-    let size = |name: &str| std::fs::metadata(moved.with_extension(name)).unwrap().len();
-    for command in ["context", "explain", "replay", "tree"] {
-        let own = programs.run(&[command, transcript.to_str().unwrap()]);
-        assert_eq!(programs.run(&[command, &place]), own, "{command}");
-        let share = (size("in") + size("out")) as f64 / bytes as f64;
-        assert!(share <= 0.05, "{command} moved {:.2}%", share * 100.0);
+fn a_signal_ends_the_command_there_too() {
+    let programs = Programs::new();
+    let pid = programs.path().join("pid");
+    programs.write(
+        "ssh",
+        &format!("#!/bin/sh\necho $$ > {0}.new; mv {0}.new {0}; exec sleep 60\n", pid.display()),
+    );
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let mut command = programs.std_program(&["watch", "ssh://gateway"]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let status = signal_when(child, signal, || pid.exists());
+        assert_eq!(status.code(), Some(130), "{signal:?}");
+        assert!(is_gone(written_in(&pid)), "{signal:?}");
+        std::fs::remove_file(&pid).unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! Stores on other machines: the same answers through a link as without one, links that break, sides that lie, and machines
-//! without clawscope. A script replaces `ssh`; where `sshd` is installed, a real one answers on the loopback.
+//! Stores on other machines: the same answers through a link as without one, links that break, and copies of stores from
+//! machines without clawscope, which may lie. A script replaces `ssh`; where `sshd` is installed, a real one answers on the loopback.
 #![cfg(unix)]
 
 mod answers;
@@ -12,11 +12,15 @@ mod sshd;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use rustix::process::{Pid, Signal};
 
 use crate::support::store::program;
 
+const DEADLINE: Duration = Duration::from_mins(1);
 /// The words after the host, run by a shell as `sshd` does. `$1` to `--` are options.
 const SSH: &str = "#!/bin/sh\n\
     while [ \"$1\" != -- ]; do shift; done\n\
@@ -75,10 +79,44 @@ impl Programs {
         command
     }
 
+    /// The program with these programs, to be started and signalled.
+    pub(super) fn std_program(&self, words: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("clawscope"));
+        command.env_clear().env("HOME", "/nonexistent/clawscope-test").env("PATH", self.search_path());
+        command.args(words);
+        command
+    }
+
     /// Runs the program; returns exit code, output and errors.
     pub(super) fn run(&self, words: &[&str]) -> (i32, String, String) {
         crate::support::store::run(&mut self.program(words))
     }
+}
+
+/// Waits for something in the program, sends it a signal and returns how it ended.
+pub(super) fn signal_when(mut child: Child, signal: Signal, is_ready: impl Fn() -> bool) -> ExitStatus {
+    let deadline = Instant::now() + DEADLINE;
+    while !is_ready() {
+        assert!(Instant::now() < deadline && child.try_wait().unwrap().is_none(), "the program is not ready");
+        std::thread::yield_now();
+    }
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            drop(child.kill());
+            panic!("{signal:?} did not end the program");
+        }
+        std::thread::yield_now();
+    }
+    child.wait().unwrap()
+}
+
+/// The copies that are left in a folder for temporary files.
+pub(super) fn leftovers(folder: &Path) -> Vec<String> {
+    let items =
+        fs::read_dir(folder).unwrap().map(|item| item.unwrap().file_name().to_string_lossy().into_owned());
+    items.filter(|name| name.starts_with("clawscope-copy-")).collect()
 }
 
 /// Writes a file.

@@ -65,7 +65,7 @@ fn start() -> Result<Server, String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     let config = format!(
-        "Transport gateway\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
+        "Host gateway\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
          StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n",
         shown("person")
     );
@@ -117,6 +117,15 @@ fn a_real_server_shows_the_screen() {
     let place = format!("ssh://gateway{}", store.display());
     let mut program = Started::new(&[&place], &[("PATH", &server.programs.search_path())]);
     program.until_shown("⚠ overflow");
+    program.keys("\x1a");
+    program.until_shown("ctrl-z does nothing here");
+    program.resize(100, 30);
+    program.until("the new size", |screen| {
+        screen.contents().lines().count() <= 30 && screen.contents().contains("q quit")
+    });
+    program.until_quiet();
     program.keys("q");
-    assert_eq!(program.ended().code, 0);
+    let ended = program.ended();
+    assert_eq!(ended.code, 0);
+    assert!(!ended.alternate_screen && ended.cooked);
 }

@@ -161,11 +161,6 @@ impl Started {
         }
     }
 
-    /// Returns all clipboard contents so far, in base64.
-    pub(crate) fn copied(&self) -> &[String] {
-        &self.parser.callbacks().copied
-    }
-
     /// Returns the number of bells so far.
     pub(crate) fn bells(&self) -> usize {
         self.parser.callbacks().bells

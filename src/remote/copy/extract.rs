@@ -1,5 +1,5 @@
-//! Unpacks a tar stream from another machine into a folder. Only regular files below the folder are written, in a limited
-//! number and size; links, devices and names that lead elsewhere are refused.
+//! Unpacks a tar stream from another machine into a folder. Only regular files below the folder are written, within the
+//! limits of the copy; links, devices and names that lead elsewhere are refused.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -8,25 +8,24 @@ use std::time::{Duration, SystemTime};
 
 use tar::{Archive, Entry, EntryType, PaxExtensions};
 
+use super::meter::Meter;
 use crate::units::Bytes;
 
-/// Files of a copy.
-const MAX_FILES: u64 = 1_000_000;
 /// Bytes of the header of a long name.
 const MAX_NAME_BYTES: u64 = 1 << 16;
 
 /// The content of an archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ArchiveTotals {
-    pub(super) files: u64,
-    pub(super) bytes: Bytes,
+pub(in crate::remote) struct ArchiveTotals {
+    pub(in crate::remote) files: u64,
+    pub(in crate::remote) bytes: Bytes,
 }
 
 /// Unpacks an archive; leaves the reader after its end.
 ///
 /// # Errors
-/// The system's, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
-pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<ArchiveTotals> {
+/// The system's, a limit of the meter, or [`io::ErrorKind::InvalidData`] for an archive that clawscope did not request.
+pub(super) fn unpack(from: &mut dyn Read, folder: &Path, meter: &Meter<'_>) -> io::Result<ArchiveTotals> {
     let mut archive = Archive::new(from);
     let (mut unpacked, mut long_name) = (ArchiveTotals::default(), None);
     // The raw entries: the crate would read a long name of any length into memory.
@@ -41,13 +40,11 @@ pub(super) fn unpack(from: &mut dyn Read, folder: &Path) -> io::Result<ArchiveTo
                     Some(name) => name,
                     None => entry.path_bytes().into_owned(),
                 };
+                meter.count_file(entry.header().entry_size()?)?;
                 unpacked.files += 1;
-                unpacked.bytes += Bytes(write_file(&mut entry, &folder.join(safe_path(&name)?))?);
+                unpacked.bytes += Bytes(write_file(&mut entry, folder, &safe_path(&name)?, meter)?);
             }
             kind => return Err(invalid(&format!("an entry of kind {kind:?}"))),
-        }
-        if unpacked.files > MAX_FILES {
-            return Err(invalid("more than 1,000,000 files"));
         }
     }
     Ok(unpacked)
@@ -98,14 +95,31 @@ fn safe_path(name: &[u8]) -> io::Result<PathBuf> {
     if path.as_os_str().is_empty() { Err(invalid("an empty name")) } else { Ok(path) }
 }
 
-/// Writes a file that does not exist yet, with its time of change: the screen sorts by it.
-fn write_file<R: Read>(entry: &mut Entry<'_, R>, path: &Path) -> io::Result<u64> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+/// Creates the folders on the way to a file.
+fn create_folders(folder: &Path, file: &Path, meter: &Meter<'_>) -> io::Result<()> {
+    let Some(way) = file.parent().filter(|way| !folder.join(way).is_dir()) else { return Ok(()) };
+    let mut path = folder.to_path_buf();
+    for part in way {
+        path.push(part);
+        if !path.is_dir() {
+            meter.count_folder()?;
+            fs::create_dir(&path)?;
+        }
     }
+    Ok(())
+}
+
+/// Writes a file that does not exist yet, with its time of change: the screen sorts by it.
+fn write_file<R: Read>(
+    entry: &mut Entry<'_, R>,
+    folder: &Path,
+    name: &Path,
+    meter: &Meter<'_>,
+) -> io::Result<u64> {
+    create_folders(folder, name, meter)?;
     let size = entry.header().entry_size()?;
     let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(entry.header().mtime()?));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(folder.join(name))?;
     let written = io::copy(entry, &mut file)?;
     if written != size {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the copy ended early"));
@@ -120,6 +134,9 @@ fn write_file<R: Read>(entry: &mut Entry<'_, R>, path: &Path) -> io::Result<u64>
 mod tests {
     use tar::{Builder, Header};
 
+    use super::super::super::ending::StopRequest;
+    use super::super::limits::{CopyLimits, Limit};
+    use super::super::meter::Early;
     use super::*;
 
     fn header(kind: EntryType, size: u64) -> Header {
@@ -131,11 +148,21 @@ mod tests {
     }
 
     fn unpacked(build: impl FnOnce(&mut Builder<Vec<u8>>)) -> (tempfile::TempDir, io::Result<ArchiveTotals>) {
+        let (folder, result, _) = unpacked_within("", build);
+        (folder, result)
+    }
+
+    fn unpacked_within(
+        limits: &str,
+        build: impl FnOnce(&mut Builder<Vec<u8>>),
+    ) -> (tempfile::TempDir, io::Result<ArchiveTotals>, Option<Early>) {
         let mut builder = Builder::new(Vec::new());
         build(&mut builder);
         let folder = tempfile::tempdir().unwrap();
-        let result = unpack(&mut &builder.into_inner().unwrap()[..], folder.path());
-        (folder, result)
+        let going = StopRequest::default();
+        let meter = Meter::new(CopyLimits::parse(limits).unwrap(), "gw".into(), &going);
+        let result = unpack(&mut &builder.into_inner().unwrap()[..], folder.path(), &meter);
+        (folder, result, meter.early())
     }
 
     fn raw_name(builder: &mut Builder<Vec<u8>>, name: &str, kind: EntryType) {
@@ -165,8 +192,14 @@ mod tests {
             assert!(result.is_err(), "{name}");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{name}");
         }
-        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo, EntryType::Char, EntryType::Block]
-        {
+        for kind in [
+            EntryType::Symlink,
+            EntryType::Link,
+            EntryType::Fifo,
+            EntryType::Char,
+            EntryType::Block,
+            EntryType::GNUSparse,
+        ] {
             assert!(unpacked(|builder| raw_name(builder, "x", kind)).1.is_err(), "{kind:?}");
         }
     }
@@ -182,7 +215,40 @@ mod tests {
         builder.append_data(&mut header(EntryType::Regular, 2000), "x", &[b'x'; 2000][..]).unwrap();
         let bytes = builder.into_inner().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        assert!(unpack(&mut &bytes[..1500], folder.path()).is_err());
+        let going = StopRequest::default();
+        let meter = Meter::new(CopyLimits::default(), "gw".into(), &going);
+        assert!(unpack(&mut &bytes[..1500], folder.path(), &meter).is_err());
+    }
+
+    #[test]
+    fn files_folders_and_claimed_sizes_have_a_limit() {
+        let many = |builder: &mut Builder<Vec<u8>>, name: &dyn Fn(usize) -> String| {
+            for at in 0..30 {
+                raw_name(builder, &name(at), EntryType::Regular);
+            }
+        };
+        let (_, result, early) = unpacked_within("files=20", |builder| many(builder, &|at| at.to_string()));
+        assert!(result.is_err());
+        assert_eq!(early, Some(Early::Reached(Limit::Files)));
+        let (folder, _, early) =
+            unpacked_within("folders=20", |builder| many(builder, &|at| format!("{at}/x")));
+        assert_eq!(early, Some(Early::Reached(Limit::Folders)));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 20);
+        let deep = format!("{}x", "a/".repeat(40));
+        let (_, _, early) =
+            unpacked_within("folders=20", |builder| raw_name(builder, &deep, EntryType::Regular));
+        assert_eq!(early, Some(Early::Reached(Limit::Folders)));
+        // Folders that are used again count once.
+        let (_, result, _) = unpacked_within("folders=1", |builder| many(builder, &|at| format!("a/{at}")));
+        assert_eq!(result.unwrap().files, 30);
+        let (folder, _, early) = unpacked_within("size=1MB", |builder| {
+            let mut header = header(EntryType::Regular, 8 << 30);
+            header.set_path("x").unwrap();
+            header.set_cksum();
+            builder.append(&header, io::empty()).unwrap();
+        });
+        assert_eq!(early, Some(Early::Reached(Limit::Size)));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

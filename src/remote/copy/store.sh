@@ -1,5 +1,5 @@
-# Sends a store as a tar stream: a line with its folder and the path in it, the archive, and checksums of the databases
-# from before and after. It writes nothing.
+# Sends a store as a tar stream: a line with its folder and the path in it, the archive, and whether its databases changed
+# meanwhile. It writes nothing.
 export LC_ALL=C
 for each in cksum find sort tar; do
   if ! command -v $each >/dev/null 2>&1; then
@@ -35,11 +35,27 @@ cd "$root" || exit 1
 echo "clawscope-copy 1"
 echo "$root"
 echo "$rest"
-files() {
-  find -L . \( -name node_modules -o -name .git -o -name credentials -o -name workspace -o -name media -o -name browser \) -prune \
-    -o -type f \( -name '*.json' -o -name '*.json5' -o -name '*.jsonl' -o -name '*.jsonl.*' -o -name '*.sqlite' -o -name '*.sqlite-wal' \
-    -o -name '*.sqlite-journal' -o -name '*.db' -o -name '*.db-wal' -o -name '*.lock' \) \
+names() {
+  find -L "$@" -type f \( -name '*.json' -o -name '*.json5' -o -name '*.jsonl' -o -name '*.jsonl.*' -o -name '*.sqlite' \
+    -o -name '*.sqlite-wal' -o -name '*.sqlite-journal' -o -name '*.db' -o -name '*.db-wal' -o -name '*.lock' \) \
     ! -name auth.json ! -name auth-profiles.json -print 2>/dev/null
+}
+tree() {
+  names "$@" ! \( \( -name node_modules -o -name .git -o -name credentials -o -name workspace -o -name media -o -name browser \) -prune \)
+}
+settings() { names "$1" ! -path "$1" -prune -name '*.json*' ! -name '*.jsonl*'; }
+# A part of a store is copied with the settings above it: one agent, or one transcript with the files of its name.
+agent=
+case $rest in /agents/?*) agent=${rest#/agents/}; agent=./agents/${agent%%/*} ;; esac
+files() {
+  if [ -z "$rest" ]; then tree .; return; fi
+  settings .
+  if [ ! -f ".$rest" ]; then tree "${agent:-.$rest}"; return; fi
+  folder=.${rest%/*}
+  stem=$(name "$rest")
+  names "$folder/${stem%%.*}"*
+  settings "$folder"
+  if [ -n "$agent" ] && [ -d "$agent/agent" ]; then settings "$agent/agent"; fi
 }
 sums() {
   files | while IFS= read -r file; do
@@ -48,6 +64,6 @@ sums() {
 }
 before=$(sums)
 # A database before its log: a log that grew since is newer than the pages, never older.
-files | sort | tar -cf - -h -T - 2>/dev/null
+files | sort -u | tar -cf - -h -T - 2>/dev/null
 after=$(sums)
 if [ "$before" = "$after" ]; then echo "clawscope-copy same"; else echo "clawscope-copy changed"; fi
