@@ -70,12 +70,10 @@ thread_local! {
     static LAST_OPENED: RefCell<Option<Arc<Database>>> = const { RefCell::new(None) };
 }
 
-/// Returns the connection of an earlier source, or this thread's last one, while the same file is at the path; else a
-/// new one (sqlite H8).
+/// Returns the connection of an earlier source, or this thread's last one, while it reads what is at the path; else a new
+/// one (sqlite H8).
 fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database>> {
-    let is_valid = |database: &Arc<Database>| {
-        database.path() == path && !database.is_immutable() && !database.is_replaced()
-    };
+    let is_valid = |database: &Arc<Database>| database.path() == path && database.is_current();
     if let Some(database) = known.map(Events::database).filter(|database| is_valid(database)) {
         return Ok(Arc::clone(database));
     }

@@ -133,6 +133,8 @@ pub struct Database {
     is_immutable: bool,
     /// `table.column` names.
     columns: Vec<String>,
+    /// SQLite's number of the tables' form, which rises when a gateway adds a table or a column.
+    schema_number: i64,
 }
 
 impl Database {
@@ -143,6 +145,7 @@ impl Database {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let (connection, still) = connect(path)?;
         let schema = read_schema(&connection)?;
+        let schema_number = read_schema_number(&connection)?;
         let columns = read_columns(&connection)?;
         let has = |table: &str, column: &str| columns.contains(&format!("{table}.{column}"));
         for (table, wanted) in REQUIRED_COLUMNS {
@@ -164,6 +167,7 @@ impl Database {
             identity,
             is_immutable: still,
             columns,
+            schema_number,
         })
     }
 
@@ -184,9 +188,14 @@ impl Database {
         self.is_immutable
     }
 
-    /// Whether another file replaced it at its path (sqlite H8).
-    pub fn is_replaced(&self) -> bool {
-        std::fs::metadata(&self.path).map_or(true, |meta| file_identity(&meta) != self.identity)
+    /// Whether the connection still reads what is at its path: the same file (sqlite H8), with the same tables, and
+    /// with later writes.
+    pub(in crate::store) fn is_current(&self) -> bool {
+        let is_same_file =
+            || std::fs::metadata(&self.path).is_ok_and(|meta| file_identity(&meta) == self.identity);
+        let has_same_tables =
+            || read_schema_number(&self.lock()).is_ok_and(|number| number == self.schema_number);
+        !self.is_immutable && is_same_file() && has_same_tables()
     }
 
     /// Whether it has this column, or this table for an empty column name.
@@ -283,8 +292,12 @@ fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
     // SQLite opens the file with the first query.
-    connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+    read_schema_number(&connection)?;
     Ok(connection)
+}
+
+fn read_schema_number(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
 }
 
 fn is_not_writable(error: &rusqlite::Error) -> bool {
