@@ -74,7 +74,9 @@ impl Late {
         }
         let at = dice.below(self.lanes.len());
         let lane = &mut self.lanes[at].1;
-        if let Some(effect) = lane.effects.pop_front_if(|_| lane.answers.is_empty() || dice.once_in(2)) {
+        let performs = lane.answers.is_empty() || dice.once_in(2);
+        let next = if performs { lane.effects.pop_front() } else { None };
+        if let Some(effect) = next {
             self.log.push(format!("perform {}", first_word(&format!("{effect:?}"))));
             let answers = match effect {
                 Effect::Explain { .. } => self.driver.performed(effect),
