@@ -336,8 +336,13 @@ fn no_odd_file_type_stops_the_store() {
                 place(kind, &store.path(name));
             }
         }
-        let said = store.listed();
+        let listed = store.run(&["sessions"]);
+        let said = String::from_utf8_lossy(&listed.stderr);
+        assert!(String::from_utf8_lossy(&listed.stdout).contains("main"), "{kind}: {listed:?}");
         assert!(said.contains("included.json"), "{kind}: {said}");
+        // A list beside a database that cannot be read is not the whole answer.
+        let is_whole = !said.contains("openclaw-agent.sqlite: ");
+        assert_eq!(listed.status.code(), Some(if is_whole { 0 } else { 3 }), "{kind}: {said}");
         let tree = store.run(&["tree", "main"]);
         assert!(String::from_utf8_lossy(&tree.stdout).contains("hello there"), "{kind}: {tree:?}");
         for words in
