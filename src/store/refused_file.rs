@@ -242,13 +242,13 @@ mod tests {
             chosen.ends_with("meta.lastTouchedVersion"),
             "the file names its release, also refused: {chosen}"
         );
-        let told = store.diagnostics.iter().filter(|found| found.message.contains("bootstrapMaxChars"));
-        let told: Vec<&str> = told.map(|found| found.advice.as_str()).collect();
+        let advice = store.diagnostics.iter().filter(|found| found.message.contains("bootstrapMaxChars"));
+        let advice: Vec<&str> = advice.map(|found| found.advice.as_str()).collect();
         assert!(
-            matches!(told[..], [one] if one.contains("refuses the whole file and runs on an empty configuration")),
-            "{told:?}"
+            matches!(advice[..], [one] if one.contains("refuses the whole file and runs on an empty configuration")),
+            "{advice:?}"
         );
-        assert_eq!(error.is_none(), told[0].contains("the sessions ran with its values"), "{told:?}");
+        assert_eq!(error.is_none(), advice[0].contains("the sessions ran with its values"), "{advice:?}");
         error.is_none()
     }
 

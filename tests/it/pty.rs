@@ -285,6 +285,8 @@ fn a_panic_restores_the_terminal_and_writes_a_report_without_text() {
     assert!(!report.contains("hello there"), "{report}");
     let log = std::fs::read_to_string(folder.join("log")).unwrap();
     assert!(log.contains("store opened"), "{log}");
+    let mode = std::os::unix::fs::MetadataExt::mode(&folder.join("log").metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600, "nobody else reads the paths in it");
 }
 
 #[test]
