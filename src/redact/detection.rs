@@ -4,13 +4,17 @@ use super::compiled::{COMPILED, Hit};
 use super::encoded::encoded_texts;
 use super::keys::find_keys;
 use super::known::{KnownSecrets, SecretSpan};
-use super::proof::is_random;
+use super::proof::{is_ordinary, is_random, is_random_token};
+use super::spans::Spans;
 use super::views::{View, original_ranges, views};
 
 /// Levels of base64 in base64.
 const MAX_ENCODINGS: usize = 3;
 /// Bytes of neighbouring texts that are read as one even where none ends within a word.
 const MAX_BLOCKS: usize = 64 << 10;
+
+/// Chars from which a word with several digits at the start of a line is the rest of a secret.
+const MIN_REST: usize = 7;
 
 /// A detected secret: its bytes in the text, its kind, and its text without escapes.
 #[derive(Debug)]
@@ -27,20 +31,24 @@ pub(super) fn detect(text: &str, views: &[View]) -> Vec<DetectedSecret> {
 }
 
 fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
-    let mut reported: Vec<DetectedSecret> = Vec::new();
-    for hit in find_keys(text).into_iter().chain(COMPILED.find_hits(text, false)) {
-        add_merged(&mut reported, found(&hit, text, (hit.from, hit.to)));
+    let mut found: Spans<Meant> = Spans::default();
+    for hit in find_keys(text).into_iter().chain(COMPILED.find_hits(text)) {
+        found.add_merged(hit.from, hit.to, meant(&hit, text));
     }
     for (at, view) in views.iter().enumerate() {
         let keys = if view.is_joined { Vec::new() } else { find_keys(&view.text) };
-        for hit in keys.into_iter().chain(COMPILED.find_hits(&view.text, view.is_joined)) {
+        for hit in keys.into_iter().chain(COMPILED.find_hits(&view.text)) {
             if view.is_joined {
-                for range in joined_ranges(views, at, &hit) {
-                    add_uncovered(&mut reported, &found(&hit, &view.text, range));
+                let to = joined_end(view, &hit);
+                let hit = Hit { to, ..hit };
+                let ranges =
+                    if to > hit.from { original_ranges(views, at, hit.from, to) } else { Vec::new() };
+                for (from, to) in ranges {
+                    found.add_uncovered(from, to, &meant(&hit, &view.text));
                 }
             } else {
-                for range in original_ranges(views, at, hit.from, hit.to) {
-                    add_merged(&mut reported, found(&hit, &view.text, range));
+                for (from, to) in original_ranges(views, at, hit.from, hit.to) {
+                    found.add_merged(from, to, meant(&hit, &view.text));
                 }
             }
         }
@@ -49,44 +57,48 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
         for_encoded(text, views, |inner, ranges| {
             if let Some(hit) = detect_at(inner, &super::views::views(inner), level + 1).into_iter().next() {
                 for (from, to) in ranges {
-                    let secret = DetectedSecret { from, to, kind: hit.kind, secret: hit.secret.clone() };
-                    add_merged(&mut reported, secret);
+                    found.add_merged(from, to, (hit.kind, hit.secret.clone()));
                 }
             }
         });
     }
-    reported.sort_unstable_by_key(|detected| detected.from);
-    reported
+    let detected = |(from, to, (kind, secret))| DetectedSecret { from, to, kind, secret };
+    found.into_ranges().map(detected).collect()
 }
 
-/// Detects secrets in neighbouring texts of which one continues in the next. Returns for each text the ranges of its
-/// pieces with the kind and the whole secret.
-pub(super) fn detect_across(texts: &[String]) -> Vec<Vec<(usize, usize, &'static str, String)>> {
-    let mut pieces = vec![Vec::new(); texts.len()];
-    let all = texts.concat();
+/// A piece of a secret in one of several texts: first byte, end byte, kind, and the whole secret.
+pub(super) type Piece = (usize, usize, &'static str, String);
+
+/// Neighbouring texts as one, where one may continue in the next.
+pub(super) fn joined(texts: &[String]) -> Option<String> {
     let is_torn = |pair: &[String]| {
         let solid = |char: Option<char>| char.is_some_and(|char| !char.is_whitespace());
         solid(pair[0].chars().next_back()) && solid(pair[1].chars().next())
     };
-    if all.len() > MAX_BLOCKS && !texts.windows(2).any(is_torn) {
-        return pieces;
-    }
-    for detected in detect(&all, &views(&all)) {
-        let mut start = 0;
-        for (at, text) in texts.iter().enumerate() {
-            let (own, end) = (start, start + text.len());
-            start = end;
-            let (from, to) = (detected.from.max(own), detected.to.min(end));
-            if from < to {
-                pieces[at].push((from - own, to - own, detected.kind, detected.secret.clone()));
-            }
-        }
-    }
-    pieces
+    let len: usize = texts.iter().map(String::len).sum();
+    (texts.len() > 1 && (len <= MAX_BLOCKS || texts.windows(2).any(is_torn))).then(|| texts.concat())
 }
 
-fn found(hit: &Hit, text: &str, (from, to): (usize, usize)) -> DetectedSecret {
-    DetectedSecret { from, to, kind: hit.kind, secret: text[hit.from..hit.to].to_owned() }
+/// Divides the secrets of texts that were joined among the texts.
+pub(super) fn pieces(texts: &[String], detected: &[DetectedSecret]) -> Vec<Vec<Piece>> {
+    let mut start = 0;
+    let mut own = |text: &String| {
+        let (from, to) = (start, start + text.len());
+        start = to;
+        let first = detected.partition_point(|one| one.to <= from);
+        let touching = detected[first..].iter().take_while(|one| one.from < to);
+        touching
+            .map(|one| (one.from.max(from) - from, one.to.min(to) - from, one.kind, one.secret.clone()))
+            .collect()
+    };
+    texts.iter().map(&mut own).collect()
+}
+
+/// Kind and text of a secret.
+type Meant = (&'static str, String);
+
+fn meant(hit: &Hit, text: &str) -> Meant {
+    (hit.kind, text[hit.from..hit.to].to_owned())
 }
 
 /// Calls a function with every text that is encoded in a text or in a reading of it, and its ranges in the text.
@@ -96,7 +108,7 @@ fn for_encoded(text: &str, views: &[View], mut visit: impl FnMut(&str, Vec<(usiz
     }
     for (at, view) in views.iter().enumerate() {
         for (from, to, inner) in encoded_texts(&view.text) {
-            let spans_seam = !view.is_joined || view.seams().any(|seam| from < seam && seam < to);
+            let spans_seam = !view.is_joined || view.seams(from, to).next().is_some();
             if spans_seam {
                 // A word before or after the lines belongs to them.
                 let ranges = original_ranges(views, at, from, to);
@@ -107,77 +119,71 @@ fn for_encoded(text: &str, views: &[View], mut visit: impl FnMut(&str, Vec<(usiz
     }
 }
 
-/// The ranges of a token that was joined; a word that only happens to begin the next line is not part of it.
-fn joined_ranges(views: &[View], at: usize, hit: &Hit) -> Vec<(usize, usize)> {
-    let view = &views[at];
-    let seams: Vec<usize> = view.seams().filter(|seam| hit.from < *seam && *seam < hit.to).collect();
-    let Some(last) = seams.last() else { return Vec::new() };
-    let piece = &view.text[*last..hit.to];
+/// The end of a secret that was joined, or its first byte if nothing was; a word that only happens to begin the next line is
+/// not part of it.
+fn joined_end(view: &View, hit: &Hit) -> usize {
+    let seams: Vec<usize> = view.seams(hit.from, hit.to).collect();
+    let Some(last) = seams.last() else { return hit.from };
     let next = view.text[hit.to..].chars().next();
-    let is_alone = next.is_none_or(|next| "\n\r\"'`,;|<)".contains(next));
-    let is_word = piece.chars().all(|char| char.is_ascii_lowercase());
-    let belongs = is_alone && !is_word || is_random(piece) && piece.len() >= 4;
-    let end = if belongs { hit.to } else { *last };
-    original_ranges(views, at, hit.from, end)
-}
-
-/// Adds a secret: drops it if another covers it, merges it with those that it overlaps.
-fn add_merged(reported: &mut Vec<DetectedSecret>, mut new: DetectedSecret) {
-    if reported.iter().any(|other| other.from <= new.from && new.to <= other.to) {
-        return;
+    let is_closed = |end: usize| end < hit.to || next.is_none_or(|next| "\n\r\"'`,;|<)@&}]".contains(next));
+    if hit.is_shape {
+        let piece = &view.text[*last..hit.to];
+        let is_word = piece.chars().all(|char| char.is_ascii_lowercase());
+        let belongs = is_closed(hit.to) && !is_word || is_random(piece) && piece.len() >= 4;
+        return if belongs { hit.to } else { *last };
     }
-    reported.retain(|other| {
-        let apart = other.to <= new.from || new.to <= other.from;
-        if !apart {
-            (new.from, new.to) = (new.from.min(other.from), new.to.max(other.to));
-        }
-        apart
-    });
-    reported.push(new);
-}
-
-/// Adds ranges that no other secret covers.
-fn add_uncovered(reported: &mut Vec<DetectedSecret>, new: &DetectedSecret) {
-    let mut covered: Vec<(usize, usize)> = reported
-        .iter()
-        .filter(|other| new.from < other.to && other.from < new.to)
-        .map(|other| (other.from, other.to))
-        .collect();
-    covered.push((new.to, new.to));
-    covered.sort_unstable();
-    let mut from = new.from;
-    for (start, end) in covered {
-        if from < start {
-            reported.push(DetectedSecret { from, to: start, kind: new.kind, secret: new.secret.clone() });
-        }
-        from = from.max(end);
+    let before = view.text[..hit.from].chars().next_back();
+    let is_quoted = before == next && matches!(next, Some('"' | '\'' | '`'));
+    if is_quoted && !seams.iter().any(|seam| view.is_closed(*seam)) {
+        return hit.to;
     }
+    let pieces = seams.iter().copied().zip(seams.iter().skip(1).copied().chain([hit.to]));
+    let rest = pieces
+        .take_while(|(from, to)| !view.is_closed(*from) && is_rest(&view.text[*from..*to], is_closed(*to)));
+    rest.last().map_or(hit.from, |(_, end)| end)
 }
 
-/// Finds the known secrets in a text, also behind escapes, over broken lines and encoded.
+/// Whether the start of a line is the rest of a value that only a name reveals: no time, no name of another value, and no
+/// word, which may be a command.
+fn is_rest(piece: &str, is_closed: bool) -> bool {
+    let piece =
+        piece.split(|char: char| char.is_whitespace() || ";,&".contains(char)).next().unwrap_or_default();
+    let class = |byte: &u8| (byte.is_ascii_alphabetic(), byte.is_ascii_digit());
+    let changes = piece.as_bytes().windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count();
+    let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+    let date = piece.len()
+        - piece.trim_start_matches(|char: char| char.is_ascii_digit() || "-:/.".contains(char)).len();
+    let is_time = date >= 5 && piece[..date].contains(['-', ':', '/', '.']);
+    let is_name = piece.contains([':', '=']) && !is_random_token(piece);
+    !is_time
+        && !is_name
+        && !is_ordinary(piece)
+        && (is_closed || changes >= 2 || digits >= 3 && piece.len() >= MIN_REST)
+}
+
+/// Finds the known secrets in a text, also behind escapes, over broken lines and encoded: first byte, end byte, kind and
+/// number of each, in order and without overlap.
 pub(super) fn find_known(known: &KnownSecrets, text: &str, views: &[View]) -> Vec<SecretSpan> {
     if known.is_empty() {
         return Vec::new();
     }
-    let mut all = known.find(text);
-    let mut add = |new: SecretSpan| {
-        if all.iter().all(|other| new.1 <= other.0 || other.1 <= new.0) {
-            all.push(new);
-        }
-    };
+    let mut all: Spans<(&'static str, usize)> = Spans::default();
+    for (from, to, kind, number) in known.find(text) {
+        all.add_if_free(from, to, (kind, number));
+    }
     for (at, view) in views.iter().enumerate() {
         for (from, to, kind, number) in known.find(&view.text) {
             for (from, to) in original_ranges(views, at, from, to) {
-                add((from, to, kind, number));
+                all.add_if_free(from, to, (kind, number));
             }
         }
     }
     find_known_encoded(known, text, views, 0, &mut |ranges, kind, number| {
         for (from, to) in ranges {
-            add((from, to, kind, number));
+            all.add_if_free(from, to, (kind, number));
         }
     });
-    all
+    all.into_ranges().map(|(from, to, (kind, number))| (from, to, kind, number)).collect()
 }
 
 fn find_known_encoded(

@@ -1,26 +1,36 @@
 //! Texts in base64 or hex inside a text: headers, `-EncodedCommand`, secrets of Kubernetes.
 
-use std::sync::LazyLock;
-
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use regex::Regex;
 
 /// Chars that are decoded first to see whether they encode text.
 const SNIFF_CHARS: usize = 32;
 
-#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
-static ENCODED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").unwrap());
+/// Chars of the shortest word that is decoded.
+const MIN_CHARS: usize = 20;
 
 /// Finds encoded texts: first byte, end byte, and the decoded text.
 pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
-    let of = |found: regex::Match<'_>| Some((found.start(), found.end(), decode(found.as_str())?));
-    ENCODED.find_iter(text).filter_map(of).collect()
+    let mut found = Vec::new();
+    let mut from = 0;
+    for run in text.as_bytes().chunk_by(|one, other| is_encoded(*one) == is_encoded(*other)) {
+        let end = from + run.len();
+        if run.len() >= MIN_CHARS && is_encoded(run[0]) {
+            let padding = text[end..].bytes().take(2).take_while(|byte| *byte == b'=').count();
+            let decoded = decode(&text[from..end]);
+            found.extend(decoded.map(|decoded| (from, end + padding, decoded)));
+        }
+        from = end;
+    }
+    found
+}
+
+fn is_encoded(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
 }
 
 fn decode(text: &str) -> Option<String> {
-    let text = text.trim_end_matches('=');
     if text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return decode_hex(text);
     }

@@ -45,7 +45,7 @@ pub(super) fn find_keys(text: &str) -> Vec<Hit> {
                 (body_start(text, done, whole.start()), whole.end())
             };
             if word.as_str() == "BEGIN" || range.0 < whole.start() {
-                hits.push(Hit { from: range.0, to: range.1, kind: KIND });
+                hits.push(Hit { from: range.0, to: range.1, kind: KIND, is_shape: true });
             }
             done = range.1;
         }
@@ -55,7 +55,7 @@ pub(super) fn find_keys(text: &str) -> Vec<Hit> {
             let free = hits.iter().all(|hit: &Hit| at < hit.from || hit.to <= at);
             let line = text[at..].bytes().take_while(|byte| is_base64(*byte)).count();
             if free && line >= 40 {
-                hits.push(Hit { from: at, to: body_end(text, at), kind: KIND });
+                hits.push(Hit { from: at, to: body_end(text, at), kind: KIND, is_shape: true });
             }
         }
     }

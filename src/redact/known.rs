@@ -1,9 +1,10 @@
 //! Finds secrets that are already known without help from the text around them: whole, line by line, or as the piece
 //! that a cut left.
+//!
+//! A document may hold megabytes of secrets, such as the signatures of all its thinking. Each piece of a secret takes a few
+//! bytes here, and a text is read once, however many there are.
 
 use std::collections::HashMap;
-
-use aho_corasick::{AhoCorasick, Input, MatchKind};
 
 use super::proof::{is_random, is_random_token};
 
@@ -18,114 +19,137 @@ const RANDOM_SECRET_CHARS: usize = 12;
 /// Bytes of a piece from the middle of a long secret, and their distance.
 const MIDDLE_CHARS: usize = 12;
 const MIDDLE_STEP: usize = 8;
-/// Needles of one search.
-const MAX_NEEDLES: usize = 20_000;
+/// Bits of the filter for each start: most positions of a text end there.
+const FILTER_BITS: usize = 16;
 
 /// A range in a text: first byte, end byte, kind and number of the secret.
 pub(super) type SecretSpan = (usize, usize, &'static str, usize);
 
+/// The first bytes of a needle, which every needle has.
+type Start = [u8; MIN_SECRET_CHARS];
+
 #[derive(Debug)]
 pub(super) struct KnownSecrets {
-    /// Searches that together match every needle.
-    searches: Vec<AhoCorasick>,
-    secrets_by_needle: HashMap<String, Vec<Needle>>,
+    parts: Vec<Part>,
+    needles: HashMap<Start, Vec<Needle>>,
+    filter: Filter,
 }
 
-#[derive(Debug, Clone)]
-struct Needle {
-    secret: String,
+/// A bit for the hash of each start.
+#[derive(Debug)]
+struct Filter {
+    words: Vec<u64>,
+}
+
+/// A secret, or a line of one.
+#[derive(Debug)]
+struct Part {
+    text: String,
     kind: &'static str,
     number: usize,
-    /// The byte offset of the needle in the secret.
-    offset: usize,
+}
+
+/// A range of a part that identifies it.
+#[derive(Debug, Clone, Copy)]
+struct Needle {
+    part: u32,
+    from: u32,
+    len: u32,
 }
 
 impl KnownSecrets {
     pub(super) fn new<'a>(secrets: impl Iterator<Item = (&'a str, (&'static str, usize))>) -> Self {
-        let mut secrets_by_needle: HashMap<String, Vec<Needle>> = HashMap::new();
+        let mut made =
+            Self { parts: Vec::new(), needles: HashMap::new(), filter: Filter { words: Vec::new() } };
         for (secret, (kind, number)) in secrets {
             for part in parts(secret) {
-                for (at, piece) in pieces(part) {
-                    let needle = Needle { secret: part.to_owned(), kind, number, offset: at };
-                    secrets_by_needle.entry(piece.to_owned()).or_default().push(needle);
+                for (from, piece) in pieces(part) {
+                    made.add(part.as_bytes(), from, piece.len());
                 }
+                made.parts.push(Part { text: part.to_owned(), kind, number });
             }
         }
-        let mut texts: Vec<&String> = secrets_by_needle.keys().collect();
-        texts.sort_unstable_by_key(|text| (std::cmp::Reverse(text.len()), *text));
-        let searches = texts.chunks(MAX_NEEDLES).flat_map(searches).collect();
-        Self { searches, secrets_by_needle }
+        made.filter = Filter::new(&made.needles);
+        made
+    }
+
+    /// Adds a needle of the part that is pushed next.
+    fn add(&mut self, part: &[u8], from: usize, len: usize) {
+        let (Some(start), Ok(at)) = (start_at(part, from), u32::try_from(self.parts.len())) else { return };
+        let (Ok(from), Ok(len)) = (u32::try_from(from), u32::try_from(len)) else { return };
+        self.needles.entry(start).or_default().push(Needle { part: at, from, len });
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.searches.is_empty()
+        self.needles.is_empty()
     }
 
     /// Finds every occurrence in order, each extended while the text matches the secret.
     pub(super) fn find(&self, text: &str) -> Vec<SecretSpan> {
         let mut found: Vec<SecretSpan> = Vec::new();
-        for search in &self.searches {
-            for span in self.find_needles(search, text) {
-                if self.searches.len() == 1
-                    || found.iter().all(|other| span.1 <= other.0 || other.1 <= span.0)
-                {
-                    found.push(span);
-                }
-            }
-        }
-        found.sort_unstable_by_key(|span| span.0);
-        found
-    }
-
-    fn find_needles(&self, search: &AhoCorasick, text: &str) -> Vec<SecretSpan> {
-        let mut found = Vec::new();
-        let mut from = 0;
-        while let Some(hit) = search.find(Input::new(text).range(from..)) {
-            let meant = self.secrets_by_needle.get(&text[hit.range()]).map(Vec::as_slice).unwrap_or_default();
-            let widest = meant
-                .iter()
-                .map(|needle| (needle.widen(text, hit.start(), hit.end()), needle))
-                .max_by_key(|((start, end), _)| end - start);
-            from = hit.end();
-            if let Some(((start, end), needle)) = widest
-                && is_whole_word(text, start, end, &needle.secret)
+        let mut at = 0;
+        while let Some(start) = start_at(text.as_bytes(), at) {
+            let widest = if self.filter.may_have(start) { self.widest(text, at, start) } else { None };
+            at += 1;
+            if let Some((from, to, part)) = widest
+                && is_whole_word(text, from, to, &part.text)
             {
-                found.push((start, end, needle.kind, needle.number));
-                from = end.max(hit.end());
+                found.push((from.max(found.last().map_or(0, |last| last.1)), to, part.kind, part.number));
+                at = to;
             }
         }
         found
     }
+
+    /// The widest range around a position at which a needle begins, and its part.
+    fn widest(&self, text: &str, at: usize, start: Start) -> Option<(usize, usize, &Part)> {
+        let meant = self.needles.get(&start)?.iter().filter_map(|needle| {
+            let part = self.parts.get(needle.part as usize)?;
+            let (from, to) = widened(text, at, &part.text, *needle)?;
+            Some((from, to, part))
+        });
+        meant.max_by_key(|(from, to, _)| to - from)
+    }
 }
 
-/// Builds one search, or two of half as many needles while that is too large; none is ever left out but a single needle
-/// that no search can hold.
-fn searches(needles: &[&String]) -> Vec<AhoCorasick> {
-    let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(needles);
-    match built {
-        Ok(search) => vec![search],
-        Err(_) if needles.len() > 1 => {
-            let (one, other) = needles.split_at(needles.len() / 2);
-            [searches(one), searches(other)].concat()
+fn start_at(text: &[u8], at: usize) -> Option<Start> {
+    text.get(at..at + MIN_SECRET_CHARS)?.try_into().ok()
+}
+
+impl Filter {
+    fn new(needles: &HashMap<Start, Vec<Needle>>) -> Self {
+        let words = (needles.len() * FILTER_BITS / 64).next_power_of_two();
+        let mut made = Self { words: vec![0; words] };
+        for start in needles.keys() {
+            let (word, bit) = made.place(*start);
+            made.words[word] |= bit;
         }
-        Err(_) => Vec::new(),
+        made
+    }
+
+    fn may_have(&self, start: Start) -> bool {
+        let (word, bit) = self.place(start);
+        self.words[word] & bit != 0
+    }
+
+    /// The word and the bit of a start.
+    fn place(&self, start: Start) -> (usize, u64) {
+        let hash = u64::from_le_bytes(start).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        ((hash >> 6) as usize & (self.words.len() - 1), 1 << (hash & 63))
     }
 }
 
-impl Needle {
-    /// Extends the range of the needle while text and secret agree.
-    fn widen(&self, text: &str, start: usize, end: usize) -> (usize, usize) {
-        let length = end - start;
-        let agree = |one: &[u8], other: &[u8]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
-        let after = agree(&text.as_bytes()[end..], &self.secret.as_bytes()[self.offset + length..]);
-        let back = |text: &str| text.bytes().rev().collect::<Vec<u8>>();
-        let reach = start.saturating_sub(self.offset);
-        let head = (reach..=start).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
-        let before = agree(&back(&text[head..start]), &back(&self.secret[..self.offset]));
-        let from = (start - before..=start).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
-        let to = (end..=end + after).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(end);
-        (from, to)
+/// Extends a needle that begins at a position while text and secret agree; `None` if it is not there.
+fn widened(text: &str, at: usize, secret: &str, needle: Needle) -> Option<(usize, usize)> {
+    let (from, len) = (needle.from as usize, needle.len as usize);
+    let (bytes, secret) = (text.as_bytes(), secret.as_bytes());
+    if bytes.get(at..at + len)? != &secret[from..from + len] {
+        return None;
     }
+    let agree = |pair: &(&u8, &u8)| pair.0 == pair.1;
+    let after = bytes[at + len..].iter().zip(&secret[from + len..]).take_while(agree).count();
+    let before = bytes[..at].iter().rev().zip(secret[..from].iter().rev()).take_while(agree).count();
+    Some((text.ceil_char_boundary(at - before), text.floor_char_boundary(at + len + after)))
 }
 
 /// A short secret must be a whole word, unless no word has such letters.

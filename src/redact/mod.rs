@@ -8,7 +8,6 @@
 //! is masked separately under the same rules. Its placeholders have no numbers, because the same number in two rows would
 //! mean nothing.
 
-mod clean_texts;
 mod commands;
 mod compiled;
 mod detection;
@@ -21,23 +20,28 @@ mod places;
 mod proof;
 mod rules;
 mod screen;
+mod seen_texts;
 mod short;
+mod spans;
 mod tokens;
 mod views;
+mod windows;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use screen::redact_screen;
 pub use short::{SecretDisplay, compile_rules, masked};
 
 use crate::js::{JsString, Object, Value};
-use clean_texts::CleanTexts;
-use detection::{DetectedSecret, detect, detect_across, find_known};
+use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};
 use known::KnownSecrets;
 use personal::detect_personal;
 use proof::is_placeholder;
-use views::{View, views};
+use seen_texts::SeenTexts;
+use spans::Spans;
+use views::views;
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
@@ -57,8 +61,7 @@ pub struct Redactor {
     /// The compiled search; `None` until a text is redacted after a new secret.
     known: Option<KnownSecrets>,
     removed_images: usize,
-    /// Texts without secrets: the second pass need not search them again.
-    clean_texts: CleanTexts,
+    seen_texts: SeenTexts,
 }
 
 impl Redactor {
@@ -73,18 +76,20 @@ impl Redactor {
     }
 
     /// Detects the secrets to mask in a text.
-    fn detect(&self, text: &str, views: &[View]) -> Vec<DetectedSecret> {
-        let mut found = detect(text, views);
-        if self.masks_personal {
-            let secrets = found.len();
-            for one in detect_personal(text, views) {
-                if found[..secrets].iter().all(|secret| secret.to <= one.from || one.to <= secret.from) {
-                    found.push(one);
-                }
+    fn detect(&mut self, text: &str) -> Arc<[DetectedSecret]> {
+        let masks_personal = self.masks_personal;
+        self.seen_texts.detected(text, || {
+            let views = views(text);
+            let secrets = detect(text, &views);
+            if !masks_personal {
+                return secrets;
             }
-            found.sort_unstable_by_key(|one| one.from);
-        }
-        found
+            let mut found: Spans<DetectedSecret> = Spans::default();
+            for one in secrets.into_iter().chain(detect_personal(text, &views)) {
+                found.add_if_free(one.from, one.to, one);
+            }
+            found.into_ranges().map(|(.., one)| one).collect()
+        })
     }
 
     pub fn is_enabled(&self) -> bool {
@@ -104,17 +109,10 @@ impl Redactor {
         if self.is_off {
             return;
         }
-        if self.clean_texts.contains(text) {
-            return;
-        }
-        let reported = self.detect(text, &views(text));
-        if reported.is_empty() {
-            self.clean_texts.add(text);
-        }
-        for DetectedSecret { from, to, kind, secret } in reported {
-            self.record(&secret, kind);
-            if secret != text[from..to] {
-                self.encoded_forms.insert(text[from..to].to_owned());
+        for DetectedSecret { from, to, kind, secret } in &*self.detect(text) {
+            self.record(secret, kind);
+            if *secret != text[*from..*to] {
+                self.encoded_forms.insert(text[*from..*to].to_owned());
             }
         }
     }
@@ -128,7 +126,7 @@ impl Redactor {
         match value {
             Value::String(text) => self.learn(&text.to_string_lossy()),
             Value::Array(items) => {
-                for (.., kind, secret) in detect_across(&block_texts(items)).into_iter().flatten() {
+                for (.., kind, secret) in self.detect_across(items).into_iter().flatten() {
                     self.record(&secret, kind);
                 }
                 for item in items {
@@ -198,7 +196,7 @@ impl Redactor {
         }
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
-        for (from, to, placeholder) in places {
+        for (from, to, placeholder) in places.into_ranges() {
             out.push_str(&text[done..from]);
             out.push_str(&placeholder);
             done = to;
@@ -207,30 +205,23 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The byte ranges of secrets in a text with their placeholders, in order and without overlap.
-    fn replacements(&mut self, text: &str) -> Vec<(usize, usize, String)> {
-        if self.secrets.is_empty() && self.clean_texts.contains(text) {
-            return Vec::new();
-        }
-        let views = views(text);
-        let reported = if self.clean_texts.contains(text) { Vec::new() } else { self.detect(text, &views) };
-        let mut places: Vec<(usize, usize, String)> = Vec::with_capacity(reported.len());
-        for DetectedSecret { from, to, kind, secret } in reported {
+    /// The byte ranges of secrets in a text with their placeholders.
+    fn replacements(&mut self, text: &str) -> Spans<String> {
+        let mut places = Spans::default();
+        for DetectedSecret { from, to, kind, secret } in &*self.detect(text) {
             // A rule may replace more text than the known secret there, never less.
-            let placeholder = self.placeholder(&secret, kind);
-            places.push((from, to, placeholder));
+            places.add_if_free(*from, *to, self.placeholder(secret, kind));
         }
-        if self.known.is_none() {
-            self.known =
-                Some(KnownSecrets::new(self.secrets.iter().map(|(text, named)| (text.as_str(), *named))));
+        if self.secrets.is_empty() {
+            return places;
         }
-        let found = self.known.as_ref().map(|known| find_known(known, text, &views)).unwrap_or_default();
-        for (from, to, kind, number) in found {
-            if places.iter().all(|place| to <= place.0 || place.1 <= from) {
-                places.push((from, to, format!("[redacted:{kind}:{number}]")));
-            }
+        let secrets = &self.secrets;
+        let known = self.known.get_or_insert_with(|| {
+            KnownSecrets::new(secrets.iter().map(|(text, named)| (text.as_str(), *named)))
+        });
+        for (from, to, kind, number) in find_known(known, text, &views(text)) {
+            places.add_if_free(from, to, format!("[redacted:{kind}:{number}]"));
         }
-        places.sort_unstable_by_key(|place| place.0);
         places
     }
 
@@ -240,27 +231,21 @@ impl Redactor {
     }
 
     /// Replaces the secrets in a text, and the pieces of secrets that continue in a neighbouring text.
-    fn redact_pieces(
-        &mut self,
-        text: &JsString,
-        pieces: &[(usize, usize, &'static str, String)],
-    ) -> JsString {
+    fn redact_pieces(&mut self, text: &JsString, pieces: &[Piece]) -> JsString {
         if self.is_off {
             return text.clone();
         }
         let plain = text.to_string_lossy();
         let mut places = self.replacements(&plain);
         for (from, to, kind, secret) in pieces {
-            places.retain(|place| place.1 <= *from || *to <= place.0);
-            places.push((*from, *to, self.placeholder(secret, kind)));
+            places.replace(*from, *to, self.placeholder(secret, kind));
         }
-        places.sort_unstable_by_key(|place| place.0);
         if places.is_empty() {
             return text.clone();
         }
         // A lone surrogate is one unit, and so is its U+FFFD in `plain`.
         let (mut out, mut units, mut bytes) = (JsString::new(), 0, 0);
-        for (from, to, placeholder) in places {
+        for (from, to, placeholder) in places.into_ranges() {
             let before = units + plain[bytes..from].encode_utf16().count();
             out.push(&text.slice(units, before));
             out.push_str(&placeholder);
@@ -285,8 +270,14 @@ impl Redactor {
         }
     }
 
+    /// Detects secrets in neighbouring text blocks of which one continues in the next.
+    fn detect_across(&mut self, items: &[Value]) -> Vec<Vec<Piece>> {
+        let texts = block_texts(items);
+        joined(&texts).map(|all| pieces(&texts, &self.detect(&all))).unwrap_or_default()
+    }
+
     fn redact_array(&mut self, items: &[Value]) -> Vec<Value> {
-        let pieces = detect_across(&block_texts(items));
+        let pieces = self.detect_across(items);
         let mut redacted: Vec<Value> = items.iter().map(|item| self.redact_value(item)).collect();
         for (at, pieces) in pieces.iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()) {
             if let Some(text) = items[at].get("text").and_then(Value::as_str)
@@ -349,6 +340,8 @@ fn is_image_data(object: &Object, key: &JsString) -> bool {
 mod corpus;
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod disguises;
 #[cfg(test)]
 mod false_mask_tests;
 #[cfg(test)]

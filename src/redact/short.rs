@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use super::compiled::COMPILED;
 use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
+use super::spans::Spans;
 use super::views::views;
 
 /// The display of secrets in lists and rows.
@@ -44,16 +45,15 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     let secrets: HashSet<(&str, &'static str)> =
         found.iter().map(|DetectedSecret { secret, kind, .. }| (secret.as_str(), *kind)).collect();
     let known = KnownSecrets::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
-    let mut places: Vec<(usize, usize, &str)> =
-        found.iter().map(|reported| (reported.from, reported.to, reported.kind)).collect();
-    for (from, to, kind, _) in find_known(&known, text, &views) {
-        if places.iter().all(|place| to <= place.0 || place.1 <= from) {
-            places.push((from, to, kind));
-        }
+    let mut places: Spans<&str> = Spans::default();
+    for reported in &found {
+        places.add_if_free(reported.from, reported.to, reported.kind);
     }
-    places.sort_unstable();
+    for (from, to, kind, _) in find_known(&known, text, &views) {
+        places.add_if_free(from, to, kind);
+    }
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
-    for (from, to, kind) in places {
+    for (from, to, kind) in places.into_ranges() {
         out.push_str(&text[done..from]);
         out.push_str("[redacted:");
         out.push_str(kind);

@@ -5,12 +5,16 @@
 
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::Regex;
 
 /// Maximum levels of escapes: JSON in JSON in JSON, as a parameter.
 const MAX_LEVELS: usize = 5;
 /// Chars of a word at a line's end that may continue on the next line.
 const MIN_WRAPPED: usize = 6;
+
+/// Chars of the two words that are joined.
+const MIN_JOINED: usize = 12;
 
 /// A run of bytes of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +33,21 @@ pub(super) struct View {
     runs: Vec<Run>,
     /// The view that it was made from; `None` for the original.
     parent: Option<usize>,
-    /// Whether its runs were apart, as lines are; then only tokens with a distinctive form are searched.
+    /// Whether its runs were apart, as lines are; then only a secret that is in two of them is new.
     pub is_joined: bool,
+    /// The offsets at which lines were joined though a quote or a comma ends the line above, in order.
+    closed: Vec<usize>,
 }
 
 impl View {
     fn new(parent: Option<usize>, capacity: usize) -> Self {
-        Self { text: String::with_capacity(capacity), runs: Vec::new(), parent, is_joined: false }
+        Self {
+            text: String::with_capacity(capacity),
+            runs: Vec::new(),
+            parent,
+            is_joined: false,
+            closed: Vec::new(),
+        }
     }
 
     fn copy(&mut self, text: &str, from: usize) {
@@ -69,9 +81,20 @@ impl View {
         ranges
     }
 
-    /// The offsets at which the runs of a joined view meet.
-    pub(super) fn seams(&self) -> impl Iterator<Item = usize> {
-        self.runs.iter().skip(1).map(|run| run.at)
+    /// Whether a sign ends the line above a seam.
+    pub(super) fn is_closed(&self, seam: usize) -> bool {
+        self.closed.binary_search(&seam).is_ok()
+    }
+
+    /// The offsets within a range at which lines or strings were joined: two copies meet that are apart in the parent.
+    pub(super) fn seams(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
+        let first = self.runs.partition_point(|run| run.at <= from).max(1);
+        let pairs = self.runs[first - 1..].windows(2).take_while(move |pair| pair[1].at < to);
+        let is_seam = |pair: &&[Run]| {
+            let is_copy = pair.iter().all(|run| run.decoded.is_none());
+            is_copy && pair[0].from + (pair[1].at - pair[0].at) != pair[1].from
+        };
+        pairs.filter(is_seam).map(|pair| pair[1].at)
     }
 }
 
@@ -86,24 +109,30 @@ pub(super) fn original_ranges(views: &[View], at: usize, from: usize, to: usize)
     ranges
 }
 
-/// Reads a text in every other way: decoded level by level, then with its broken lines and strings joined. Returns
-/// nothing for a text that has only one reading.
+/// Reads a text in every other way: decoded level by level, without the prefix of its lines, then with its broken lines and
+/// strings joined. Returns nothing for a text that has only one reading.
 pub(super) fn views(text: &str) -> Vec<View> {
     let mut views: Vec<View> = Vec::new();
     for _ in 0..MAX_LEVELS {
-        let parent = views.len().checked_sub(1);
-        let Some(next) = decode(views.last().map_or(text, |view| &view.text), parent) else { break };
-        views.push(next);
+        if !add_reading(&mut views, text, decode) {
+            break;
+        }
     }
+    add_reading(&mut views, text, strip_prefixes);
     let last = views.len().checked_sub(1);
-    let decoded = last.map_or(text, |at| views[at].text.as_str());
+    let plain = last.map_or(text, |at| views[at].text.as_str());
     let joined: Vec<View> =
-        [join_lines(decoded, last, false), join_lines(decoded, last, true), join_strings(decoded, last)]
-            .into_iter()
-            .flatten()
-            .collect();
+        [join_lines(plain, last), join_strings(plain, last)].into_iter().flatten().collect();
     views.extend(joined);
     views
+}
+
+/// Adds a reading of the last view; `false` if it is no different.
+fn add_reading(views: &mut Vec<View>, text: &str, read: fn(&str, Option<usize>) -> Option<View>) -> bool {
+    let parent = views.len().checked_sub(1);
+    let next = read(views.last().map_or(text, |view| &view.text), parent);
+    views.extend(next);
+    views.len() > parent.map_or(0, |parent| parent + 1)
 }
 
 /// Decodes one level of every escape, and drops colours and characters without a width.
@@ -111,16 +140,17 @@ fn decode(text: &str, parent: Option<usize>) -> Option<View> {
     let mut view: Option<View> = None;
     let (mut done, mut at) = (0, 0);
     let bytes = text.as_bytes();
+    let is_mail = is_quoted_printable(text);
     while at < bytes.len() {
         if !is_special(bytes[at]) {
             at += 1;
             continue;
         }
         let rest = &text[at..];
-        let decoded = if bytes[at] == b'+' {
-            is_form_encoded(text, at).then_some((Some(' '), 1))
-        } else {
-            decoded_char(rest)
+        let decoded = match bytes[at] {
+            b'+' => is_form_encoded(text, at).then_some((Some(' '), 1)),
+            b'=' if is_mail => quoted_printable(rest),
+            _ => decoded_char(rest),
         };
         let Some((char, used)) = decoded else {
             at += rest.chars().next().map_or(1, char::len_utf8);
@@ -169,7 +199,6 @@ fn decoded_char(text: &str) -> Option<(Option<char>, usize)> {
         b'\\' => backslash(text).map(some),
         b'%' => percent(text).map(some),
         b'&' => entity(text).map(some),
-        b'=' => quoted_printable(text).map(some),
         // A quote within quotes, as shells write it.
         b'\'' => {
             let quote = [r"'\''", r#"'"'"'"#].into_iter().find(|quote| text.starts_with(quote))?;
@@ -203,11 +232,23 @@ fn is_form_encoded(text: &str, at: usize) -> bool {
         || pluses >= 2 && (before.contains(['-', ':', '&']) || after.contains(['-', ':', '&']))
 }
 
-/// Decodes the characters around a value that mails escape.
-fn quoted_printable(text: &str) -> Option<(char, usize)> {
-    [("=3D", '='), ("=22", '"'), ("=27", '\'')]
-        .into_iter()
-        .find_map(|(code, char)| text.starts_with(code).then_some((char, code.len())))
+/// Whether a text is a mail whose signs are escaped: `=` always is.
+fn is_quoted_printable(text: &str) -> bool {
+    ["=3D", "quoted-printable", "=C3=", "=E2=80="]
+        .iter()
+        .any(|sign| memmem::find(text.as_bytes(), sign.as_bytes()).is_some())
+}
+
+/// Decodes what mails escape: a byte as two digits, and the end of a line that goes on.
+fn quoted_printable(text: &str) -> Option<(Option<char>, usize)> {
+    let line_end = ["=\r\n", "=\n"].into_iter().find(|end| text.starts_with(*end));
+    if let Some(line_end) = line_end {
+        return Some((None, line_end.len()));
+    }
+    let hex =
+        text.get(1..3).filter(|hex| hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F')))?;
+    let byte = u8::from_str_radix(hex, 16).ok().filter(u8::is_ascii)?;
+    Some((Some(char::from(byte)), 3))
 }
 
 /// Drops a character without a width, and replaces one that looks like ASCII.
@@ -299,102 +340,190 @@ fn percent(text: &str) -> Option<(char, usize)> {
     Some((char, 3 * count))
 }
 
+/// Digits of a number of a character.
+const MAX_DIGITS: usize = 8;
+
+/// Decodes an entity of HTML; browsers read a number without its `;` too.
 fn entity(text: &str) -> Option<(char, usize)> {
+    if let Some(rest) = text.strip_prefix("&#") {
+        let hex = usize::from(rest.starts_with(['x', 'X']));
+        let digits = &rest[hex..];
+        let is_digit = |byte: &u8| if hex == 1 { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+        let count = digits.bytes().take(MAX_DIGITS).take_while(is_digit).count();
+        let code = u32::from_str_radix(&digits[..count], if hex == 1 { 16 } else { 10 }).ok()?;
+        let end = 2 + hex + count;
+        return Some((char::from_u32(code)?, end + usize::from(text[end..].starts_with(';'))));
+    }
     let end = text.bytes().take(12).position(|byte| byte == b';')?;
-    let name = &text[1..end];
-    let char = match name.strip_prefix('#') {
-        Some(code) => {
-            let hex = code.strip_prefix(['x', 'X']).map(|hex| u32::from_str_radix(hex, 16).ok());
-            char::from_u32(hex.unwrap_or_else(|| code.parse().ok())?)?
-        }
-        None => match name {
-            "amp" => '&',
-            "lt" => '<',
-            "gt" => '>',
-            "quot" => '"',
-            "apos" => '\'',
-            "nbsp" | "ensp" | "emsp" => ' ',
-            "lowbar" => '_',
-            "hyphen" | "dash" => '-',
-            "period" => '.',
-            "colon" => ':',
-            "equals" => '=',
-            "sol" => '/',
-            "plus" => '+',
-            "commat" => '@',
-            "zwj" | "zwnj" | "shy" => '\u{200b}',
-            _ => return None,
-        },
-    };
-    Some((char, end + 1))
+    let (_, char) = ENTITIES.iter().find(|(name, _)| *name == &text[1..end])?;
+    Some((*char, end + 1))
 }
+
+/// The entities of the signs that secrets and the texts around them have.
+const ENTITIES: [(&str, char); 56] = [
+    ("Hat", '^'),
+    ("NewLine", '\n'),
+    ("Tab", '\t'),
+    ("UnderBar", '_'),
+    ("amp", '&'),
+    ("AMP", '&'),
+    ("apos", '\''),
+    ("ast", '*'),
+    ("midast", '*'),
+    ("bsol", '\\'),
+    ("colon", ':'),
+    ("comma", ','),
+    ("commat", '@'),
+    ("dash", '-'),
+    ("dollar", '$'),
+    ("emsp", ' '),
+    ("ensp", ' '),
+    ("equals", '='),
+    ("excl", '!'),
+    ("grave", '`'),
+    ("gt", '>'),
+    ("GT", '>'),
+    ("hyphen", '-'),
+    ("lbrace", '{'),
+    ("lbrack", '['),
+    ("lcub", '{'),
+    ("lowbar", '_'),
+    ("lpar", '('),
+    ("lsqb", '['),
+    ("lt", '<'),
+    ("LT", '<'),
+    ("minus", '-'),
+    ("nbsp", ' '),
+    ("num", '#'),
+    ("percnt", '%'),
+    ("period", '.'),
+    ("plus", '+'),
+    ("quest", '?'),
+    ("quot", '"'),
+    ("QUOT", '"'),
+    ("rbrace", '}'),
+    ("rbrack", ']'),
+    ("rcub", '}'),
+    ("rpar", ')'),
+    ("rsqb", ']'),
+    ("semi", ';'),
+    ("sol", '/'),
+    ("thinsp", ' '),
+    ("tilde", '~'),
+    ("verbar", '|'),
+    ("vert", '|'),
+    ("VerticalLine", '|'),
+    ("DiacriticalGrave", '`'),
+    ("zwj", '\u{200b}'),
+    ("zwnj", '\u{200b}'),
+    ("shy", '\u{200b}'),
+];
 
 /// Whether a character may be part of a token or of base64.
 fn is_token(char: char) -> bool {
     char.is_ascii_alphanumeric() || "-_+/=.:~".contains(char)
 }
 
-#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
-static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"^[ \t]*[+-]?[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]*",
-        r"|\[?\d\d:\d\d:\d\d[\d.,]*\]?[ \t]*|(?:[\w./-]+\.\w+[:-])?\d+(?:[:-]|[.)|:→]?[ \t]+|\t)|\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|NOTICE)\]?:?[ \t]+|[\w.-]+[ \t]*\|[ \t]+|[#>|*;]+[ \t]*|//+[ \t]*|--[ \t]+)*",
-        r#"["'`]?"#
-    ))
-    .unwrap()
-});
-
-/// Joins a word at the end of a line with the start of the next line, without the prefix that all lines have.
-fn join_lines(text: &str, parent: Option<usize>, strips_prefix: bool) -> Option<View> {
+/// Drops the prefix that each line shares with one beside it, as `grep -n`, logs, quotes and diffs write it.
+fn strip_prefixes(text: &str, parent: Option<usize>) -> Option<View> {
     let mut view: Option<View> = None;
-    let (mut done, mut from) = (0, 0);
-    while let Some(end) = memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|end| from + end) {
-        let this_line = &text[from..end];
-        from = end + 1;
-        let line = text[done..end].trim_end_matches([' ', '\t', '\r', '\\', '"', '\'', '`', '+', '|', ',']);
-        let next = &text[from..];
-        let next_line = &next[..memchr::memchr(b'\n', next.as_bytes()).unwrap_or(next.len())];
-        let blank = next_line.len() - next_line.trim_start().len();
-        let skip = if strips_prefix { prefix_len(this_line, next_line) } else { blank };
-        if strips_prefix && skip == blank {
-            continue;
+    let (mut done, mut from, mut above) = (0, 0, "");
+    while from < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |end| from + end);
+        let (line, rest) = (&text[from..end], text.get(end + 1..).unwrap_or_default());
+        let next = &rest[..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())];
+        let prefix = match shared_prefix(line, above) {
+            0 => shared_prefix(line, next),
+            prefix => prefix,
+        };
+        if prefix > 0 {
+            let view = view.get_or_insert_with(|| View::new(parent, text.len()));
+            view.copy(&text[done..from], done);
+            done = from + prefix;
         }
-        if !is_wrapped(line, &next_line[skip..]) {
-            continue;
-        }
-        let view = view.get_or_insert_with(|| View { is_joined: true, ..View::new(parent, text.len()) });
-        view.copy(line, done);
-        done = from + skip;
+        (above, from) = (line, end + 1);
     }
     let mut view = view?;
     view.copy(&text[done..], done);
     Some(view)
 }
 
-/// Bytes of the prefix of a line, which is that of the line above with other digits: digits and a `-` after it may be the
-/// rest of a token.
-fn prefix_len(above: &str, line: &str) -> usize {
-    let find = |line: &str| PREFIX.find(line).map_or(0, |found| found.end());
-    let (above, whole) = (&above[..find(above)], find(line));
-    let mut rest = &line[..whole];
-    for (part, is_number) in parts(above) {
-        let next = if is_number { rest.trim_start_matches(|char: char| char.is_ascii_digit()) } else { rest };
-        match if is_number { Some(next) } else { rest.strip_prefix(part) } {
-            Some(next) if next.len() < rest.len() => rest = next,
-            _ => return whole,
+/// Bytes of the prefix that a line shares with another, but for digits and the number of blanks. It ends with a sign: a word
+/// with which both lines begin is part of them.
+fn shared_prefix(line: &str, other: &str) -> usize {
+    let (mut same, mut prefix, mut other) = (0, 0, other.as_bytes());
+    for run in line.as_bytes().chunk_by(|one, next| class(*one) != 0 && class(*one) == class(*next)) {
+        let kind = class(run[0]);
+        let taken = match kind {
+            0 => usize::from(other.first() == run.first()),
+            _ => other.iter().take_while(|byte| class(**byte) == kind).count(),
+        };
+        // A run of blanks before a number is shorter before a longer number.
+        if taken == 0 && (kind != BLANK || same > 0) {
+            break;
         }
+        other = &other[taken..];
+        same += run.len();
+        let before = line.as_bytes()[..same - run.len()].last();
+        let ends = match run[0] {
+            b':' => before.is_some_and(u8::is_ascii_digit),
+            b'-' => before.is_none_or(u8::is_ascii_digit),
+            b'+' => before.is_none(),
+            sign => !is_token(char::from(sign)) && sign.is_ascii() || !line.is_char_boundary(same - 1),
+        };
+        prefix = if ends && line.is_char_boundary(same) { same } else { prefix };
     }
-    if above.trim().is_empty() { whole } else { whole - rest.len() }
+    if line[..prefix].trim().is_empty() { 0 } else { prefix }
 }
 
-/// Splits a text into numbers and the texts between them.
-fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
-    let is_digit = |byte: &u8| byte.is_ascii_digit();
-    let same = move |one: &u8, other: &u8| is_digit(one) == is_digit(other);
-    text.as_bytes().chunk_by(same).scan(0, move |at, part| {
-        let from = std::mem::replace(at, *at + part.len());
-        Some((&text[from..*at], is_digit(&part[0])))
-    })
+const BLANK: u8 = 2;
+
+/// Bytes that stand for each other in a prefix: digits, and blanks; 0 for any other.
+fn class(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => 1,
+        b' ' | b'\t' => BLANK,
+        _ => 0,
+    }
+}
+
+/// Joins a word at the end of a line with the start of the next line. Keeps only the lines that are joined, with the line
+/// before them, where a name may stand.
+fn join_lines(text: &str, parent: Option<usize>) -> Option<View> {
+    let mut view: Option<View> = None;
+    // First bytes of the line before, of this line, and of what is not yet copied of a line that was joined.
+    let (mut above, mut from, mut open) = (0, 0, None);
+    while let Some(end) = memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|end| from + end) {
+        let start = open.unwrap_or(from);
+        let line =
+            text[start..end].trim_end_matches([' ', '\t', '\r', '\\', '"', '\'', '`', '+', '|', ',', '=']);
+        let next = &text[end + 1..];
+        let next = &next[..memchr::memchr(b'\n', next.as_bytes()).unwrap_or(next.len())];
+        let blank = next.len() - next.trim_start().len();
+        let is_joined = is_wrapped(line, &next[blank..]);
+        if is_joined || open.is_some() {
+            let view = view.get_or_insert_with(|| View { is_joined: true, ..View::new(parent, 256) });
+            if open.is_none() {
+                view.copy(&text[above..from], above);
+            }
+            if is_joined {
+                view.copy(line, start);
+                if text[start + line.len()..end].contains(['"', '\'', '`', '+', '|', ',']) {
+                    view.closed.push(view.text.len());
+                }
+            } else {
+                view.copy(&text[start..end], start);
+                view.push('\n', end, 1);
+            }
+        }
+        open = is_joined.then_some(end + 1 + blank);
+        (above, from) = (from, end + 1);
+    }
+    let mut view = view?;
+    if let Some(start) = open {
+        view.copy(&text[start..], start);
+    }
+    Some(view)
 }
 
 /// Whether the last word of a line may continue with the first of the next.
@@ -406,7 +535,7 @@ fn is_wrapped(line: &str, next: &str) -> bool {
         text.len() >= MIN_WRAPPED && text.contains(|char: char| char.is_ascii_digit())
             || super::proof::is_random(text)
     };
-    head > 0 && tail > 0 && tail + head >= 16 && (random(word) || random(&next[..head]))
+    head > 0 && tail > 0 && tail + head >= MIN_JOINED && (random(word) || random(&next[..head]))
 }
 
 #[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
@@ -493,7 +622,7 @@ mod tests {
         ] {
             assert!(views(text).iter().any(|view| view.text == plain), "{text}: {:?}", views(text));
         }
-        for text in ["a + b", "x+y", "dGVz+dDEy/MzQ1+Njc4", "+added\n+line", "x=30", "it's"] {
+        for text in ["a + b", "x+y", "dGVz+dDEy/MzQ1+Njc4", "x=30", "it's"] {
             assert_eq!(views(text).iter().filter(|view| !view.is_joined).count(), 0, "{text}");
         }
     }
