@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
 use super::columns::Table;
+use super::host_folder::encode_host;
 use super::stamp::Stamp;
 
 /// Marks a folder as a dataset.
 const FORMAT: &str = "clawscope-dataset";
+/// Hive's folder for null.
+const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// The contents of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,10 +119,9 @@ pub fn table_path(table: Table, partition: &str) -> PathBuf {
 
 /// Returns the folder of a host and a day below a table. A session without any time is in Hive's folder for null.
 pub fn partition(host: &str, day: Option<&str>) -> String {
-    let plain = |char: char| if char.is_ascii_alphanumeric() || "._-".contains(char) { char } else { '_' };
-    let host: String = host.chars().map(plain).collect();
-    let host = if host.is_empty() { "__HIVE_DEFAULT_PARTITION__" } else { &host };
-    format!("host={host}/day={}", day.unwrap_or("__HIVE_DEFAULT_PARTITION__"))
+    let host = encode_host(host);
+    let host = if host.is_empty() { NO_VALUE } else { &host };
+    format!("host={host}/day={}", day.unwrap_or(NO_VALUE))
 }
 
 #[cfg(test)]
@@ -177,7 +179,7 @@ mod tests {
         let partition = manifest.sessions["s"].partition.as_str();
         assert_eq!(manifest.tables(), [(partition, [Table::Sessions].into())].into());
         let path = table_path(Table::Sessions, partition);
-        assert_eq!(path, PathBuf::from("sessions/host=a_b_../day=2026-03-05/rows.parquet"));
+        assert_eq!(path, PathBuf::from("sessions/host=a%20b%2F.%2E/day=2026-03-05/rows.parquet"));
     }
 
     #[test]

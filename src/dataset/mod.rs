@@ -11,6 +11,7 @@ pub mod decode;
 pub mod documentation;
 pub mod encode;
 pub mod folder;
+mod host_folder;
 pub mod manifest;
 pub mod recipes;
 pub mod rewrite;

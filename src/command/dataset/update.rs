@@ -194,7 +194,7 @@ fn shared_inputs(workspace: &Workspace, request: &UpdateRequest) -> String {
     let mut parts = vec![
         env!("CARGO_PKG_VERSION").to_owned(),
         SCHEMA_VERSION.to_string(),
-        request.host.clone(),
+        partition(&request.host, None),
         request.with_text.to_string(),
         store.ruleset.id.id().to_owned(),
         stringify(&store.config.js_root),

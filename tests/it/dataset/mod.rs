@@ -215,7 +215,10 @@ fn a_run_keeps_sessions_of_other_stores_and_hosts() {
     assert_eq!(found.len(), 2);
     let paths = files(&Path::new(&out).join("sessions"));
     let hosts: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    assert!(hosts[0].contains("/host=left/day=") && hosts[1].contains("/host=right_.._x/day="), "{hosts:?}");
+    assert!(
+        hosts[0].contains("/host=left/day=") && hosts[1].contains("/host=right%2F..%2Fx/day="),
+        "{hosts:?}"
+    );
     assert!(
         write(&[&first, &second, &first, "--out", &out, "--host", "left"]).contains("1 read, 1 unchanged")
     );
