@@ -15,7 +15,6 @@ use crate::gateway::provenance::Provenance;
 use crate::policy::PolicySet;
 use crate::session::LoadedSession;
 use crate::session::preset_values::set_text;
-use crate::text::shell;
 
 /// The most commands that are remembered.
 const MAX_COMMANDS: usize = 500;
@@ -146,11 +145,10 @@ impl App {
             self.log_line(words.line(), words.subject());
         }
         let own = effects.iter().filter_map(|effect| match effect {
-            Effect::RunCommand { words, .. } => Some(words),
+            Effect::RunCommand { run, .. } => Some(run.line()),
             _ => None,
         });
-        for words in own {
-            let line = words.iter().map(|word| shell::word(word)).collect::<Vec<_>>().join(" ");
+        for line in own {
             self.log_line(line.clone(), line);
         }
     }

@@ -1,22 +1,23 @@
-//! The person's own commands: binds their keys, and makes the arguments for the selected row. Values come from a
-//! store, which may be hostile: each is one argument, none looks like an option, and none chooses a program.
+//! The person's own commands: binds their keys, and sets the variables for the selected row. Values come from a store,
+//! which may be hostile: none becomes a part of the command, and one that a shell could run is not set at all, because a
+//! command may hand it to a second shell (`tmux`, `ssh`, `su -c`).
 
 use std::path::Path;
 
 use crate::app::action::Action;
-use crate::app::effect::Effect;
+use crate::app::effect::{Effect, ProgramRun};
 use crate::app::keymap::{KeyContext, Keymap, key_slip, parse_key};
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::config::{CommandRow, CustomCommand, Placeholder};
+use crate::config::{CommandRow, CustomCommand, RowVariable};
 use crate::ids::EntryIx;
 use crate::session::{LoadedSession, SessionItem};
 use crate::store::sqlite::database_of;
 use crate::text;
 use crate::text::shell::file_argument;
 
-/// Signs that ids may contain besides letters and digits. No shell and no program gives them a meaning inside a word.
-const ID_SIGNS: &str = "-_.:@+/=,%";
+/// Signs that values may contain besides letters and digits. No shell and no program gives them a meaning inside a word.
+const PLAIN_SIGNS: &str = "-_.:@+/=,%";
 
 /// Binds the keys of the commands. Returns a warning for every key that had another use.
 ///
@@ -84,15 +85,18 @@ enum RowError {
     NoEntryRow,
     #[error("the session has no transcript file")]
     NoFile,
-    #[error("the session is in a database, so it has no {{file}}")]
+    #[error("the session is in a database, so it has no file")]
     InDatabase,
-    #[error("the entry has no id. Use {{line}}.")]
+    #[error("the entry has no id. Use $CLAWSCOPE_LINE.")]
     NoId,
     #[error("no store is open")]
     NoStore,
     /// The id as the screen shows it.
-    #[error("the {} {:?} could be read as an option or as code. Use {{file}}.", .0.as_str(), .1)]
+    #[error("the {} {:?} could be read as an option or as code. Use $CLAWSCOPE_FILE.", .0.as_str(), .1)]
     UnsafeId(IdKind, String),
+    /// The part of the path below the store as the screen shows it.
+    #[error("a shell could read the file name {0:?} as code. Rename the file.")]
+    UnsafeFile(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,13 +127,14 @@ impl App {
     /// Runs a command on the selected row, or shows why it cannot.
     pub(super) fn run_custom(&mut self, at: u16) -> Vec<Effect> {
         let Some(command) = self.options.commands.get(usize::from(at)) else { return Vec::new() };
-        let row = self.row_for(command.row);
-        let words = row.and_then(|row| {
-            command.words.iter().map(|word| word.expand(|placeholder| row.value(placeholder))).collect()
-        });
-        let (name, takes_terminal) = (command.name.clone(), command.takes_terminal);
-        match words {
-            Ok(words) => vec![Effect::RunCommand { name, words, takes_terminal }],
+        let variables = self.row_for(command.row).and_then(|row| row.variables(command));
+        let (name, words, takes_terminal) =
+            (command.name.clone(), command.words.clone(), command.takes_terminal);
+        match variables {
+            Ok(variables) => {
+                let run = ProgramRun { name, words, variables };
+                vec![Effect::RunCommand { run, takes_terminal }]
+            }
             Err(problem) => {
                 self.show_toast(format!("{name} did not run: {problem}"), true);
                 Vec::new()
@@ -157,27 +162,40 @@ impl App {
 }
 
 impl Row<'_> {
-    fn value(&self, placeholder: Placeholder) -> Result<String, RowError> {
-        match placeholder {
-            Placeholder::Session => checked_id(IdKind::Session, &self.item.id),
-            Placeholder::Key => checked_id(IdKind::Key, &self.item.key.0),
-            Placeholder::File => {
+    /// Returns every variable that the row has. One that it lacks, or that is not safe, is an error if the command reads it.
+    fn variables(&self, command: &CustomCommand) -> Result<Vec<(RowVariable, String)>, RowError> {
+        let mut variables = Vec::new();
+        for variable in RowVariable::ALL {
+            match self.value(variable) {
+                Ok(value) => variables.push((variable, value)),
+                Err(problem) if command.reads(variable) => return Err(problem),
+                Err(_) => {}
+            }
+        }
+        Ok(variables)
+    }
+
+    fn value(&self, variable: RowVariable) -> Result<String, RowError> {
+        match variable {
+            RowVariable::Session => checked_id(IdKind::Session, &self.item.id),
+            RowVariable::Key => checked_id(IdKind::Key, &self.item.key.0),
+            RowVariable::File => {
                 let path = self.item.path.as_deref().ok_or(RowError::NoFile)?;
                 match database_of(path) {
                     Some(_) => Err(RowError::InDatabase),
-                    None => Ok(file_argument(&path.to_string_lossy()).into_owned()),
+                    None => checked_file(path, self.store),
                 }
             }
-            Placeholder::Entry => {
+            RowVariable::Entry => {
                 let (session, entry) = self.entry()?;
                 let id = session.index.entry(entry).id.ok_or(RowError::NoId)?;
                 checked_id(IdKind::Entry, session.index.ids.text(id))
             }
-            Placeholder::Line => {
+            RowVariable::Line => {
                 let (session, entry) = self.entry()?;
                 Ok(session.index.entry(entry).line.to_string())
             }
-            Placeholder::Store => {
+            RowVariable::Store => {
                 let path = self.store.ok_or(RowError::NoStore)?;
                 Ok(file_argument(&path.to_string_lossy()).into_owned())
             }
@@ -189,9 +207,25 @@ impl Row<'_> {
     }
 }
 
+/// Refuses a file whose name a shell could read as code. The person chose the store's folder; names below it come with
+/// the store.
+fn checked_file(path: &Path, store: Option<&Path>) -> Result<String, RowError> {
+    let below =
+        store.and_then(|store| path.strip_prefix(store).ok()).or_else(|| path.file_name().map(Path::new));
+    let name = below.unwrap_or(path).to_string_lossy();
+    let is_plain = |char: char| char == ' ' || is_plain(char) || std::path::is_separator(char);
+    if !name.chars().all(is_plain) {
+        return Err(RowError::UnsafeFile(text::visible(&name).into_owned()));
+    }
+    Ok(file_argument(&path.to_string_lossy()).into_owned())
+}
+
+fn is_plain(char: char) -> bool {
+    char.is_alphanumeric() || PLAIN_SIGNS.contains(char)
+}
+
 /// Refuses an id that a program could read as an option or a shell as code.
 fn checked_id(kind: IdKind, id: &str) -> Result<String, RowError> {
-    let is_plain = |char: char| char.is_alphanumeric() || ID_SIGNS.contains(char);
     if id.is_empty() || id.starts_with(['-', '+', '=', '@', '%']) || !id.chars().all(is_plain) {
         return Err(RowError::UnsafeId(kind, text::visible(id).into_owned()));
     }
@@ -213,7 +247,7 @@ mod tests {
     #[test]
     fn a_key_with_another_use_is_a_warning_that_names_both() {
         let mut keymap = Keymap::standard();
-        let tables = "[[command]]\nkey = \"o\"\nname = \"Edit\"\ncommand = \"vi {file}\"\non = \"entry\"\n\
+        let tables = "[[command]]\nkey = \"o\"\nname = \"Edit\"\ncommand = 'vi \"$CLAWSCOPE_FILE\"'\non = \"entry\"\n\
                       [[command]]\nkey = \"f5\"\nname = \"List\"\ncommand = \"ls\"\n\
                       [[command]]\nkey = \"f5\"\nname = \"Other\"\ncommand = \"ls\"\n";
         let warnings = bind_commands(&mut keymap, &commands(tables)).expect("keys");

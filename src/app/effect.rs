@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::app::screens::compare::SweepQuery;
 use crate::app::screens::presets::PresetPair;
 use crate::commit::{ReadPrefix, ReceiptKind, UndoTarget};
+use crate::config::RowVariable;
 use crate::config::presets::Preset;
 use crate::export::Format;
 use crate::gateway::ruleset::RulesetChoice;
@@ -19,6 +20,7 @@ use crate::report::timeline::RecordedSession;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
 use crate::session::{LoadedSession, ManualChange};
+use crate::text::shell;
 use crate::units::Moment;
 use crate::write::summary::calls::SummaryCallsRequest;
 use crate::write::summary::job::SummaryResult;
@@ -57,6 +59,27 @@ impl PendingWrite {
             Self::Commit { .. } | Self::ByHand { .. } => ReceiptKind::Commit,
             Self::Undo { .. } => ReceiptKind::Undo,
         }
+    }
+}
+
+/// A command of the person, ready to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramRun {
+    pub name: String,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// The values of the row, for the environment.
+    pub variables: Vec<(RowVariable, String)>,
+}
+
+impl ProgramRun {
+    /// Returns the line that a shell would run, with the variables that the command reads.
+    pub fn line(&self) -> String {
+        let reads = |variable: RowVariable| self.words.iter().any(|word| variable.is_in(word));
+        let read = self.variables.iter().filter(|(variable, _)| reads(*variable));
+        let assigned =
+            read.map(|(variable, value)| [variable.name(), "=", &shell::posix_word(value)].concat());
+        assigned.chain(self.words.iter().map(|word| shell::posix_word(word))).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -221,11 +244,9 @@ pub enum Effect {
         label: &'static str,
     },
     ShowInPager(String),
-    /// Runs a command of the person without a shell.
+    /// Runs a command of the person.
     RunCommand {
-        name: String,
-        /// The program and its arguments.
-        words: Vec<String>,
+        run: ProgramRun,
         /// Whether the program takes the terminal; otherwise a toast shows how it ended.
         takes_terminal: bool,
     },

@@ -1,17 +1,17 @@
 //! The tables `[[command]]` of `config.toml`: programs that a key runs on the selected session or entry.
 
-mod code;
 mod error;
-mod placeholder;
-mod template;
+mod variable;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use error::CommandError;
 use error::MAX_NAME_CHARS;
-pub use placeholder::Placeholder;
-pub use template::Template;
+pub use variable::RowVariable;
+
+/// The shell of a command that is one text.
+const SHELL: [&str; 2] = ["sh", "-c"];
 
 /// The row that a command works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -41,8 +41,8 @@ pub struct CustomCommand {
     pub key: String,
     pub name: String,
     pub row: CommandRow,
-    /// The program and its arguments.
-    pub words: Vec<Template>,
+    /// The program and its arguments: of a text, a shell and the text.
+    pub words: Vec<String>,
     /// Whether the program takes the terminal until it ends; otherwise it runs in the background.
     pub takes_terminal: bool,
     /// The file and line, with which an error about the command begins.
@@ -52,9 +52,19 @@ pub struct CustomCommand {
 }
 
 impl CustomCommand {
-    /// The program, which has no placeholders.
+    /// The program, which for a text is its first word after assignments.
     pub fn program(&self) -> Option<&str> {
-        self.words.first()?.literal()
+        match self.words.as_slice() {
+            [shell, option, line] if [shell, option] == SHELL => {
+                line.split_whitespace().find(|word| !word.contains('='))
+            }
+            words => words.first().map(String::as_str),
+        }
+    }
+
+    /// Whether the command itself reads a variable; a program that it starts may read others.
+    pub fn reads(&self, variable: RowVariable) -> bool {
+        self.words.iter().any(|word| variable.is_in(word))
     }
 }
 
@@ -72,7 +82,7 @@ struct CommandTable {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "a list of words, or one text that is split like a shell's words")]
+#[serde(untagged, expecting = "one text that a shell runs, or a list of words")]
 enum Words {
     Line(String),
     List(Vec<String>),
@@ -85,13 +95,10 @@ impl TryFrom<CommandTable> for CustomCommand {
         let (key_at, key) = (table.key.span().start, table.key.into_inner());
         check_name(&table.name)?;
         let words = match table.command {
-            Words::List(words) => words,
-            Words::Line(line) => {
-                shell_words::split(&line).map_err(|_| CommandError::OpenQuote { line: line.clone() })?
-            }
+            Words::List(words) => check_list(words)?,
+            Words::Line(line) => vec![SHELL[0].to_owned(), SHELL[1].to_owned(), check_line(line)?],
         };
-        let words = words.iter().map(|word| Template::parse(word)).collect::<Result<Vec<_>, _>>()?;
-        check_words(&words, table.on)?;
+        check_variables(&words, table.on)?;
         let (row, takes_terminal) = (table.on, table.terminal);
         Ok(Self { key, name: table.name, row, words, takes_terminal, origin: String::new(), key_at })
     }
@@ -106,20 +113,50 @@ fn check_name(name: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Checks that no value can choose the program, be read as code, or be missing on the row.
-fn check_words(words: &[Template], row: CommandRow) -> Result<(), CommandError> {
+/// Checks a program with its arguments, which no shell reads.
+fn check_list(words: Vec<String>) -> Result<Vec<String>, CommandError> {
     let program = words.first().ok_or(CommandError::NoWords)?;
-    if let Some(placeholder) = program.placeholders().next() {
-        return Err(CommandError::ProgramFromRow { placeholder });
-    }
-    if program.literal().is_none_or(str::is_empty) {
+    if program.trim().is_empty() {
         return Err(CommandError::NoProgram);
     }
-    let missing = words.iter().flat_map(Template::placeholders).find(|found| found.needs_entry());
-    match missing.filter(|_| row == CommandRow::Session) {
-        Some(placeholder) => Err(CommandError::NeedsEntry { placeholder }),
-        None => code::check_code(words),
+    // A shell that got only the variable would run its value.
+    let lone = words.iter().filter(|word| !word.contains(char::is_whitespace));
+    let misread =
+        lone.flat_map(|word| RowVariable::ALL.into_iter().filter(|variable| variable.is_in(word))).next();
+    misread.map_or(Ok(words), |variable| Err(CommandError::NoShell { variable }))
+}
+
+/// Checks a text for a shell.
+fn check_line(line: String) -> Result<String, CommandError> {
+    match shell_words::split(&line) {
+        Err(_) => Err(CommandError::OpenQuote { line }),
+        Ok(words) if words.is_empty() => Err(CommandError::NoWords),
+        Ok(_) => Ok(line),
     }
+}
+
+/// Checks that every value exists on the row, and that none chooses a program.
+fn check_variables(words: &[String], row: CommandRow) -> Result<(), CommandError> {
+    let first = |is_it: &dyn Fn(RowVariable, &str) -> bool| {
+        let found = |variable: &RowVariable| words.iter().any(|word| is_it(*variable, word));
+        RowVariable::ALL.into_iter().find(found)
+    };
+    if let Some(variable) = first(&|variable, word| variable.is_placeholder_in(word)) {
+        return Err(CommandError::Placeholder { variable });
+    }
+    if let Some(variable) = first(&|variable, word| program_of(word).is_some_and(|name| variable.is_in(name)))
+    {
+        return Err(CommandError::ProgramFromRow { variable });
+    }
+    match first(&|variable, word| variable.needs_entry() && variable.is_in(word)) {
+        Some(variable) if row == CommandRow::Session => Err(CommandError::NeedsEntry { variable }),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the first word of a script.
+fn program_of(script: &str) -> Option<&str> {
+    script.split_whitespace().next().filter(|word| !word.contains('='))
 }
 
 #[cfg(test)]
@@ -138,28 +175,39 @@ mod tests {
     }
 
     #[test]
-    fn a_line_and_a_list_are_the_same_words() {
-        let line =
-            read("key = \"f5\"\nname = \"Edit\"\ncommand = \"code -g '{file}':{line}\"\non = \"entry\"")
-                .unwrap();
-        let list = read(
-            "key = \"f5\"\nname = \"Edit\"\ncommand = [\"code\", \"-g\", \"{file}:{line}\"]\non = \"entry\"\n",
+    fn a_text_runs_in_a_shell_and_a_list_without_one() {
+        let line = read(
+            "key = \"f5\"\nname = \"Edit\"\ncommand = 'code -g \"$CLAWSCOPE_FILE:$CLAWSCOPE_LINE\"'\non = \"entry\"",
         );
-        assert_eq!(line, list.unwrap());
-        assert_eq!((line.row, line.takes_terminal, line.words.len()), (CommandRow::Entry, false, 3));
+        let line = line.unwrap();
+        assert_eq!(line.words, ["sh", "-c", "code -g \"$CLAWSCOPE_FILE:$CLAWSCOPE_LINE\""]);
+        assert_eq!((line.row, line.takes_terminal), (CommandRow::Entry, false));
+        assert!(line.reads(RowVariable::File) && !line.reads(RowVariable::Key));
+        let list = read("key = \"f5\"\nname = \"Edit\"\ncommand = [\"tool\", \"a b; $(id)\"]").unwrap();
+        assert_eq!(
+            (list.words, list.row),
+            (vec!["tool".to_owned(), "a b; $(id)".to_owned()], CommandRow::Session)
+        );
     }
 
     #[test]
     fn mistakes_name_the_expected_form() {
         let command = |words: &str| format!("key = \"f5\"\nname = \"x\"\ncommand = {words}");
+        let (file, key) = ("\"$CLAWSCOPE_FILE\"", "$CLAWSCOPE_KEY");
         for (table, expected) in [
             (command("[]"), &["program"][..]),
+            (command("\"\""), &["program"]),
+            (command("[\" \"]"), &["program has no name"]),
             (command("\"code 'x\""), &["quote", "list"]),
-            (command("[\"{file}\"]"), &["{file}", "program"]),
-            (command("[\"vi\", \"{fiel}\"]"), &["{fiel}", "{file}", "{{fiel}}"]),
-            (command("[\"vi\", \"+{line}\"]"), &["{line}", "on = \"entry\""]),
-            (command("[\"sh\", \"-c\", \"cat {file}\"]"), &["{file}", "sh", "$1"]),
-            (command("\"bash -lc 'cat {file}'\""), &["{file}", "bash", "$1"]),
+            (command("[\"{file}\"]"), &["{file}", file]),
+            (command("[\"vi\", \"{file}\"]"), &["line 1", "{file}", "replaces nothing", file]),
+            (command("\"vi {{file}}\""), &["{file}", file]),
+            (command("[\"sh\", \"-c\", \"cat {key}\"]"), &["{key}", key]),
+            (command("[\"vi\", \"--key=$CLAWSCOPE_KEY\"]"), &[key, "no shell", "one text"]),
+            (command("[\"sh\", \"-c\", \"$CLAWSCOPE_KEY\"]"), &[key, "no shell"]),
+            (command("'\"$CLAWSCOPE_KEY\" x'"), &[key, "comes first"]),
+            (command("[\"sh\", \"-c\", \"${CLAWSCOPE_KEY} x\"]"), &[key, "comes first"]),
+            (command("'vi \"+$CLAWSCOPE_LINE\"'"), &["$CLAWSCOPE_LINE", "on = \"entry\""]),
             (command("1"), &["line 4", "list of words"]),
             ("name = \"x\"\ncommand = \"ls\"".to_owned(), &["line 1", "key"]),
             ("key = \"f5\"\nname = \"\"\ncommand = \"ls\"".to_owned(), &["name", "40"]),
@@ -169,12 +217,5 @@ mod tests {
             let error = read(&table).expect_err(&table);
             assert!(expected.iter().all(|words| error.contains(words)), "{table}: {error}");
         }
-    }
-
-    #[test]
-    fn a_shell_gets_values_as_positional_arguments() {
-        let table = "key = \"f5\"\nname = \"x\"\ncommand = [\"sh\", \"-c\", \"jq . \\\"$1\\\" | less\", \"sh\", \"{file}\"]";
-        assert_eq!(read(table).unwrap().words.len(), 5);
-        assert!(read("key = \"f5\"\nname = \"x\"\ncommand = \"grep -c {key} {file}\"").is_ok(), "no shell");
     }
 }

@@ -18,7 +18,7 @@ mod variables;
 use std::path::PathBuf;
 
 pub use alerts::{AlertsConfig, parse_share};
-pub use commands::{CommandError, CommandRow, CustomCommand, Placeholder, Template};
+pub use commands::{CommandError, CommandRow, CustomCommand, RowVariable};
 pub use files::{config_dir, load, log_dir};
 pub use firing::FiringLimits;
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};

@@ -1,4 +1,4 @@
-//! Runs a command of the person, without a shell: in the background, or in the terminal.
+//! Runs a command of the person: in the background, or in the terminal.
 
 use std::io::{self, PipeReader, Read};
 use std::path::Path;
@@ -6,7 +6,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
+use crate::app::effect::ProgramRun;
 use crate::app::event::Event;
+use crate::config::RowVariable;
 use crate::text;
 
 /// Bytes of the output that are kept: only the last line is shown.
@@ -26,9 +28,9 @@ pub(super) struct Outcome {
 }
 
 /// Runs a program in the background and waits for its end.
-pub(super) fn run(words: &[String], folder: &Path) -> io::Result<Outcome> {
+pub(super) fn run(program: &ProgramRun, folder: &Path) -> io::Result<Outcome> {
     let (reader, writer) = io::pipe()?;
-    let mut command = command(words, folder)?;
+    let mut command = command(program, folder)?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
     // The command holds the writing ends of the pipe.
@@ -45,15 +47,20 @@ pub(super) fn run(words: &[String], folder: &Path) -> io::Result<Outcome> {
 }
 
 /// Runs a program in the terminal, which the caller restored, and waits for its end.
-pub(super) fn run_in_terminal(words: &[String], folder: &Path) -> io::Result<Outcome> {
-    let status = command(words, folder)?.status()?;
+pub(super) fn run_in_terminal(program: &ProgramRun, folder: &Path) -> io::Result<Outcome> {
+    let status = command(program, folder)?.status()?;
     Ok(Outcome { status, tail: Vec::new() })
 }
 
-fn command(words: &[String], folder: &Path) -> io::Result<Command> {
-    let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
+fn command(program: &ProgramRun, folder: &Path) -> io::Result<Command> {
+    let (name, arguments) = program.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(name);
     command.args(arguments).current_dir(folder);
+    // A variable that the row lacks may come from another clawscope above this one.
+    for variable in RowVariable::ALL {
+        command.env_remove(variable.name());
+    }
+    command.envs(program.variables.iter().map(|(variable, value)| (variable.name(), value)));
     Ok(command)
 }
 
@@ -99,12 +106,14 @@ mod tests {
     use super::*;
 
     fn event(words: &[&str]) -> Event {
-        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        outcome_event("List", run(&words, Path::new("/")))
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let variables = vec![(RowVariable::Key, "a b; $(id)".to_owned())];
+        let program = ProgramRun { name: "List".to_owned(), words, variables };
+        outcome_event("List", run(&program, Path::new("/")))
     }
 
     fn script(code: &str) -> Event {
-        event(&["sh", "-c", code, "sh", "a b; $(id)"])
+        event(&["sh", "-c", code])
     }
 
     #[test]
@@ -115,7 +124,11 @@ mod tests {
         };
         assert_eq!(notice(script("echo one; echo two >&2; echo")), "List: two");
         assert_eq!(notice(script("true")), "List: done");
-        assert_eq!(notice(script("printf '%s' \"$1\"")), "List: a b; $(id)", "a value is never code");
+        assert_eq!(
+            notice(script("printf '%s' \"$CLAWSCOPE_KEY$CLAWSCOPE_FILE\"")),
+            "List: a b; $(id)",
+            "a value is never code"
+        );
         let hostile = notice(script("printf 'x\\033]0;t\\007y'"));
         assert!(hostile.starts_with("List: x") && !hostile.contains(char::is_control), "{hostile:?}");
         let long = notice(script("head -c 1000000 /dev/zero | tr '\\0' x"));

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::app::effect::Effect;
+use crate::app::effect::{Effect, ProgramRun};
 use crate::app::event::Event;
 use crate::commit::SystemClock;
 use crate::format::set_display_zone;
@@ -113,10 +113,8 @@ impl EventLoop {
             }
             Effect::Copy { text, label } => self.copy(&text, label),
             Effect::ShowInPager(text) => self.loan = Some(TerminalLoan::Page(text)),
-            Effect::RunCommand { name, words, takes_terminal: true } => {
-                self.loan = Some(TerminalLoan::Program { name, words });
-            }
-            Effect::RunCommand { name, words, .. } => self.run_command(name, words),
+            Effect::RunCommand { run, takes_terminal: true } => self.loan = Some(TerminalLoan::Program(run)),
+            Effect::RunCommand { run, .. } => self.run_command(run),
             Effect::SaveFile { name, text } => self.save(name, text),
             Effect::Export { format, session, plan, summary } => self.export(format, session, plan, summary),
             Effect::SaveScreen { session } => self.save_screen(session),
@@ -183,12 +181,13 @@ impl EventLoop {
     }
 
     /// Runs a program in the background; several may run at once, and they outlive clawscope.
-    fn run_command(&mut self, name: String, words: Vec<String>) {
+    fn run_command(&mut self, run: ProgramRun) {
         let folder = self.env.cwd.clone();
         self.jobs.enqueue(JobKind::External, move |ticket| {
             let ticket = ticket.clone();
             std::thread::spawn(move || {
-                ticket.send_event(custom_command::outcome_event(&name, custom_command::run(&words, &folder)));
+                ticket
+                    .send_event(custom_command::outcome_event(&run.name, custom_command::run(&run, &folder)));
             });
         });
     }

@@ -14,8 +14,8 @@ pub(super) fn refused_write(effect: &Effect, reason: &str) -> Option<Event> {
         Effect::SavePreset(_) | Effect::DeletePreset(_) => Some(Event::Failure(
             "Presets change only on a screen of this machine's own stores. Open one, or edit the preset's file.".into(),
         )),
-        Effect::RunCommand { name, .. } => {
-            Some(Event::Failure(format!("{name} did not run: the session is a copy from another machine.")))
+        Effect::RunCommand { run, .. } => {
+            Some(Event::Failure(format!("{} did not run: the session is a copy from another machine.", run.name)))
         }
         _ => None,
     }

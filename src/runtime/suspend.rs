@@ -57,10 +57,10 @@ impl EventLoop {
                     "Cannot run the pager {pager}: {error}. Set PAGER to another program."
                 ))
             }),
-            TerminalLoan::Program { name, words } => {
-                let outcome = custom_command::run_in_terminal(&words, &self.env.cwd);
+            TerminalLoan::Program(run) => {
+                let outcome = custom_command::run_in_terminal(&run, &self.env.cwd);
                 let is_silent = outcome.as_ref().is_ok_and(|outcome| outcome.status.success());
-                (!is_silent).then(|| custom_command::outcome_event(&name, outcome))
+                (!is_silent).then(|| custom_command::outcome_event(&run.name, outcome))
             }
         };
         let input = self.resume_terminal()?;

@@ -21,6 +21,7 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use tokio::sync::Notify;
 
+use crate::app::effect::ProgramRun;
 use crate::runtime::watcher_pipe::{note_held, note_released};
 
 /// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
@@ -38,11 +39,7 @@ pub(super) enum TerminalLoan {
     /// A text in the person's pager.
     Page(String),
     /// A command of the person.
-    Program {
-        name: String,
-        /// The program and its arguments.
-        words: Vec<String>,
-    },
+    Program(ProgramRun),
 }
 
 /// The terminal in raw mode. Dropping it restores the terminal.

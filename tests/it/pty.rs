@@ -444,12 +444,12 @@ fn custom_commands_run_in_the_background_or_in_the_terminal() {
 [[command]]
 key = "F"
 name = "Count"
-command = ["sh", "-c", "echo counted $(wc -l < \"$1\") lines", "sh", "{{file}}"]
+command = 'echo counted $(wc -l < "$CLAWSCOPE_FILE") lines'
 
 [[command]]
 key = "T"
 name = "Take"
-command = ["sh", "-c", "echo line $1 in the terminal; until [ -e \"$2\" ]; do sleep 0.02; done; exit 4", "sh", "{{line}}", "{done}"]
+command = 'echo line "$CLAWSCOPE_LINE" in the terminal; until [ -e "{done}" ]; do sleep 0.02; done; exit 4'
 on = "entry"
 terminal = true
 "#,

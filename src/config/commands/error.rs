@@ -1,6 +1,6 @@
 //! Mistakes in a table `[[command]]`, each with a correction.
 
-use super::placeholder::{Placeholder, nearest};
+use super::variable::RowVariable;
 
 /// Columns that a name may take in help and palette.
 pub(super) const MAX_NAME_CHARS: usize = 40;
@@ -12,28 +12,28 @@ pub enum CommandError {
     OpenQuote { line: String },
     #[error("name = {name:?}: expected 1 to {MAX_NAME_CHARS} characters on one line")]
     Name { name: String },
-    #[error("command: expected a program and its arguments, such as [\"less\", \"{{file}}\"]")]
+    #[error("command: expected a program and its arguments, such as 'less \"$CLAWSCOPE_FILE\"'")]
     NoWords,
     #[error("command: the program has no name")]
     NoProgram,
-    #[error("{{{0}}}: the program comes first and has no placeholders; {{{0}}} is an argument", .placeholder.name())]
-    ProgramFromRow { placeholder: Placeholder },
-    #[error("{{{0}}}: only an entry has one. Add on = \"entry\".", .placeholder.name())]
-    NeedsEntry { placeholder: Placeholder },
-    #[error("{{{name}}}: unknown placeholder{} Known are {}; write {{{{{name}}}}} for the text itself.", did_you_mean(.name), known())]
-    UnknownPlaceholder { name: String },
     #[error(
-        "{{{0}}}: {program} would read the value as code. Pass it to a script as an argument: \
-         [\"sh\", \"-c\", \"cat \\\"$1\\\"\", \"sh\", \"{{{0}}}\"].",
-        .placeholder.name()
+        "${0}: the program comes first, and the selected row must not choose it. Name a program, such as \
+         'less \"${0}\"'.", .variable.name()
     )]
-    ReadAsCode { program: String, placeholder: Placeholder },
-}
-
-fn did_you_mean(name: &str) -> String {
-    nearest(name).map(|near| format!(", did you mean {{{near}}}?")).unwrap_or_default()
-}
-
-fn known() -> String {
-    Placeholder::ALL.map(|known| format!("{{{}}}", known.name())).join(", ")
+    ProgramFromRow { variable: RowVariable },
+    #[error("${0}: only an entry has one. Add on = \"entry\".", .variable.name())]
+    NeedsEntry { variable: RowVariable },
+    #[error(
+        "{{{0}}}: clawscope replaces nothing in a command. It sets the variable {1}; write \"${1}\", in these quotes, in a \
+         command that is one text, such as command = 'less \"${1}\"'.",
+        .variable.word(),
+        .variable.name()
+    )]
+    Placeholder { variable: RowVariable },
+    #[error(
+        "${0}: no shell reads a list of words, so nothing would replace the variable. Write the command as one text, such \
+         as command = 'less \"${0}\"'.",
+        .variable.name()
+    )]
+    NoShell { variable: RowVariable },
 }

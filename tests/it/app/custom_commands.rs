@@ -1,9 +1,9 @@
 //! A person's own commands: their keys, their rows in help, palette and command log, and values that are refused.
 
 use clawscope::app::custom_commands::bind_commands;
-use clawscope::app::effect::Effect;
+use clawscope::app::effect::{Effect, ProgramRun};
 use clawscope::app::state::Overlay;
-use clawscope::config::CustomCommand;
+use clawscope::config::{CustomCommand, RowVariable};
 
 use super::Driver;
 use crate::support::driver::append_to_new;
@@ -12,14 +12,14 @@ const COMMANDS: &str = r#"
 [[command]]
 key = "F"
 name = "Edit the line"
-command = ["vi", "+{line}", "{file}"]
+command = 'vi "+$CLAWSCOPE_LINE" "$CLAWSCOPE_FILE"'
 on = "entry"
 terminal = true
 
 [[command]]
 key = "F"
 name = "Count the lines"
-command = "wc -l {file} --label={key}"
+command = 'wc -l "$CLAWSCOPE_FILE" --label="$CLAWSCOPE_KEY"'
 "#;
 
 /// On an entry, "F" runs another command than on a session.
@@ -34,12 +34,16 @@ fn with_commands(mut driver: Driver) -> Driver {
     driver
 }
 
-fn run(effects: Vec<Effect>) -> Vec<String> {
-    let mut runs = effects.into_iter().filter_map(|effect| match effect {
-        Effect::RunCommand { words, .. } => Some(words),
+fn run(effects: Vec<Effect>) -> Option<ProgramRun> {
+    effects.into_iter().find_map(|effect| match effect {
+        Effect::RunCommand { run, .. } => Some(run),
         _ => None,
-    });
-    runs.next().unwrap_or_default()
+    })
+}
+
+fn value(run: &ProgramRun, variable: RowVariable) -> &str {
+    let found = run.variables.iter().find(|(known, _)| *known == variable);
+    found.map_or("", |(_, value)| value)
 }
 
 #[test]
@@ -51,20 +55,20 @@ fn a_key_runs_the_command_of_the_row_under_the_cursor() {
         (item.id.clone(), item.key.0.clone())
     };
     driver.press("1");
-    let words = run(driver.key_effects("F"));
-    assert_eq!((words[0].as_str(), words[1].as_str()), ("wc", "-l"));
-    assert!(words[2].ends_with(&format!("{id}.jsonl")), "{words:?}");
-    assert_eq!(words[3], format!("--label={key}"));
+    let found = run(driver.key_effects("F")).expect("a run");
+    assert_eq!(found.words, ["sh", "-c", r#"wc -l "$CLAWSCOPE_FILE" --label="$CLAWSCOPE_KEY""#]);
+    assert!(value(&found, RowVariable::File).ends_with(&format!("{id}.jsonl")), "{found:?}");
+    assert_eq!(value(&found, RowVariable::Key), key);
+    assert_eq!(value(&found, RowVariable::Line), "", "a session has no line");
 
     driver.press("2 g down");
-    let words = run(driver.key_effects("F"));
+    let found = run(driver.key_effects("F")).expect("a run");
     let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("an entry");
-    assert_eq!(words[1], format!("+{}", session.index.entry(entry).line));
-    let text = std::fs::read_to_string(&words[2]).expect("the transcript");
+    assert_eq!(value(&found, RowVariable::Line), session.index.entry(entry).line.to_string());
+    let text = std::fs::read_to_string(value(&found, RowVariable::File)).expect("the transcript");
     let line = text.lines().nth(session.index.entry(entry).line as usize - 1).expect("the line");
-    let entry_id = session.index.entry(entry).id.expect("an id");
-    assert!(line.contains(session.index.ids.text(entry_id)), "{line}");
+    assert!(line.contains(value(&found, RowVariable::Entry)), "{line}");
 }
 
 #[test]
@@ -82,11 +86,13 @@ fn help_palette_and_command_log_know_the_commands() {
     );
     driver.press("esc 2 F @");
     let Some(Overlay::CommandLog(log)) = driver.app.overlay() else { panic!("no command log") };
-    assert!(log.commands[0].line.starts_with("vi +"), "{:#?}", log.commands);
+    let line = &log.commands[0].line;
+    assert!(line.starts_with("CLAWSCOPE_FILE=") && line.contains(" CLAWSCOPE_LINE="), "{line}");
+    assert!(line.ends_with(r#" sh -c 'vi "+$CLAWSCOPE_LINE" "$CLAWSCOPE_FILE"'"#), "{line}");
 }
 
 #[test]
-fn a_hostile_session_key_never_becomes_an_argument() {
+fn a_hostile_session_key_stops_a_command_that_reads_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let sessions = folder.path().join("agents/main/sessions");
     std::fs::create_dir_all(&sessions).expect("folders");
@@ -97,7 +103,7 @@ fn a_hostile_session_key_never_becomes_an_argument() {
     append_to_new(&sessions.join("s1.jsonl"), &format!("{entry}\n"));
     let mut driver = with_commands(Driver::on(folder, 130, 36));
     driver.press("1");
-    assert_eq!(run(driver.key_effects("F")), [""; 0]);
+    assert_eq!(run(driver.key_effects("F")), None);
     let toast = driver.app.toast.as_ref().expect("a reason").text.clone();
     assert!(toast.contains("Count the lines did not run") && toast.contains("$(touch pwned)"), "{toast}");
 }

@@ -10,6 +10,8 @@ mod estimators;
 mod explain;
 mod help;
 mod hints;
+#[cfg(unix)]
+mod hostile_commands;
 mod jumps;
 mod letters;
 mod message;
