@@ -83,11 +83,15 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-fn check_regular(metadata: &Metadata) -> io::Result<()> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for anything but a regular file.
+pub fn check_regular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() { Ok(()) } else { Err(not_regular()) }
+}
+
+/// The error for a folder, a link, a pipe or a device where a file is expected.
+pub fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 fn open_without_waiting(path: &Path, refuses_links: bool) -> io::Result<File> {

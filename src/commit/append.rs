@@ -1,19 +1,20 @@
 //! Appends lines to the end of a file, in one write, or not at all (store P8).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use crate::commit::disk::{Disk, write_once};
 use crate::commit::journal::Intent;
 use crate::commit::refusal::{CommitError, Refusal};
-use crate::commit::snapshot::FileSnapshot;
+use crate::commit::session_folder::SessionFiles;
+use crate::commit::snapshot::{FileSnapshot, REPLACED};
+use crate::store::source::file_identity;
 use crate::units::Bytes;
 
 #[derive(Debug)]
 pub(super) struct Appender<'a> {
-    path: &'a Path,
+    session: &'a SessionFiles<'a>,
     file: File,
     /// Offset of our first byte.
     start: u64,
@@ -27,47 +28,46 @@ pub(super) struct Appender<'a> {
 impl<'a> Appender<'a> {
     /// Opens the file and checks that it is the one that was read (store H10).
     pub(super) fn open(
-        path: &'a Path,
+        session: &'a SessionFiles<'a>,
         snapshot: &FileSnapshot,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
-        let unreadable = |source| Refusal::Unreadable { path: path.into(), source };
-        // Refuses links and directories in the file's place.
-        FileSnapshot::take(path)?;
-        let file = open(path).map_err(unreadable)?;
-        let now = FileSnapshot::of_open_file(path, &file).map_err(unreadable)?;
-        if let Some(what) = snapshot.difference(&now) {
-            return Err(Refusal::FileChanged { path: path.into(), what }.into());
+        let file = open(session)?;
+        let unreadable = |source| Refusal::Unreadable { path: session.transcript.into(), source };
+        let now = FileSnapshot::in_folder(session).map_err(unreadable)?;
+        let opened = file_identity(&file.metadata().map_err(unreadable)?);
+        let what = if opened == now.identity { snapshot.difference(&now) } else { Some(REPLACED) };
+        if let Some(what) = what {
+            return Err(Refusal::FileChanged { path: session.transcript.into(), what }.into());
         }
         let (start, modified) = (snapshot.size, snapshot.modified);
-        Ok(Self { path, file, start, end: start, modified, disk })
+        Ok(Self { session, file, start, end: start, modified, disk })
     }
 
     /// Opens a file that holds the first `written` bytes of the intended ones. They count as part of the file, and a
     /// rollback keeps them.
     pub(super) fn resume(
-        path: &'a Path,
+        session: &'a SessionFiles<'a>,
         intent: &Intent,
         written: Bytes,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
-        FileSnapshot::take(path)?;
-        let file = open(path).map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
+        let file = open(session)?;
         let start = intent.size + written.get();
         let modified = file.metadata().and_then(|now| now.modified()).ok();
-        Ok(Self { path, file, start, end: start, modified, disk })
+        Ok(Self { session, file, start, end: start, modified, disk })
     }
 
     /// Appends in one write and syncs; returns whether nothing follows our bytes. A partial write is rolled back, and
     /// nothing is written after lines that another program has added meanwhile.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<bool, CommitError> {
         let (from, count) = (self.end, Bytes::from_len(bytes.len()));
+        self.session.check_folder()?;
         self.disk.reserve(&self.file, from, count).map_err(|source| self.write_error(source))?;
         // As late as possible: the journal's sync before took long enough for others to write.
         if !self.is_at_end() {
-            return Err(
-                Refusal::FileChanged { path: self.path.into(), what: "the file grew or shrank" }.into()
-            );
+            let what = "the file grew or shrank";
+            return Err(Refusal::FileChanged { path: self.session.transcript.into(), what }.into());
         }
         match write_once(self.disk, &mut self.file, bytes) {
             Ok(taken) if taken == bytes.len() => self.end += count.get(),
@@ -83,7 +83,7 @@ impl<'a> Appender<'a> {
     }
 
     fn write_error(&self, source: io::Error) -> CommitError {
-        CommitError::Write { path: self.path.into(), source, restored: self.roll_back() }
+        CommitError::Write { path: self.session.transcript.into(), source, restored: self.roll_back() }
     }
 
     /// Whether nothing follows our bytes.
@@ -109,21 +109,17 @@ impl<'a> Appender<'a> {
     }
 }
 
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let no_links = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC).bits();
-    OpenOptions::new().append(true).custom_flags(no_links.cast_signed()).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).open(path)
+/// Opens the file to append to; refuses links and folders in its place.
+fn open(session: &SessionFiles<'_>) -> Result<File, Refusal> {
+    session.check_folder()?;
+    FileSnapshot::take(session.transcript)?;
+    let unreadable = |source| Refusal::Unreadable { path: session.transcript.into(), source };
+    session.transcript().open_to_append().map_err(unreadable)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, OpenOptions};
     use std::io::Write as _;
 
     use super::*;
@@ -140,7 +136,8 @@ mod tests {
     fn lines_are_added_at_the_end_and_can_be_taken_back() {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
-        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
+        let session = SessionFiles::open(&path).unwrap();
+        let mut appender = Appender::open(&session, &snapshot, &SystemDisk).unwrap();
         assert!(appender.append(b"two\n").unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         assert!(appender.roll_back());
@@ -152,7 +149,8 @@ mod tests {
     fn a_rollback_never_removes_lines_of_another_program() {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
-        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
+        let session = SessionFiles::open(&path).unwrap();
+        let mut appender = Appender::open(&session, &snapshot, &SystemDisk).unwrap();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"other\n").unwrap();
         let refused = appender.append(b"two\n");
         assert!(matches!(refused, Err(CommitError::Refused(Refusal::FileChanged { .. }))), "{refused:?}");
@@ -162,7 +160,8 @@ mod tests {
             "a plan for other lines is not written"
         );
         let snapshot = FileSnapshot::take(&path).unwrap();
-        let mut appender = Appender::open(&path, &snapshot, &SystemDisk).unwrap();
+        let session = SessionFiles::open(&path).unwrap();
+        let mut appender = Appender::open(&session, &snapshot, &SystemDisk).unwrap();
         assert!(appender.append(b"two\n").unwrap());
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more\n").unwrap();
         assert!(!appender.roll_back());
@@ -173,7 +172,11 @@ mod tests {
     fn a_file_that_is_not_the_one_that_was_read_is_not_opened() {
         let (folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
-        let what = |path: &Path| match Appender::open(path, &snapshot, &SystemDisk) {
+        let what = |path: &std::path::Path| match Appender::open(
+            &SessionFiles::open(path).unwrap(),
+            &snapshot,
+            &SystemDisk,
+        ) {
             Err(CommitError::Refused(Refusal::FileChanged { what, .. })) => what,
             other => panic!("{other:?}"),
         };
@@ -190,7 +193,8 @@ mod tests {
         let (_folder, path) = file("one\n");
         let snapshot = FileSnapshot::take(&path).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().write_all(b"two").unwrap();
-        let opened = Appender::open(&path, &snapshot, &SystemDisk);
+        let session = SessionFiles::open(&path).unwrap();
+        let opened = Appender::open(&session, &snapshot, &SystemDisk);
         assert!(matches!(
             opened,
             Err(CommitError::Refused(Refusal::FileChanged { what: "the end of the file changed", .. }))

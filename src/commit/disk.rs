@@ -2,24 +2,33 @@
 //! disk or another writer would.
 
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::time::SystemTime;
 
+use crate::commit::session_folder::{Place, SessionFolder};
 use crate::units::Bytes;
 
 /// The operations that change something on the disk. Each of them can be the last one.
 pub trait Disk: Debug {
     /// Creates a file for writing; fails if it exists. `private` denies other users access.
-    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        if private {
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        }
-        options.open(path)
+    fn create(&self, at: Place<'_>, private: bool) -> io::Result<File> {
+        at.create(private)
+    }
+
+    /// Creates a file without a name, which [`Disk::link_unnamed`] gives it; fails where the system has no such files.
+    fn create_unnamed(&self, folder: &SessionFolder) -> io::Result<File> {
+        folder.create_unnamed()
+    }
+
+    /// Gives a file without a name one; fails if it exists.
+    fn link_unnamed(&self, file: &File, at: Place<'_>) -> io::Result<()> {
+        at.link_unnamed(file)
+    }
+
+    /// Gives a file a second name; fails if it exists.
+    fn link(&self, from: Place<'_>, to: Place<'_>) -> io::Result<()> {
+        to.link(from)
     }
 
     /// Makes one write(2) and returns the number of bytes taken.
@@ -39,8 +48,8 @@ pub trait Disk: Debug {
     }
 
     /// Syncs a folder's names to the disk.
-    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    fn sync_dir(&self, folder: &SessionFolder) -> io::Result<()> {
+        folder.sync()
     }
 
     /// Shortens a file to `bytes`.
@@ -53,8 +62,8 @@ pub trait Disk: Debug {
         file.set_modified(at)
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+    fn remove(&self, at: Place<'_>) -> io::Result<()> {
+        at.remove()
     }
 }
 
@@ -104,6 +113,8 @@ pub(super) fn write_once(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::ffi::OsStr;
+    use std::fs;
 
     use super::*;
 
@@ -124,7 +135,8 @@ mod tests {
     #[test]
     fn an_interrupted_write_is_tried_again_and_a_short_one_is_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let mut file = SystemDisk.create(&folder.path().join("a"), true).unwrap();
+        let opened = SessionFolder::containing(&folder.path().join("a")).unwrap();
+        let mut file = SystemDisk.create(opened.place(OsStr::new("a")), true).unwrap();
         assert_eq!(write_once(&Slow::default(), &mut file, b"four").unwrap(), 2);
         write_all(&Slow::default(), &mut file, b"seven77").unwrap();
         assert_eq!(fs::read(folder.path().join("a")).unwrap(), b"foseven77");
@@ -134,10 +146,12 @@ mod tests {
     fn disk_space_is_reserved_without_making_the_file_longer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let mut file = SystemDisk.create(&path, false).unwrap();
+        let opened = SessionFolder::containing(&path).unwrap();
+        let place = opened.place(OsStr::new("a"));
+        let mut file = SystemDisk.create(place, false).unwrap();
         SystemDisk.write(&mut file, b"one\n").unwrap();
         SystemDisk.reserve(&file, 4, Bytes(1 << 20)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\n");
-        assert!(SystemDisk.create(&path, false).is_err(), "nothing is written over");
+        assert!(SystemDisk.create(place, false).is_err(), "nothing is written over");
     }
 }

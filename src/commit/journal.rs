@@ -2,7 +2,6 @@
 //! old end and the bytes to append. It is synced to disk before the transcript is touched and removed after the lines
 //! were read back, so that a journal found after a crash shows how far the commit got ([`super::recover`]).
 //!
-//! Its name does not end in `.jsonl`, so that no store lists it as a session and no cleanup deletes it (store C8, F4).
 //! It holds a line of JSON, the bytes to append, and a line with the hash of both.
 
 use std::fs;
@@ -15,11 +14,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::commit::disk::{Disk, write_all};
 use crate::commit::journal_trust::{JournalFault, JournalFile, read_journal_file};
+use crate::commit::session_folder::{JOURNAL_SUFFIX, SessionFiles};
 use crate::commit::snapshot::{FileSnapshot, TAIL_BYTES};
 use crate::store::index::FileIdentity;
 use crate::units::Moment;
 
-const FILE_SUFFIX: &str = ".clawscope-journal";
 const VERSION: u32 = 1;
 /// Chars of a hash, with its line end.
 const HASH_LINE_LEN: usize = 65;
@@ -107,18 +106,9 @@ pub(super) enum Journal {
     Complete(Box<Intent>, Vec<u8>),
 }
 
-/// Returns the path of a transcript's journal, next to its lock.
-pub(super) fn journal_path(transcript: &Path) -> io::Result<PathBuf> {
-    let lock = super::lock_state::lock_path(transcript)?;
-    let name = transcript.file_name().unwrap_or_default();
-    let mut name = name.to_os_string();
-    name.push(FILE_SUFFIX);
-    Ok(lock.with_file_name(name))
-}
-
 /// Returns the transcript of a journal, from the journal's name.
 pub fn transcript_for_journal(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?.strip_suffix(FILE_SUFFIX)?;
+    let name = path.file_name()?.to_str()?.strip_suffix(JOURNAL_SUFFIX)?;
     (!name.is_empty()).then(|| path.with_file_name(name))
 }
 
@@ -127,7 +117,7 @@ pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for item in fs::read_dir(folder)? {
         let name = item?.file_name();
-        let transcript = name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX));
+        let transcript = name.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX));
         found.extend(transcript.filter(|name| !name.is_empty()).map(|name| folder.join(name)));
     }
     found.sort();
@@ -135,8 +125,8 @@ pub fn transcripts_with_journal(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl Journal {
-    pub(super) fn read(transcript: &Path) -> io::Result<Option<Self>> {
-        Ok(match read_journal_file(&journal_path(transcript)?, transcript)? {
+    pub(super) fn read(session: &SessionFiles<'_>) -> io::Result<Option<Self>> {
+        Ok(match read_journal_file(session)? {
             JournalFile::Missing => None,
             JournalFile::Untrusted(fault) => Some(Self::Untrusted(fault)),
             JournalFile::Bytes(bytes) => Some(Self::decode(&bytes)),
@@ -162,30 +152,29 @@ impl Journal {
     /// Writes a journal and syncs it to disk. On failure none is left behind.
     pub(super) fn begin(
         disk: &dyn Disk,
-        transcript: &Path,
+        session: &SessionFiles<'_>,
         intent: Intent,
         payload: &[u8],
     ) -> io::Result<()> {
-        let path = journal_path(transcript)?;
         let bytes = encode(intent, payload)?;
         let write = || {
-            let mut file = disk.create(&path, true)?;
+            let mut file = disk.create(session.journal(), true)?;
             write_all(disk, &mut file, &bytes)?;
             disk.sync(&file)?;
-            disk.sync_dir(path.parent().unwrap_or(Path::new(".")))
+            disk.sync_dir(&session.folder)
         };
         write().inspect_err(|error| {
             // An existing journal is not ours to remove.
             if error.kind() != io::ErrorKind::AlreadyExists {
-                let _ = disk.remove(&path);
+                let _ = disk.remove(session.journal());
             }
         })
     }
 
     /// Removes the journal. If a power failure brings it back, recovery finds all lines in the file or none, and
     /// removes it again.
-    pub(super) fn end(disk: &dyn Disk, transcript: &Path) -> io::Result<()> {
-        match disk.remove(&journal_path(transcript)?) {
+    pub(super) fn end(disk: &dyn Disk, session: &SessionFiles<'_>) -> io::Result<()> {
+        match disk.remove(session.journal()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -220,6 +209,10 @@ mod tests {
         Intent::new("commit", Moment(1_772_000_000_000.0), &before, "leaf", "{}")
     }
 
+    fn session(path: &Path) -> SessionFiles<'_> {
+        SessionFiles::open(path).unwrap()
+    }
+
     fn transcript(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
@@ -230,8 +223,8 @@ mod tests {
     #[test]
     fn a_journal_reads_back_and_is_not_listed_as_a_session() {
         let (folder, path) = transcript("one\n");
-        Journal::begin(&SystemDisk, &path, intent(&path), b"two\nthree\n").unwrap();
-        let Some(Journal::Complete(reported, payload)) = Journal::read(&path).unwrap() else {
+        Journal::begin(&SystemDisk, &session(&path), intent(&path), b"two\nthree\n").unwrap();
+        let Some(Journal::Complete(reported, payload)) = Journal::read(&session(&path)).unwrap() else {
             panic!("complete")
         };
         assert_eq!(payload, b"two\nthree\n");
@@ -240,12 +233,12 @@ mod tests {
             (4, (0, 4), 10, "leaf")
         );
         assert!(reported.matches_tail(b"one\n") && !reported.matches_tail(b"two\n"));
-        let name = journal_path(&path).unwrap();
+        let name = session(&path).journal().path();
         assert!(name.extension().is_some_and(|ending| ending != "jsonl"));
         let folder = folder.path().canonicalize().unwrap();
         assert_eq!(transcripts_with_journal(&folder).unwrap(), [folder.join("t.jsonl")]);
-        Journal::end(&SystemDisk, &path).unwrap();
-        assert_eq!(Journal::read(&path).unwrap(), None);
+        Journal::end(&SystemDisk, &session(&path)).unwrap();
+        assert_eq!(Journal::read(&session(&path)).unwrap(), None);
     }
 
     #[test]
@@ -268,19 +261,19 @@ mod tests {
     fn a_journal_is_readable_only_by_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let (_folder, path) = transcript("one\n");
-        Journal::begin(&SystemDisk, &path, intent(&path), b"secret\n").unwrap();
-        let mode = fs::metadata(journal_path(&path).unwrap()).unwrap().permissions().mode();
+        Journal::begin(&SystemDisk, &session(&path), intent(&path), b"secret\n").unwrap();
+        let mode = fs::metadata(session(&path).journal().path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]
     fn an_existing_journal_is_never_overwritten() {
         let (_folder, path) = transcript("one\n");
-        Journal::begin(&SystemDisk, &path, intent(&path), b"two\n").unwrap();
-        let second = Journal::begin(&SystemDisk, &path, intent(&path), b"other\n");
+        Journal::begin(&SystemDisk, &session(&path), intent(&path), b"two\n").unwrap();
+        let second = Journal::begin(&SystemDisk, &session(&path), intent(&path), b"other\n");
         assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert!(
-            matches!(Journal::read(&path).unwrap(), Some(Journal::Complete(_, reported)) if reported == b"two\n")
+            matches!(Journal::read(&session(&path)).unwrap(), Some(Journal::Complete(_, reported)) if reported == b"two\n")
         );
     }
 

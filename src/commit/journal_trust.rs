@@ -5,8 +5,8 @@
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::Path;
 
+use crate::commit::session_folder::SessionFiles;
 use crate::files;
 use crate::js::{self, Value};
 use crate::units::Bytes;
@@ -63,8 +63,8 @@ pub(super) enum JournalFile {
 }
 
 /// Reads the journal of a transcript if it is a file that clawscope may have written.
-pub(super) fn read_journal_file(journal: &Path, transcript: &Path) -> io::Result<JournalFile> {
-    let file = match files::open_without_link(journal) {
+pub(super) fn read_journal_file(session: &SessionFiles<'_>) -> io::Result<JournalFile> {
+    let file = match session.journal().open() {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(JournalFile::Missing),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -72,7 +72,7 @@ pub(super) fn read_journal_file(journal: &Path, transcript: &Path) -> io::Result
         }
         Err(error) => return Err(error),
     };
-    let limit = match file_fault(&file, transcript)? {
+    let limit = match file_fault(&file, session)? {
         Ok(limit) => limit,
         Err(fault) => return Ok(JournalFile::Untrusted(fault)),
     };
@@ -80,14 +80,14 @@ pub(super) fn read_journal_file(journal: &Path, transcript: &Path) -> io::Result
 }
 
 /// Returns the limit for the journal's size in bytes, or its fault.
-fn file_fault(file: &File, transcript: &Path) -> io::Result<Result<u64, JournalFault>> {
-    if transcript.extension().is_none_or(|extension| extension != "jsonl") {
+fn file_fault(file: &File, session: &SessionFiles<'_>) -> io::Result<Result<u64, JournalFault>> {
+    if session.transcript.extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(Err(JournalFault::NoTranscriptName));
     }
     let own = file.metadata()?;
-    let beside = match std::fs::symlink_metadata(transcript) {
-        Ok(metadata) => Some(metadata).filter(Metadata::is_file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+    let beside = match session.transcript().open() {
+        Ok(transcript) => Some(transcript.metadata()?),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(error) => return Err(error),
     };
     if let Some(fault) = owner_fault(&own, beside.as_ref()) {

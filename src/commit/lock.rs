@@ -1,14 +1,15 @@
 //! The gateway's own lock on a transcript, taken exactly as the gateway takes it, and released on drop, also in a panic
 //! (store H6, H8, H9).
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
 
 use crate::commit::clock::Clock;
-use crate::commit::disk::{Disk, write_all};
-use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, lock_path, read_lock};
+use crate::commit::disk::Disk;
+use crate::commit::lock_file::create_lock;
+use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
+use crate::commit::session_folder::{Place, SessionFiles};
 use crate::files;
 use crate::store::source::file_identity;
 use crate::units::Millis;
@@ -21,7 +22,7 @@ const MAX_RETRY_PAUSE_MS: Millis = Millis(1000.0);
 /// A held lock. Dropping it releases it, if it is still ours.
 #[derive(Debug)]
 pub(super) struct Lock<'a> {
-    path: PathBuf,
+    session: &'a SessionFiles<'a>,
     payload: String,
     disk: &'a dyn Disk,
 }
@@ -29,38 +30,35 @@ pub(super) struct Lock<'a> {
 impl<'a> Lock<'a> {
     /// Takes the lock of a transcript; tries for at most `wait_ms`.
     pub(super) fn acquire(
-        transcript: &Path,
+        session: &'a SessionFiles<'a>,
         wait_ms: Millis,
         clock: &dyn Clock,
         disk: &'a dyn Disk,
     ) -> Result<Self, CommitError> {
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            |source| CommitError::Lock { path, source }
-        };
-        let path = lock_path(transcript).map_err(failed(transcript))?;
+        let failed = |source| CommitError::Lock { path: session.lock().path(), source };
         let deadline = clock.now_ms() + wait_ms;
         let mut pause_ms = Millis::ZERO;
         loop {
+            session.check_folder()?;
             let payload = LockPayload::for_this_process(clock.now_ms());
-            match create(disk, &path, &payload) {
-                Ok(()) => return Ok(Self { path, payload, disk }),
+            match create_lock(disk, session, &payload, clock.now_ms()) {
+                Ok(()) => return Ok(Self { session, payload, disk }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(&path)(error)),
+                Err(error) => return Err(failed(error)),
             }
-            let (state, text) = read_lock(&path, clock.now_ms()).map_err(failed(&path))?;
+            let (state, text) = read_lock(session.lock().open(), clock.now_ms()).map_err(failed)?;
             match state {
                 LockState::Free => {}
                 // A link, a folder or a pipe: no program can hold or remove such a lock.
                 LockState::Held { .. } if text.is_none() => {
                     let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-                    return Err(failed(&path)(source));
+                    return Err(failed(source));
                 }
                 LockState::Stale { .. } => {
-                    remove_if_unchanged(disk, &path, text.as_deref()).map_err(failed(&path))?;
+                    remove_if_unchanged(disk, session.lock(), text.as_deref()).map_err(failed)?;
                 }
                 LockState::Held { pid, since_ms, .. } if clock.now_ms() >= deadline => {
-                    return Err(Refusal::Locked { path: transcript.into(), pid, since_ms }.into());
+                    return Err(Refusal::Locked { path: session.transcript.into(), pid, since_ms }.into());
                 }
                 LockState::Held { .. } => {
                     pause_ms = (pause_ms + RETRY_PAUSE_MS).min(MAX_RETRY_PAUSE_MS);
@@ -77,8 +75,7 @@ impl<'a> Lock<'a> {
     /// Whether the lock file is still ours: a program that cannot see this process, as in another container, takes it
     /// for stale.
     pub(super) fn is_ours(&self) -> bool {
-        let now =
-            files::open_without_link(&self.path).and_then(|file| files::read_open(file, MAX_PAYLOAD_BYTES));
+        let now = self.session.lock().open().and_then(|file| files::read_open(file, MAX_PAYLOAD_BYTES));
         now.is_ok_and(|now| now == self.payload.as_bytes())
     }
 }
@@ -86,22 +83,14 @@ impl<'a> Lock<'a> {
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
         // A lock that cannot be removed is stale as soon as this process ends.
-        let _ = remove_if_unchanged(self.disk, &self.path, Some(&self.payload));
+        let _ = remove_if_unchanged(self.disk, self.session.lock(), Some(&self.payload));
     }
-}
-
-/// Creates the lock file with its payload in one write (store H9).
-fn create(disk: &dyn Disk, path: &Path, payload: &str) -> io::Result<()> {
-    let mut file = disk.create(path, false)?;
-    write_all(disk, &mut file, payload.as_bytes()).inspect_err(|_| {
-        let _ = disk.remove(path);
-    })
 }
 
 /// Removes a lock file if its text is unchanged. Programs like this one take turns, so that none removes the new lock
 /// of another.
-fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::Result<()> {
-    let file = match files::open_without_link(path) {
+fn remove_if_unchanged(disk: &dyn Disk, lock: Place<'_>, text: Option<&str>) -> io::Result<()> {
+    let file = match lock.open() {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
@@ -109,13 +98,12 @@ fn remove_if_unchanged(disk: &dyn Disk, path: &Path, text: Option<&str>) -> io::
     lock_for_removal(&file);
     let mut now = Vec::new();
     (&file).take(MAX_PAYLOAD_BYTES).read_to_end(&mut now)?;
-    let gone = fs::metadata(path).map_or(true, |there| {
-        file.metadata().is_ok_and(|here| file_identity(&here) != file_identity(&there))
-    });
+    let identity = |file: &File| file.metadata().map(|found| file_identity(&found));
+    let gone = lock.open().and_then(|there| Ok(identity(&there)? != identity(&file)?)).unwrap_or(true);
     if gone || Some(String::from_utf8_lossy(&now).as_ref()) != text {
         return Ok(());
     }
-    match disk.remove(path) {
+    match disk.remove(lock) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
@@ -131,14 +119,21 @@ fn lock_for_removal(file: &File) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write as _;
+    use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::commit::lock_state::lock_path;
     use crate::commit::{SystemClock, SystemDisk};
     use crate::units::Moment;
 
     fn put(lock: &Path, text: &str) {
         fs::File::create(lock).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn session(transcript: &Path) -> SessionFiles<'_> {
+        SessionFiles::open(transcript).unwrap()
     }
 
     fn folder() -> (tempfile::TempDir, PathBuf, PathBuf) {
@@ -151,12 +146,13 @@ mod tests {
     #[test]
     fn a_lock_is_released_on_drop_and_on_panic() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
+        let session = session(&transcript);
+        let held = Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         assert!(lock.exists());
         drop(held);
         assert!(!lock.exists());
         let panicked = std::panic::catch_unwind(|| {
-            let _held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
+            let _held = Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
             panic!("in the middle");
         });
         assert!(panicked.is_err() && !lock.exists());
@@ -165,7 +161,8 @@ mod tests {
     #[test]
     fn a_lock_taken_over_by_another_program_is_not_released() {
         let (_folder, transcript, lock) = folder();
-        let held = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
+        let session = session(&transcript);
+        let held = Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
         fs::remove_file(&lock).unwrap();
         put(&lock, "{\"pid\": 1}");
         drop(held);
@@ -182,14 +179,15 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_stale_lock_that_was_replaced_meanwhile_is_not_removed() {
-        let (_folder, _, lock) = folder();
+        let (_folder, transcript, lock) = folder();
         let stale = "{\"pid\": 1}";
         put(&lock, stale);
         let turn = File::open(&lock).unwrap();
         turn.lock().unwrap();
-        let path = lock.clone();
-        let waiting =
-            std::thread::spawn(move || remove_if_unchanged(&SystemDisk, &path, Some("{\"pid\": 1}")));
+        let path = transcript.clone();
+        let waiting = std::thread::spawn(move || {
+            remove_if_unchanged(&SystemDisk, session(&path).lock(), Some("{\"pid\": 1}"))
+        });
         while open_handles(&lock) < 2 && !waiting.is_finished() {
             std::thread::yield_now();
         }
@@ -199,22 +197,23 @@ mod tests {
         drop(turn);
         waiting.join().unwrap().unwrap();
         assert_eq!(fs::read_to_string(&lock).unwrap(), stale, "the new lock is not removed");
-        remove_if_unchanged(&SystemDisk, &lock, Some("{\"pid\": 2}")).unwrap();
+        remove_if_unchanged(&SystemDisk, session(&transcript).lock(), Some("{\"pid\": 2}")).unwrap();
         assert!(lock.exists(), "nor one with another text");
-        remove_if_unchanged(&SystemDisk, &lock, Some(stale)).unwrap();
+        remove_if_unchanged(&SystemDisk, session(&transcript).lock(), Some(stale)).unwrap();
         assert!(!lock.exists());
     }
 
     #[test]
     fn two_writers_of_one_program_exclude_each_other() {
         let (_folder, transcript, _) = folder();
-        let lock = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
-        let second = Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk);
+        let session = session(&transcript);
+        let lock = Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk).unwrap();
+        let second = Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk);
         assert!(
             matches!(second, Err(CommitError::Refused(Refusal::Locked { pid, .. })) if pid == Some(std::process::id()))
         );
         drop(lock);
-        assert!(Lock::acquire(&transcript, Millis::ZERO, &SystemClock, &SystemDisk).is_ok());
+        assert!(Lock::acquire(&session, Millis::ZERO, &SystemClock, &SystemDisk).is_ok());
     }
 
     /// A clock that advances by the pauses and notes them.
@@ -238,7 +237,7 @@ mod tests {
         put(&lock, "");
         let paused = |wait_ms: f64| {
             let clock = Pauses::default();
-            assert!(Lock::acquire(&transcript, Millis(wait_ms), &clock, &SystemDisk).is_err());
+            assert!(Lock::acquire(&session(&transcript), Millis(wait_ms), &clock, &SystemDisk).is_err());
             clock.0.take().into_iter().map(Millis::whole).collect::<Vec<u64>>()
         };
         assert_eq!(paused(0.0), [0_u64; 0], "the time is over at once");

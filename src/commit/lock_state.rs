@@ -1,11 +1,13 @@
 //! Reads a lock file: free, held or stale (store H1–H5).
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::commit::process::{self, ProcessNamespace, ProcessState};
+use crate::commit::session_folder::{LOCK_SUFFIX, file_name, parent, with_suffix};
 use crate::files;
 use crate::js::{self, Value};
 use crate::units::{Millis, Moment};
@@ -68,22 +70,18 @@ impl StaleReason {
 
 /// Returns the path of a transcript's lock: symbolic links are resolved in the folder, not in the file name (store H1).
 pub fn lock_path(transcript: &Path) -> io::Result<PathBuf> {
-    let folder = transcript.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let name =
-        transcript.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no file name"))?;
-    let mut name = name.to_os_string();
-    name.push(".lock");
-    Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+    let name = with_suffix(file_name(transcript)?, LOCK_SUFFIX);
+    Ok(parent(transcript).canonicalize()?.join(name))
 }
 
 /// Reads the state of a transcript's lock; `now_ms` decides whether it is stale.
 pub fn lock_state(transcript: &Path, now_ms: Moment) -> io::Result<LockState> {
-    Ok(read_lock(&lock_path(transcript)?, now_ms)?.0)
+    Ok(read_lock(files::open_without_link(&lock_path(transcript)?), now_ms)?.0)
 }
 
-/// Returns the state of a lock file, and its text if it exists.
-pub(super) fn read_lock(lock: &Path, now_ms: Moment) -> io::Result<(LockState, Option<String>)> {
-    let file = match files::open_without_link(lock) {
+/// Returns the state of a lock file as it was opened, and its text if it exists.
+pub(super) fn read_lock(opened: io::Result<File>, now_ms: Moment) -> io::Result<(LockState, Option<String>)> {
+    let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((LockState::Free, None)),
         // A link, a folder or a pipe in the lock's place: no program can take that lock, so it counts as held.

@@ -23,6 +23,7 @@ mod journal_trust;
 mod labels;
 mod lines;
 mod lock;
+mod lock_file;
 mod lock_state;
 mod new_line;
 mod pairing;
@@ -36,6 +37,7 @@ mod receipt;
 mod recover;
 mod refusal;
 mod request;
+mod session_folder;
 mod snapshot;
 mod undo;
 mod verify;
@@ -67,5 +69,6 @@ pub use request::{
     BranchRequest, CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, PolicyRecord,
     TranscriptInput, TranscriptStatus, UndoRequest, UndoTarget,
 };
+pub use session_folder::{Place, SessionFolder};
 pub use undo::prepare_undo;
 pub use write::{WriteResult, write, write_to_disk};

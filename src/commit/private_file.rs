@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::commit::disk::{Disk as _, SystemDisk};
+use crate::commit::session_folder::{SessionFolder, file_name};
 use crate::files;
 
 /// Writes a new file with the folders above it; fails if the file exists.
@@ -15,7 +16,8 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
     }
-    let mut file = SystemDisk.create(path, true)?;
+    let folder = SessionFolder::containing(path)?;
+    let mut file = SystemDisk.create(folder.place(file_name(path)?), true)?;
     file.write_all(bytes)?;
     SystemDisk.sync(&file)
 }
@@ -24,7 +26,9 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn remove_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // One more byte than expected shows that the file is longer.
     match files::read(path, bytes.len() as u64 + 1) {
-        Ok(own) if own == bytes => SystemDisk.remove(path),
+        Ok(own) if own == bytes => {
+            SystemDisk.remove(SessionFolder::containing(path)?.place(file_name(path)?))
+        }
         Ok(_) => Ok(()),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::FileTooLarge) => Ok(()),
         Err(error) => Err(error),

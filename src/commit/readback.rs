@@ -4,10 +4,10 @@ use crate::commit::difference::Difference;
 use crate::commit::expected::{first_difference, messages_from_file};
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::{self, Receipt};
+use crate::commit::session_folder::SessionFiles;
 use crate::ids::{EntryIx, LineIds};
 use crate::store::index::Index;
 use crate::store::load::{FileChange, refresh};
-use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 
 /// Entries that another program, which takes no lock, appended right after a commit (store H10).
@@ -22,9 +22,10 @@ pub struct FollowingEntries {
 /// planned one. Returns our record and the entries after ours, or the difference.
 pub(super) fn read_back(
     prepared: &PreparedCommit,
+    session: &SessionFiles<'_>,
     bytes: &[u8],
 ) -> Result<(Receipt, Option<FollowingEntries>), Difference> {
-    let source = Source::open(&prepared.path)?;
+    let source = session.source()?;
     let offset = prepared.file_bytes().get();
     if source.read_span(offset, bytes.len())? != bytes {
         return Err(Difference::Bytes);

@@ -21,13 +21,13 @@ use crate::commit::disk::Disk;
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::journal_trust::{JournalFault, are_commit_lines};
 use crate::commit::lock::Lock;
-use crate::commit::lock_state::{LockState, lock_path, read_lock};
+use crate::commit::lock_state::{LockState, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
+use crate::commit::session_folder::SessionFiles;
 use crate::ids::LineIds;
 use crate::js;
 use crate::store::index::OpenStatus;
 use crate::store::load::load;
-use crate::store::source::{Source, file_identity};
 use crate::units::{Bytes, Millis, Moment};
 
 /// The written part of an interrupted commit.
@@ -157,8 +157,9 @@ impl RecoveredCommit {
 /// Finds the interrupted commit of a transcript, if any; a commit in progress does not count. Only reads. `now_ms`
 /// decides whether the lock is stale.
 pub fn find_interrupted(transcript: &Path, now_ms: Moment) -> io::Result<Option<InterruptedCommit>> {
-    let Some(journal) = Journal::read(transcript)? else { return Ok(None) };
-    let (state, lock) = read_lock(&lock_path(transcript)?, now_ms)?;
+    let session = SessionFiles::open(transcript)?;
+    let Some(journal) = Journal::read(&session)? else { return Ok(None) };
+    let (state, lock) = read_lock(session.lock().open(), now_ms)?;
     let writing = match (&state, &journal) {
         (LockState::Held { live: true, .. }, Journal::Complete(intent, _)) => {
             lock.is_some_and(|lock| intent.is_own_lock(&lock))
@@ -167,10 +168,10 @@ pub fn find_interrupted(transcript: &Path, now_ms: Moment) -> io::Result<Option<
         _ => false,
     };
     // A commit that ended between the two reads removed its journal.
-    if writing || Journal::read(transcript)?.as_ref() != Some(&journal) {
+    if writing || Journal::read(&session)?.as_ref() != Some(&journal) {
         return Ok(None);
     }
-    Ok(Some(inspect_journal(transcript, &journal)?))
+    Ok(Some(inspect_journal(&session, &journal)?))
 }
 
 /// Recovers the interrupted commit of a transcript, if any. Waits at most `wait_ms` for the lock.
@@ -181,32 +182,34 @@ pub fn recover_commit(
     disk: &dyn Disk,
 ) -> Result<Option<RecoveredCommit>, CommitError> {
     let journal = |source| CommitError::Journal { path: transcript.into(), source };
-    if Journal::read(transcript).map_err(journal)?.is_none() {
+    let session = SessionFiles::open(transcript).map_err(journal)?;
+    if Journal::read(&session).map_err(journal)?.is_none() {
         return Ok(None);
     }
-    let lock = Lock::acquire(transcript, wait_ms, clock, disk)?;
-    let settled = recover_locked(transcript, disk)?;
+    let lock = Lock::acquire(&session, wait_ms, clock, disk)?;
+    let settled = recover_locked(&session, disk)?;
     drop(lock);
     Ok(settled)
 }
 
 /// The caller holds the lock.
 pub(super) fn recover_locked(
-    transcript: &Path,
+    session: &SessionFiles<'_>,
     disk: &dyn Disk,
 ) -> Result<Option<RecoveredCommit>, CommitError> {
+    let transcript = session.transcript;
     let failed = |source| CommitError::Journal { path: transcript.into(), source };
-    let Some(journal) = Journal::read(transcript).map_err(failed)? else { return Ok(None) };
-    let found = inspect_journal(transcript, &journal).map_err(failed)?;
+    let Some(journal) = Journal::read(session).map_err(failed)? else { return Ok(None) };
+    let found = inspect_journal(session, &journal).map_err(failed)?;
     let outcome = match (found.extent, &journal) {
         (WrittenExtent::Partial { written, .. }, Journal::Complete(intent, payload)) => {
-            finish(transcript, intent, payload, written, disk)?
+            finish(session, intent, payload, written, disk)?
         }
         (WrittenExtent::Untrusted(fault), _) => {
             return Err(Refusal::UntrustedJournal { path: transcript.into(), fault }.into());
         }
         (WrittenExtent::Complete { last }, Journal::Complete(intent, _)) => {
-            if !last || reads_back(transcript, intent) {
+            if !last || reads_back(session, intent) {
                 RecoveryOutcome::AlreadyComplete
             } else {
                 RecoveryOutcome::Unchanged
@@ -215,7 +218,7 @@ pub(super) fn recover_locked(
         (WrittenExtent::NotStarted, _) => RecoveryOutcome::Discarded,
         _ => RecoveryOutcome::Unchanged,
     };
-    Journal::end(disk, transcript).map_err(failed)?;
+    Journal::end(disk, session).map_err(failed)?;
     Ok(Some(RecoveredCommit { interrupted: found, outcome }))
 }
 
@@ -230,18 +233,18 @@ pub(super) fn refuse_partial(transcript: &Path, now_ms: Moment) -> Result<(), Re
 /// Appends the missing bytes; if that fails or reads back differently, rolls back the appended bytes. The journal stays
 /// then, so that a later repair can finish, as after the disk was full.
 fn finish(
-    transcript: &Path,
+    session: &SessionFiles<'_>,
     intent: &Intent,
     payload: &[u8],
     written: Bytes,
     disk: &dyn Disk,
 ) -> Result<RecoveryOutcome, CommitError> {
-    let mut appender = Appender::resume(transcript, intent, written, disk)?;
+    let mut appender = Appender::resume(session, intent, written, disk)?;
     match appender.append(&payload[written.to_len()..]) {
         Ok(false) | Err(CommitError::Refused(Refusal::FileChanged { .. })) => Ok(RecoveryOutcome::Unchanged),
-        Ok(true) if reads_back(transcript, intent) => Ok(RecoveryOutcome::Finished),
+        Ok(true) if reads_back(session, intent) => Ok(RecoveryOutcome::Finished),
         Ok(true) => {
-            let (path, bytes) = (transcript.to_path_buf(), Bytes::from_len(payload.len()));
+            let (path, bytes) = (session.transcript.to_path_buf(), Bytes::from_len(payload.len()));
             let restored = appender.roll_back();
             Err(CommitError::NotFinished { path, written, bytes, restored })
         }
@@ -251,8 +254,8 @@ fn finish(
 
 /// Whether the runtime would accept every line of the file, and the last line is the planned one. A check of the
 /// context is not needed: it was made before the same lines were written after the same bytes.
-fn reads_back(transcript: &Path, intent: &Intent) -> bool {
-    let Ok(source) = Source::open(transcript) else { return false };
+fn reads_back(session: &SessionFiles<'_>, intent: &Intent) -> bool {
+    let Ok(source) = session.source() else { return false };
     let Ok(index) = load(&source, &mut LineIds, &mut |_, _| true) else { return false };
     let last = index.last().map(|ix| index.display_id(ix));
     index.open_status == OpenStatus::Opens
@@ -261,8 +264,8 @@ fn reads_back(transcript: &Path, intent: &Intent) -> bool {
         && last.as_ref() == Some(&intent.leaf)
 }
 
-fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<InterruptedCommit> {
-    let path = transcript.to_path_buf();
+fn inspect_journal(session: &SessionFiles<'_>, journal: &Journal) -> io::Result<InterruptedCommit> {
+    let path = session.transcript.to_path_buf();
     match journal {
         Journal::Incomplete => {
             Ok(InterruptedCommit { path, kind: None, time_ms: None, extent: WrittenExtent::NotStarted })
@@ -276,7 +279,7 @@ fn inspect_journal(transcript: &Path, journal: &Journal) -> io::Result<Interrupt
         Journal::Complete(intent, payload) => {
             let extent = match content_fault(intent, payload) {
                 Some(fault) => WrittenExtent::Untrusted(fault),
-                None => appended_bytes(transcript, intent)?
+                None => appended_bytes(session, intent)?
                     .map_or(WrittenExtent::Replaced, |behind| measure_extent(payload, &behind)),
             };
             Ok(InterruptedCommit {
@@ -298,16 +301,17 @@ fn content_fault(intent: &Intent, payload: &[u8]) -> Option<JournalFault> {
 }
 
 /// Returns the bytes after the old end of the file; `None` if the file or its old end was replaced.
-fn appended_bytes(transcript: &Path, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
-    let metadata = match std::fs::symlink_metadata(transcript) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+fn appended_bytes(session: &SessionFiles<'_>, intent: &Intent) -> io::Result<Option<Vec<u8>>> {
+    let source = match session.source() {
+        Ok(source) => source,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
-    if !metadata.is_file() || file_identity(&metadata) != intent.identity() {
+    if source.identity()? != intent.identity() {
         return Ok(None);
     }
-    let source = Source::open(transcript)?;
     let Some(added) = source.len()?.checked_sub(intent.size) else { return Ok(None) };
     let (from, count) = intent.tail_span();
     if !intent.matches_tail(&source.read_span(from, count)?) {
@@ -342,6 +346,10 @@ mod tests {
     use super::*;
     use crate::commit::disk::SystemDisk;
     use crate::commit::snapshot::FileSnapshot;
+
+    fn session(path: &Path) -> SessionFiles<'_> {
+        SessionFiles::open(path).expect("a folder")
+    }
 
     #[test]
     fn the_bytes_after_the_old_end_show_how_much_was_written() {
@@ -384,7 +392,7 @@ mod tests {
         write(header.as_bytes());
         let before = FileSnapshot::take(&path).expect("a file");
         let intent = Intent::new("commit", Moment(1_772_000_000_000.0), &before, leaf, "{}");
-        Journal::begin(&SystemDisk, &path, intent, line).expect("a journal");
+        Journal::begin(&SystemDisk, &session(&path), intent, line).expect("a journal");
         write(&line[..written.min(line.len())]);
         let bytes = std::fs::read(&path).expect("the file");
         (folder, path, bytes)
@@ -393,12 +401,12 @@ mod tests {
     #[test]
     fn a_repair_that_reads_back_another_leaf_is_rolled_back_and_keeps_the_journal() {
         let (_folder, path, before) = interrupted("other", 10);
-        let failed = recover_locked(&path, &SystemDisk);
+        let failed = recover_locked(&session(&path), &SystemDisk);
         assert!(matches!(failed, Err(CommitError::NotFinished { restored: true, .. })), "{failed:?}");
         assert_eq!(std::fs::read(&path).expect("the file"), before);
-        assert!(matches!(Journal::read(&path), Ok(Some(Journal::Complete(..)))));
+        assert!(matches!(Journal::read(&session(&path)), Ok(Some(Journal::Complete(..)))));
         let (_folder, path, _) = interrupted("e0", 10);
-        let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+        let done = recover_locked(&session(&path), &SystemDisk).expect("a repair").expect("a commit");
         assert_eq!(done.outcome, RecoveryOutcome::Finished);
     }
 
@@ -406,7 +414,7 @@ mod tests {
     fn a_whole_commit_counts_as_complete_only_if_it_reads_back() {
         let outcome = |leaf: &str| {
             let (_folder, path, before) = interrupted(leaf, usize::MAX);
-            let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+            let done = recover_locked(&session(&path), &SystemDisk).expect("a repair").expect("a commit");
             assert_eq!(std::fs::read(&path).expect("the file"), before);
             done.outcome
         };
@@ -453,7 +461,7 @@ mod tests {
     #[test]
     fn an_interrupted_commit_is_found_with_its_kind_its_time_and_its_extent() {
         let (_folder, path, before) = interrupted("e0", 10);
-        let journal = Journal::read(&path).expect("a journal").expect("a commit");
+        let journal = Journal::read(&session(&path)).expect("a journal").expect("a commit");
         let bytes = match &journal {
             Journal::Complete(_, payload) => payload.len() as u64,
             other => panic!("{other:?}"),
@@ -465,13 +473,16 @@ mod tests {
             extent,
         };
         let partial = found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) });
-        assert_eq!(inspect_journal(&path, &journal).expect("it reads"), partial);
+        assert_eq!(inspect_journal(&session(&path), &journal).expect("it reads"), partial);
         assert_eq!(find_interrupted(&path, Moment(1_772_000_000_000.0)).expect("it reads"), Some(partial));
         let moved = path.with_extension("moved");
         std::fs::rename(&path, &moved).expect("renamed");
-        assert_eq!(inspect_journal(&path, &journal).expect("it reads"), found(WrittenExtent::Replaced));
+        assert_eq!(
+            inspect_journal(&session(&path), &journal).expect("it reads"),
+            found(WrittenExtent::Replaced)
+        );
         std::fs::rename(&moved, &path).expect("renamed");
-        let done = recover_locked(&path, &SystemDisk).expect("a repair").expect("a commit");
+        let done = recover_locked(&session(&path), &SystemDisk).expect("a repair").expect("a commit");
         assert_eq!(
             done.interrupted,
             found(WrittenExtent::Partial { written: Bytes(10), bytes: Bytes(bytes) })

@@ -125,6 +125,9 @@ pub enum Refusal {
         /// The difference.
         what: &'static str,
     },
+    /// The path leads to another folder than at the start of the commit.
+    #[error("{}: the folder of this file was moved or replaced while clawscope wrote to it. Nothing was written. Check where the path leads now, and try again.", .path.display())]
+    FolderReplaced { path: PathBuf },
     /// The session grew, and the plan no longer fits it.
     #[error("{}: the session grew by {} after clawscope read it, and {what}. Reload the session and make the plan again.", .path.display(), quantity(*.entries, "entry"))]
     PlanOutdated {

@@ -1,11 +1,12 @@
 //! The state of a session file when the branch was prepared, for the comparison under the lock (store H10, P8).
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::commit::refusal::Refusal;
+use crate::commit::session_folder::SessionFiles;
 use crate::format::format_duration;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::store::index::FileIdentity;
@@ -14,6 +15,8 @@ use crate::units::{Millis, Moment};
 
 /// Bytes at the end of the file that are compared.
 pub(super) const TAIL_BYTES: u64 = 64 * 1024;
+/// The difference of a file with another identity.
+pub(super) const REPLACED: &str = "the file was replaced";
 /// A file written to within this time may still be open elsewhere.
 const RECENT_WRITE_MS: Millis = Millis(600_000.0);
 /// The same for a runtime that keeps a cache warm: it may still append this long after its last answer
@@ -40,9 +43,11 @@ impl FileSnapshot {
         Self::of(&metadata, &file).map_err(unreadable)
     }
 
-    /// Reads an open file, without a check of its permissions.
-    pub(super) fn of_open_file(path: &Path, file: &File) -> io::Result<Self> {
-        Self::of(&file.metadata()?, &Source::open(path)?)
+    /// Reads the file of an open folder, without a check of its permissions.
+    pub(super) fn in_folder(session: &SessionFiles<'_>) -> io::Result<Self> {
+        let file = session.transcript().open()?;
+        let metadata = file.metadata()?;
+        Self::of(&metadata, &Source::from_file(session.transcript, file))
     }
 
     fn of(metadata: &Metadata, source: &Source) -> io::Result<Self> {
@@ -76,7 +81,7 @@ impl FileSnapshot {
     /// Returns the first difference.
     pub(super) fn difference(&self, now: &Self) -> Option<&'static str> {
         if self.identity != now.identity {
-            Some("the file was replaced")
+            Some(REPLACED)
         } else if self.size != now.size {
             Some("the file grew or shrank")
         } else if self.tail != now.tail {

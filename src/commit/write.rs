@@ -15,6 +15,7 @@ use crate::commit::readback::{FollowingEntries, read_back};
 use crate::commit::receipt::Receipt;
 use crate::commit::recover;
 use crate::commit::refusal::{CommitError, Refusal};
+use crate::commit::session_folder::SessionFiles;
 use crate::commit::snapshot::FileSnapshot;
 use crate::units::{Bytes, Millis};
 
@@ -54,13 +55,16 @@ pub fn write_to_disk(
     let path: &Path = &prepared.path;
     let in_memory = || Refusal::InMemory { path: path.into() };
     let snapshot = prepared.snapshot.as_ref().ok_or_else(in_memory)?;
-    let lock = Lock::acquire(path, wait_ms, clock, disk)?;
-    recover_before_write(path, disk)?;
+    let opened = SessionFiles::open(path);
+    let session = opened.map_err(|source| Refusal::Unreadable { path: path.into(), source })?;
+    session.check_transcript(snapshot)?;
+    let lock = Lock::acquire(&session, wait_ms, clock, disk)?;
+    recover_before_write(&session, disk)?;
     let bytes = prepared.bytes();
     let leaf = prepared.leaf.as_str();
     let intent = Intent::new(prepared.kind.as_str(), clock.now_ms(), snapshot, leaf, lock.payload());
-    let addition = PendingAppend { path, snapshot, intent, bytes: &bytes };
-    let (receipt, following) = append(disk, &lock, addition, || read_back(prepared, &bytes))?;
+    let addition = PendingAppend { session: &session, snapshot, intent, bytes: &bytes };
+    let (receipt, following) = append(disk, &lock, addition, || read_back(prepared, &session, &bytes))?;
     drop(lock);
     Ok(WriteResult {
         receipt,
@@ -73,10 +77,11 @@ pub fn write_to_disk(
 }
 
 /// Recovers an interrupted commit first. If that changed the file, the plan does not fit any more.
-fn recover_before_write(path: &Path, disk: &dyn Disk) -> Result<(), CommitError> {
-    match recover::recover_locked(path, disk)? {
+fn recover_before_write(session: &SessionFiles<'_>, disk: &dyn Disk) -> Result<(), CommitError> {
+    match recover::recover_locked(session, disk)? {
         Some(settled) if settled.outcome.changed_file() => {
-            Err(Refusal::JustRecovered { path: path.into(), what: settled.description() }.into())
+            Err(Refusal::JustRecovered { path: session.transcript.into(), what: settled.description() }
+                .into())
         }
         _ => Ok(()),
     }
@@ -84,7 +89,7 @@ fn recover_before_write(path: &Path, disk: &dyn Disk) -> Result<(), CommitError>
 
 /// Bytes to append to a file.
 struct PendingAppend<'a> {
-    path: &'a Path,
+    session: &'a SessionFiles<'a>,
     /// State of the file when it was read.
     snapshot: &'a FileSnapshot,
     /// The journal's content.
@@ -100,10 +105,12 @@ fn append<T>(
     addition: PendingAppend<'_>,
     verify: impl FnOnce() -> Result<T, Difference>,
 ) -> Result<T, CommitError> {
-    let PendingAppend { path, snapshot, intent, bytes } = addition;
-    let mut appender = Appender::open(path, snapshot, disk)?;
+    let PendingAppend { session, snapshot, intent, bytes } = addition;
+    let path = session.transcript;
+    let mut appender = Appender::open(session, snapshot, disk)?;
     let failed = |source| CommitError::Journal { path: path.into(), source };
-    Journal::begin(disk, path, intent, bytes).map_err(failed)?;
+    session.check_folder()?;
+    Journal::begin(disk, session, intent, bytes).map_err(failed)?;
     let appended = if lock.is_ours() {
         appender.append(bytes)
     } else {
@@ -123,7 +130,7 @@ fn append<T>(
         verified,
         Err(CommitError::Write { restored: false, .. } | CommitError::NotVerified { restored: false, .. })
     ) {
-        let _ = Journal::end(disk, path);
+        let _ = Journal::end(disk, session);
     }
     verified
 }

@@ -39,7 +39,12 @@ pub enum Source {
 
 impl Source {
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::File { path: path.into(), file: Arc::new(files::open(path)?) })
+        Ok(Self::from_file(path, files::open(path)?))
+    }
+
+    /// A file that the caller opened as a regular one.
+    pub fn from_file(path: &Path, file: File) -> Self {
+        Self::File { path: path.into(), file: Arc::new(file) }
     }
 
     pub fn from_memory(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {

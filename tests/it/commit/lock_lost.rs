@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use clawscope::commit::{
-    CommitError, Disk, InterruptedCommit, SystemDisk, WrittenExtent, find_interrupted, lock_path,
+    CommitError, Disk, InterruptedCommit, Place, SystemDisk, WrittenExtent, find_interrupted, lock_path,
     transcripts_with_journal, write_to_disk,
 };
 use clawscope::ids::EntryIx;
@@ -40,8 +40,8 @@ struct TakesOver<'a> {
 }
 
 impl Disk for TakesOver<'_> {
-    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
-        let file = SystemDisk.create(path, private)?;
+    fn create(&self, at: Place<'_>, private: bool) -> io::Result<File> {
+        let file = SystemDisk.create(at, private)?;
         if private {
             let lock = lock_path(self.transcript)?;
             fs::remove_file(&lock)?;

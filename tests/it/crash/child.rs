@@ -8,7 +8,7 @@ use clawscope::commit::{SystemClock, recover_commit, write_to_disk};
 use clawscope::units::Millis;
 
 use super::cases::Case;
-use super::disk::{Fault, Faulty};
+use super::disk::{Fault, Faulty, LockNames};
 
 const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 
@@ -17,6 +17,8 @@ const TASK: &str = "CLAWSCOPE_TEST_CRASH";
 pub(crate) enum Deed {
     /// Commits.
     Commit,
+    /// The same, on a disk without unnamed files.
+    CommitByDraft,
     /// Repairs the remains of an earlier child.
     Settle,
     /// The same, on a full disk.
@@ -32,7 +34,8 @@ fn child() {
     let (case, path, at) = (Case::named(case), Path::new(path), at.parse().unwrap());
     let disk = Faulty::new(Fault::Kill, at);
     match deed {
-        "Commit" => {
+        "Commit" | "CommitByDraft" => {
+            let disk = if deed == "Commit" { disk } else { disk.with(LockNames::Draft) };
             drop(write_to_disk(&disk, &case.prepare(&case.open(path)), Millis::ZERO, &SystemClock).unwrap());
         }
         "Settle" => drop(recover_commit(path, Millis::ZERO, &SystemClock, &disk).unwrap()),

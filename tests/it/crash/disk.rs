@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clawscope::commit::{Disk, SystemDisk};
+use clawscope::commit::{Disk, Place, SessionFolder, SystemDisk};
 use clawscope::units::Bytes;
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -25,6 +25,19 @@ pub(crate) enum Fault {
     Append(PathBuf, String),
     /// Another program replaces this file with a rewritten one.
     Replace(PathBuf),
+    /// Someone moves the first folder to the second path and puts a link to the third into its place.
+    Swap([PathBuf; 3]),
+}
+
+/// The ways in which a file system lets a lock appear with its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockNames {
+    /// It has files without a name.
+    Unnamed,
+    /// It has only hard links.
+    Draft,
+    /// It has neither.
+    NoLinks,
 }
 
 /// Counts the points at which a commit can end: before and after every step, and within every write.
@@ -35,11 +48,17 @@ pub(crate) struct Faulty {
     at: usize,
     passed: Cell<usize>,
     full: Cell<bool>,
+    names: LockNames,
 }
 
 impl Faulty {
     pub(crate) fn new(fault: Fault, at: usize) -> Self {
-        Self { fault, at, passed: Cell::new(0), full: Cell::new(false) }
+        Self { fault, at, passed: Cell::new(0), full: Cell::new(false), names: LockNames::Unnamed }
+    }
+
+    /// The same disk with another way to create locks.
+    pub(crate) fn with(self, names: LockNames) -> Self {
+        Self { names, ..self }
     }
 
     /// A disk that never fails.
@@ -79,6 +98,10 @@ impl Faulty {
                 let other = path.with_extension("rewritten");
                 std::fs::copy(path, &other)?;
                 std::fs::rename(&other, path)
+            }
+            Fault::Swap([folder, moved, other]) => {
+                std::fs::rename(folder, moved)?;
+                std::os::unix::fs::symlink(other, folder)
             }
         }
     }
@@ -121,8 +144,26 @@ fn cuts(bytes: &[u8]) -> Vec<usize> {
 }
 
 impl Disk for Faulty {
-    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
-        self.around(|| SystemDisk.create(path, private))
+    fn create(&self, at: Place<'_>, private: bool) -> io::Result<File> {
+        self.around(|| SystemDisk.create(at, private))
+    }
+
+    fn create_unnamed(&self, folder: &SessionFolder) -> io::Result<File> {
+        match self.names {
+            LockNames::Unnamed => self.around(|| SystemDisk.create_unnamed(folder)),
+            LockNames::Draft | LockNames::NoLinks => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn link_unnamed(&self, file: &File, at: Place<'_>) -> io::Result<()> {
+        self.around(|| SystemDisk.link_unnamed(file, at))
+    }
+
+    fn link(&self, from: Place<'_>, to: Place<'_>) -> io::Result<()> {
+        match self.names {
+            LockNames::NoLinks => Err(io::ErrorKind::Unsupported.into()),
+            LockNames::Unnamed | LockNames::Draft => self.around(|| SystemDisk.link(from, to)),
+        }
     }
 
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
@@ -161,7 +202,7 @@ impl Disk for Faulty {
         self.around(|| SystemDisk.sync(file))
     }
 
-    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
+    fn sync_dir(&self, folder: &SessionFolder) -> io::Result<()> {
         self.around(|| SystemDisk.sync_dir(folder))
     }
 
@@ -180,10 +221,10 @@ impl Disk for Faulty {
         self.around(|| SystemDisk.set_modified(file, at))
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
+    fn remove(&self, at: Place<'_>) -> io::Result<()> {
         if matches!(self.fault, Fault::Full | Fault::StaysFull) {
-            return SystemDisk.remove(path);
+            return SystemDisk.remove(at);
         }
-        self.around(|| SystemDisk.remove(path))
+        self.around(|| SystemDisk.remove(at))
     }
 }

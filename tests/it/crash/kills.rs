@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use clawscope::commit::{
     Clock, CommitError, LockState, RecoveredCommit, Refusal, SystemClock, SystemDisk, WrittenExtent,
-    find_interrupted, lock_state, recover_commit, write, write_to_disk,
+    find_interrupted, lock_path, lock_state, recover_commit, write, write_to_disk,
 };
 use clawscope::units::{Millis, Moment};
 
@@ -191,6 +191,15 @@ fn values(messages: &[String]) -> Vec<serde_json::Value> {
     messages.iter().map(|message| serde_json::from_str(message).expect("JSON")).collect()
 }
 
+/// Asserts that a lock names its process, so that another program can see whether that ended.
+pub(crate) fn assert_whole_lock(path: &Path, point: usize) {
+    if let Ok(text) = std::fs::read_to_string(lock_path(path).unwrap()) {
+        let lock: serde_json::Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("point {point}: {text:?}: {error}"));
+        assert!(lock["pid"].is_u64() && lock["createdAt"].is_string(), "{point}: {text}");
+    }
+}
+
 /// Kills a case at every point.
 fn kill_everywhere(story: &Story) -> Left {
     let mut left = Left::default();
@@ -198,6 +207,7 @@ fn kill_everywhere(story: &Story) -> Left {
         let folder = tempfile::tempdir().unwrap();
         let path = story.case.set_up(folder.path());
         killed(story.case, Deed::Commit, point, &path);
+        assert_whole_lock(&path, point);
         // Unless it was killed within the write itself, even a reader that comes before anything is settled sees one of
         // the two.
         if let Some(state) = story.state(&path) {

@@ -9,6 +9,8 @@ mod disk;
 mod forged;
 mod full;
 mod kills;
+mod locks;
 mod order;
 mod others;
 mod repairs;
+mod swaps;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clawscope::commit::{Disk, SystemClock, SystemDisk, write_to_disk};
+use clawscope::commit::{Disk, Place, SessionFolder, SystemClock, SystemDisk, write_to_disk};
 use clawscope::units::{Bytes, Millis};
 
 use super::cases::Case;
@@ -56,7 +56,8 @@ impl Recorder {
         let inode = file.metadata().unwrap().ino();
         let mut items = fs::read_dir(&self.folder).unwrap().map(Result::unwrap);
         let item = items.find(|item| item.metadata().is_ok_and(|found| found.ino() == inode));
-        short_name(&item.expect("an open file has a name").path())
+        // Only a lock has no name while it is written.
+        item.map_or_else(|| "lock".to_owned(), |item| short_name(&item.path()))
     }
 }
 
@@ -68,9 +69,15 @@ fn short_name(path: &Path) -> String {
 }
 
 impl Disk for Recorder {
-    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
-        let file = SystemDisk.create(path, private)?;
-        self.push(Step::Create(short_name(path)));
+    fn create(&self, at: Place<'_>, private: bool) -> io::Result<File> {
+        let file = SystemDisk.create(at, private)?;
+        self.push(Step::Create(short_name(&at.path())));
+        Ok(file)
+    }
+
+    fn create_unnamed(&self, folder: &SessionFolder) -> io::Result<File> {
+        let file = SystemDisk.create_unnamed(folder)?;
+        self.push(Step::Create("lock".to_owned()));
         Ok(file)
     }
 
@@ -85,7 +92,7 @@ impl Disk for Recorder {
         SystemDisk.sync(file)
     }
 
-    fn sync_dir(&self, folder: &Path) -> io::Result<()> {
+    fn sync_dir(&self, folder: &SessionFolder) -> io::Result<()> {
         self.push(Step::SyncFolder);
         SystemDisk.sync_dir(folder)
     }
@@ -99,9 +106,9 @@ impl Disk for Recorder {
         SystemDisk.set_modified(file, at)
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.push(Step::Remove(short_name(path)));
-        SystemDisk.remove(path)
+    fn remove(&self, at: Place<'_>) -> io::Result<()> {
+        self.push(Step::Remove(short_name(&at.path())));
+        SystemDisk.remove(at)
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use clawscope::commit::{Clock as _, CommitError};
 use clawscope::commit::{
-    Disk, RecoveryOutcome, Refusal, SystemClock, SystemDisk, WrittenExtent, find_interrupted, recover_commit,
-    write,
+    Disk, Place, RecoveryOutcome, Refusal, SessionFolder, SystemClock, SystemDisk, WrittenExtent,
+    find_interrupted, recover_commit, write,
 };
 use clawscope::units::{Bytes, Millis};
 
@@ -25,8 +24,16 @@ const LINE: &str = "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"zz\",\"pa
 pub(crate) struct Cramped(pub(crate) Faulty);
 
 impl Disk for Cramped {
-    fn create(&self, path: &Path, private: bool) -> io::Result<File> {
-        self.0.create(path, private)
+    fn create(&self, at: Place<'_>, private: bool) -> io::Result<File> {
+        self.0.create(at, private)
+    }
+
+    fn create_unnamed(&self, folder: &SessionFolder) -> io::Result<File> {
+        self.0.create_unnamed(folder)
+    }
+
+    fn link_unnamed(&self, file: &File, at: Place<'_>) -> io::Result<()> {
+        self.0.link_unnamed(file, at)
     }
 
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<usize> {
@@ -49,8 +56,8 @@ impl Disk for Cramped {
         self.0.set_modified(file, at)
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
+    fn remove(&self, at: Place<'_>) -> io::Result<()> {
+        self.0.remove(at)
     }
 }
 
