@@ -90,11 +90,11 @@ const SECOND_READERS: [&str; 18] = [
     r#"sh -c "cat '$CLAWSCOPE_KEY'""#,
     r#"sh -c "$CLAWSCOPE_KEY""#,
     r#"eval "$CLAWSCOPE_KEY""#,
-    r#"eval echo $CLAWSCOPE_KEY"#,
+    "eval echo $CLAWSCOPE_KEY",
     r#"echo $(eval "$CLAWSCOPE_KEY")"#,
     r#"su -c "$CLAWSCOPE_KEY""#,
     r#"env -S "$CLAWSCOPE_KEY""#,
-    r#"env $CLAWSCOPE_KEY"#,
+    "env $CLAWSCOPE_KEY",
     r#"awk "BEGIN { system(\"$CLAWSCOPE_KEY\") }""#,
     r#"find . -maxdepth 0 -exec sh -c "$CLAWSCOPE_KEY" ';'"#,
     r#"printf '%s' "$CLAWSCOPE_KEY" | sh"#,
@@ -102,7 +102,7 @@ const SECOND_READERS: [&str; 18] = [
     r#"tmux new-window "less '$CLAWSCOPE_KEY'""#,
     r#"ssh host "less $CLAWSCOPE_KEY""#,
     r#"git -c "alias.x=!$CLAWSCOPE_KEY" x"#,
-    r#"ls $CLAWSCOPE_KEY"#,
+    "ls $CLAWSCOPE_KEY",
     r#"python3 -c "print('$CLAWSCOPE_KEY')""#,
 ];
 
@@ -148,8 +148,8 @@ const HARMLESS: [&str; 24] = [
     r#"for word in a b; do echo "$word"; done"#,
     r#"printf '%s\0' "$CLAWSCOPE_FILE" | xargs -0 wc -l"#,
     r#"LC_ALL=C grep -v nothing "$CLAWSCOPE_FILE""#,
-    r#"env | grep CLAWSCOPE_"#,
-    r#"date"#,
+    "env | grep CLAWSCOPE_",
+    "date",
 ];
 
 /// Reads a command as `config.toml` gives it.
