@@ -171,10 +171,11 @@ fn with_session(key: &str, id: &str) -> Driver {
     let folder = tempfile::tempdir().expect("a folder");
     let sessions = folder.path().join("agents/main/sessions");
     std::fs::create_dir_all(&sessions).expect("folders");
-    let listing = serde_json::json!({ key: { "sessionId": id, "updatedAt": 1 } });
-    let header = serde_json::json!({ "type": "session", "version": 3, "id": id, "timestamp": "2026-03-05T10:00:00.000Z", "cwd": "/w" });
+    let file = [id, ".jsonl"].concat();
+    let listing = serde_json::json!({ key: { "sessionId": "s1", "sessionFile": file, "updatedAt": 1 } });
+    let header = serde_json::json!({ "type": "session", "version": 3, "id": "s1", "timestamp": "2026-03-05T10:00:00.000Z", "cwd": "/w" });
     append_to_new(&sessions.join("sessions.json"), &listing.to_string());
-    append_to_new(&sessions.join([id, ".jsonl"].concat()), &[header.to_string().as_str(), "\n"].concat());
+    append_to_new(&sessions.join(file), &[header.to_string().as_str(), "\n"].concat());
     let mut driver = Driver::on(folder, 130, 36);
     driver.press("1");
     driver
@@ -226,11 +227,11 @@ fn no_hostile_value_runs_in_any_second_reader() {
                 refused += 1;
             }
         }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "{key:?} ran");
         // A command that does not read the key runs without it.
         let other = run(&mut driver, command(&literal("env")).expect("a command")).expect("a run");
         assert!(other.variables.iter().all(|(variable, _)| *variable != RowVariable::Key), "{key:?}");
     }
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "a value ran");
     println!("{refused} runs with hostile keys, {} forms refused at the start", 2 * PLACEHOLDERS.len());
 }
 
@@ -246,6 +247,11 @@ fn a_hostile_file_name_is_not_handed_on() {
         "x&touch ran",
     ] {
         let mut driver = with_session("agent:main:main", id);
+        let item = driver.app.sessions.selected().expect("a session");
+        assert!(
+            item.path.as_ref().is_some_and(|path| path.to_string_lossy().contains("touch ran")),
+            "{item:?}"
+        );
         for line in SECOND_READERS {
             let line = line.replace("CLAWSCOPE_KEY", "CLAWSCOPE_FILE");
             if let Some(run) = run(&mut driver, command(&literal(&line)).expect("a command")) {
