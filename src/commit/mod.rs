@@ -18,6 +18,7 @@ mod draft;
 mod edits;
 mod encode;
 mod expected;
+mod folder_checks;
 mod journal;
 mod journal_trust;
 mod labels;

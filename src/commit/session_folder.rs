@@ -8,8 +8,6 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::commit::refusal::Refusal;
-use crate::commit::snapshot::{FileSnapshot, REPLACED};
 use crate::files;
 use crate::store::index::FileIdentity;
 use crate::store::source::{Source, file_identity};
@@ -49,28 +47,6 @@ impl<'a> SessionFiles<'a> {
         let [lock, journal] = [LOCK_SUFFIX, JOURNAL_SUFFIX].map(|suffix| with_suffix(name, suffix));
         let folder = SessionFolder::containing(transcript)?;
         Ok(Self { transcript, folder, name: name.to_owned(), lock, journal })
-    }
-
-    /// Refuses a folder that was moved, or replaced by a link, since it was opened. The next step would still go to the open
-    /// folder, but nobody would find its result there.
-    pub(super) fn check_folder(&self) -> Result<(), Refusal> {
-        let named = std::fs::metadata(&self.folder.named);
-        if named.is_ok_and(|now| file_identity(&now) == self.folder.identity) {
-            return Ok(());
-        }
-        Err(Refusal::FolderReplaced { path: self.transcript.into() })
-    }
-
-    /// Refuses a folder whose file is not the one that was read, before a lock is put beside it (store H10).
-    pub(super) fn check_transcript(&self, read: &FileSnapshot) -> Result<(), Refusal> {
-        let replaced = || Refusal::FileChanged { path: self.transcript.into(), what: REPLACED };
-        let found = self.transcript().open().and_then(|file| file.metadata());
-        // Any other file than a regular one gets its own refusal when it is opened for writing.
-        match found {
-            Ok(metadata) if file_identity(&metadata) != read.identity => Err(replaced()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(replaced()),
-            _ => Ok(()),
-        }
     }
 
     /// Opens the transcript for reading.
@@ -119,6 +95,11 @@ impl SessionFolder {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the path still leads to this folder.
+    pub(super) fn is_in_place(&self) -> bool {
+        std::fs::metadata(&self.named).is_ok_and(|now| file_identity(&now) == self.identity)
     }
 
     pub fn place<'a>(&'a self, name: &'a OsStr) -> Place<'a> {
