@@ -18,6 +18,7 @@ use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
 use crate::report::summary_audit::summary_audits;
 use crate::session::LoadedSession;
+use crate::session::masked_quotes::MaskedQuotes;
 use crate::text::truncate;
 
 /// Needs printed without `--all`.
@@ -41,23 +42,24 @@ pub(super) fn run(
         None
     };
     drop(finder);
+    let quotes = MaskedQuotes::new(session);
     if args.target.json {
-        let report = report_json(session, &recorded, other.as_ref());
+        let report = report_json(session, &quotes, &recorded, other.as_ref());
         let written = output.json(&report);
         report.check_texts()?;
         return Ok(written?);
     }
     print_session_header(output, session, session.window)?;
-    print_regret("Recorded", session, &recorded, args.all, output)?;
+    print_regret("Recorded", (session, &quotes), &recorded, args.all, output)?;
     if let Some(other) = &other {
-        print_regret("With these settings", session, other, args.all, output)?;
+        print_regret("With these settings", (session, &quotes), other, args.all, output)?;
     }
-    summary_audits(session).try_for_each(|audit| print_audit(session, &audit?, args.all, output))
+    summary_audits(session).try_for_each(|audit| print_audit(session, &quotes, &audit?, args.all, output))
 }
 
 fn print_regret(
     name: &str,
-    session: &LoadedSession,
+    (session, quotes): (&LoadedSession, &MaskedQuotes<'_>),
     regret: &Regret,
     all: bool,
     output: &mut Output,
@@ -86,7 +88,7 @@ fn print_regret(
         regret.lost.iter().flat_map(|lost| lost.needs.iter().map(move |need| (lost, need))).collect();
     let shown = if all { needs.len() } else { needs.len().min(MAX_NEEDS) };
     for (lost, need) in &needs[..shown] {
-        table.push(need_cells(session, lost, need));
+        table.push(need_cells(session, quotes, lost, need));
     }
     table.print(output, "  ")?;
     let more = needs.len() - shown;
@@ -98,7 +100,12 @@ fn print_regret(
     Ok(())
 }
 
-fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<Cell> {
+fn need_cells(
+    session: &LoadedSession,
+    quotes: &MaskedQuotes<'_>,
+    lost: &LostMessage,
+    need: &Need,
+) -> Vec<Cell> {
     let loss = &lost.loss;
     let is_fetched = need.kind == NeedKind::FetchedAgain;
     let cost = need.cost.map_or_else(|| "-".to_owned(), format_estimated_usd);
@@ -111,6 +118,6 @@ fn need_cells(session: &LoadedSession, lost: &LostMessage, need: &Need) -> Vec<C
         format_ordinal(need.call).into(),
         if is_fetched { format_estimate(round_tokens(need.tokens)) } else { "-".to_owned() }.into(),
         if is_fetched { cost } else { "-".to_owned() }.into(),
-        truncate(&masked(&need.evidence), EVIDENCE_COLUMNS).0.into(),
+        truncate(&quotes.masked(need.entry, &need.evidence), EVIDENCE_COLUMNS).0.into(),
     ]
 }

@@ -9,6 +9,7 @@ use crate::format::{format_count, format_number, quantity};
 use crate::redact::masked;
 use crate::report::summary_audit::{AuditTotals, AuditedFact, FactState, SummaryAudit};
 use crate::session::LoadedSession;
+use crate::session::masked_quotes::MaskedQuotes;
 use crate::text::truncate;
 
 /// Facts printed without `--all`: all that were used later, and of the other lost ones this many.
@@ -18,6 +19,7 @@ const FACT_COLUMNS: usize = 64;
 
 pub(super) fn print_audit(
     session: &LoadedSession,
+    quotes: &MaskedQuotes<'_>,
     audit: &SummaryAudit,
     all: bool,
     output: &mut Output,
@@ -43,7 +45,7 @@ pub(super) fn print_audit(
     ];
     let mut table = Table::new(&columns);
     for fact in &facts[..shown] {
-        table.push(fact_cells(session, fact));
+        table.push(fact_cells(session, quotes, audit, fact));
     }
     table.print(output, "  ")?;
     let more = facts.len() - shown;
@@ -77,13 +79,18 @@ fn describe(totals: &AuditTotals) -> String {
     counts + used.as_str()
 }
 
-fn fact_cells(session: &LoadedSession, fact: &AuditedFact) -> Vec<Cell> {
+fn fact_cells(
+    session: &LoadedSession,
+    quotes: &MaskedQuotes<'_>,
+    audit: &SummaryAudit,
+    fact: &AuditedFact,
+) -> Vec<Cell> {
     let state = match &fact.state {
-        FactState::Stale { summary } => format!("stale: {}", masked(summary)),
+        FactState::Stale { summary } => format!("stale: {}", quotes.masked(audit.entry, summary)),
         state => state.as_str().to_owned(),
     };
     let name = fact.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    let text = masked(&format!("{name}{}", fact.text)).into_owned();
+    let text = masked(&format!("{name}{}", quotes.masked(fact.source, &fact.text))).into_owned();
     let used = fact.used_later.map(|entry| session.index.display_id(entry)).unwrap_or_default();
     let tone = if fact.used_later.is_some() { Tone::Warning } else { Tone::Plain };
     vec![

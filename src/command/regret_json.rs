@@ -13,6 +13,7 @@ use crate::report::regret::json::RegretTotalsJson;
 use crate::report::regret::{LostMessage, Need, Regret};
 use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit, summary_audits};
 use crate::session::LoadedSession;
+use crate::session::masked_quotes::MaskedQuotes;
 use crate::store::body::BodyError;
 use crate::units::Tokens;
 
@@ -43,6 +44,7 @@ impl RegretJson<'_> {
 /// The audits of a session, each made when it is written.
 struct AuditsJson<'a> {
     session: &'a LoadedSession,
+    quotes: &'a MaskedQuotes<'a>,
     /// The reason that an audit could not be made.
     unread: Cell<Option<BodyError>>,
 }
@@ -56,7 +58,7 @@ impl Serialize for AuditsJson<'_> {
                 self.unread.set(Some(error));
                 message
             })?;
-            list.serialize_element(&audit_json(self.session, &audit))?;
+            list.serialize_element(&audit_json(self.session, self.quotes, &audit))?;
         }
         list.end()
     }
@@ -156,15 +158,19 @@ struct AuditedFactJson {
     used_later: Option<String>,
 }
 
-fn audit_json<'a>(session: &'a LoadedSession, audit: &'a SummaryAudit) -> SummaryAuditJson<'a> {
+fn audit_json<'a>(
+    session: &'a LoadedSession,
+    quotes: &'a MaskedQuotes<'a>,
+    audit: &'a SummaryAudit,
+) -> SummaryAuditJson<'a> {
     let totals = audit.totals();
     let fact = move |fact: &AuditedFact| AuditedFactJson {
         kind: fact.kind.as_str(),
-        text: masked(&fact.text).into_owned(),
+        text: quotes.masked(fact.source, &fact.text).into_owned(),
         name: fact.name.clone(),
         state: fact.state.as_str(),
         stale_value: match &fact.state {
-            FactState::Stale { summary } => Some(masked(summary).into_owned()),
+            FactState::Stale { summary } => Some(quotes.masked(audit.entry, summary).into_owned()),
             _ => None,
         },
         source: session.index.display_id(fact.source),
@@ -183,26 +189,35 @@ fn audit_json<'a>(session: &'a LoadedSession, audit: &'a SummaryAudit) -> Summar
 
 pub(super) fn report_json<'a>(
     session: &'a LoadedSession,
+    quotes: &'a MaskedQuotes<'a>,
     recorded: &'a Regret,
     other: Option<&'a Regret>,
 ) -> RegretJson<'a> {
     RegretJson {
         session: session_json(&session.item),
-        recorded: trace_json(session, recorded),
-        simulated: other.map(|other| trace_json(session, other)),
-        summaries: AuditsJson { session, unread: Cell::new(None) },
+        recorded: trace_json(session, quotes, recorded),
+        simulated: other.map(|other| trace_json(session, quotes, other)),
+        summaries: AuditsJson { session, quotes, unread: Cell::new(None) },
     }
 }
 
-fn trace_json<'a>(session: &'a LoadedSession, regret: &'a Regret) -> TraceRegretJson<'a> {
+fn trace_json<'a>(
+    session: &'a LoadedSession,
+    quotes: &'a MaskedQuotes<'a>,
+    regret: &'a Regret,
+) -> TraceRegretJson<'a> {
     TraceRegretJson {
         calls: regret.calls,
         totals: RegretTotalsJson::new(&regret.totals()),
-        lost: JsonList { items: &regret.lost, make: Box::new(move |lost| lost_json(session, lost)) },
+        lost: JsonList { items: &regret.lost, make: Box::new(move |lost| lost_json(session, quotes, lost)) },
     }
 }
 
-pub(super) fn lost_json(session: &LoadedSession, lost: &LostMessage) -> LostMessageJson {
+pub(super) fn lost_json(
+    session: &LoadedSession,
+    quotes: &MaskedQuotes<'_>,
+    lost: &LostMessage,
+) -> LostMessageJson {
     let need = |need: &Need| NeedJson {
         kind: need.kind.as_str(),
         entry: session.index.display_id(need.entry),
@@ -210,7 +225,7 @@ pub(super) fn lost_json(session: &LoadedSession, lost: &LostMessage) -> LostMess
         distance: need.distance,
         tokens: rounded(need.tokens),
         cost: need.cost,
-        evidence: masked(&need.evidence).into_owned(),
+        evidence: quotes.masked(need.entry, &need.evidence).into_owned(),
     };
     let loss = &lost.loss;
     LostMessageJson {

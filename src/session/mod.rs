@@ -34,6 +34,7 @@ pub mod list;
 mod loaded_session;
 pub mod loading;
 mod manual_change;
+pub mod masked_quotes;
 mod measured_prompt;
 mod memory_flush;
 pub mod message;

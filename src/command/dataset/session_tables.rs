@@ -28,6 +28,7 @@ use crate::report::cache_ledger::cache_ledger_from;
 use crate::report::explain::explain_from;
 use crate::report::regret::{LostMessage, NeedKind, Regret, RegretFinder};
 use crate::session::family::Rollup;
+use crate::session::masked_quotes::MaskedQuotes;
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
@@ -328,8 +329,9 @@ impl<'a> Builder<'a> {
         regret: Result<Regret, BodyError>,
     ) -> Result<(), Gap> {
         let regret = regret.map_err(|error| Gap::Part(error.to_string()))?;
+        let quotes = MaskedQuotes::new(session);
         for lost in &regret.lost {
-            let json = value(&lost_json(session, lost));
+            let json = value(&lost_json(session, &quotes, lost));
             self.add(Table::Losses, &losses_of(trace, lost), &[("lost", &json)])?;
         }
         Ok(())

@@ -15,6 +15,7 @@ mod recorded;
 mod replay;
 mod rulesets;
 mod search;
+mod secrets;
 mod sessions;
 mod simulate;
 mod sweep;
