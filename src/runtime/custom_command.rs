@@ -32,6 +32,9 @@ pub(super) fn run(program: &ProgramRun, folder: &Path) -> io::Result<Outcome> {
     let (reader, writer) = io::pipe()?;
     let mut command = command(program, folder)?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    // Quitting with ctrl-c must not end a program in the background.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
     // The command holds the writing ends of the pipe.
     drop(command);

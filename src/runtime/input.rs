@@ -1,7 +1,7 @@
 //! Converts keys, mouse and pastes to events of the state machine.
 
 use crossterm::event::{
-    Event as TerminalEvent, EventStream, KeyCode, KeyEventKind, KeyModifiers, MouseEventKind,
+    Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind,
 };
 use futures_util::StreamExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -96,10 +96,15 @@ impl LateResponse {
             return self.is_inside;
         }
         let ends = with('g', KeyModifiers::CONTROL) || with('\\', KeyModifiers::ALT);
-        let is_text = matches!(key.code, KeyCode::Char(_));
+        let is_text = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.contains(KeyModifiers::CONTROL);
         self.is_inside = !ends && is_text;
         ends || is_text
     }
+}
+
+/// Returns ctrl-c as a key: the system delivers it as a signal (see [`super::terminal_modes`]).
+pub(super) fn interrupt_key() -> Event {
+    Event::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL))
 }
 
 /// Whether the key is ctrl-z: in raw mode it is a plain key and no signal.
@@ -110,7 +115,7 @@ pub(super) fn is_suspend_key(event: &Event) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crossterm::event::{KeyEvent, MouseEvent};
+    use crossterm::event::MouseEvent;
 
     use super::*;
 
@@ -138,6 +143,13 @@ mod tests {
         assert_eq!(swallowed(&mut answer, &keys), [false, true, true, true, true, false, false]);
         let mut nothing_asked = LateResponse { is_expected: false, is_inside: false };
         assert_eq!(swallowed(&mut nothing_asked, &keys), [false; 7]);
+    }
+
+    #[test]
+    fn ctrl_c_ends_a_late_terminal_response_without_an_end() {
+        let keys = [(']', KeyModifiers::ALT), ('1', KeyModifiers::NONE), ('c', KeyModifiers::CONTROL)];
+        let mut answer = LateResponse { is_expected: true, is_inside: false };
+        assert_eq!(swallowed(&mut answer, &keys), [true, true, false]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn interruptible<T>(end: impl Fn() + Send + 'static, work: impl FnOnce() -> 
                 tokio::select! {
                     _ = &mut wait => break,
                     caught = signals.next() => match caught {
-                        SignalAction::Quit => end(),
+                        SignalAction::Quit | SignalAction::Interrupt => end(),
                         SignalAction::Suspend => _ = stop(),
                         SignalAction::Resume => {}
                     },

@@ -5,8 +5,10 @@ use std::io;
 /// The meaning of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalAction {
-    /// Quit in order (SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2).
+    /// Quit in order (SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2).
     Quit,
+    /// Someone pressed ctrl-c (SIGINT).
+    Interrupt,
     /// Restore the terminal and stop (SIGTSTP).
     Suspend,
     /// Continue after a stop; other programs may have drawn on the terminal (SIGCONT).
@@ -63,7 +65,7 @@ mod unix {
                 _ = user_2.recv() => SignalAction::Quit,
                 _ = self.terminate.recv() => SignalAction::Quit,
                 _ = self.hang_up.recv() => SignalAction::Quit,
-                _ = self.interrupt.recv() => SignalAction::Quit,
+                _ = self.interrupt.recv() => SignalAction::Interrupt,
                 _ = self.suspend.recv() => SignalAction::Suspend,
                 _ = self.resume.recv() => SignalAction::Resume,
             }

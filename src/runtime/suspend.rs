@@ -5,7 +5,7 @@ use anyhow::Context;
 use crate::app::event::Event;
 use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
-use crate::runtime::input::Input;
+use crate::runtime::input::{Input, interrupt_key};
 use crate::runtime::pager;
 use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::{TerminalLoan, restore};
@@ -22,6 +22,7 @@ impl EventLoop {
     ) -> anyhow::Result<Input> {
         match caught {
             SignalAction::Quit => self.should_quit = true,
+            SignalAction::Interrupt => self.dispatch(interrupt_key()),
             SignalAction::Suspend => return self.suspend(input).await,
             SignalAction::Resume => {
                 self.screen.invalidate().context("the terminal is closed")?;

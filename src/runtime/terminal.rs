@@ -22,6 +22,8 @@ use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use tokio::sync::Notify;
 
 use crate::app::effect::ProgramRun;
+#[cfg(unix)]
+use crate::runtime::terminal_modes;
 use crate::runtime::watcher_pipe::{note_held, note_released};
 
 /// Whether clawscope holds the terminal. A static, because the panic hook has no other access to it.
@@ -73,6 +75,8 @@ impl TerminalScreen {
         note_held();
         IS_ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
+        #[cfg(unix)]
+        terminal_modes::deliver_ctrl_c_as_signal()?;
         execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
         self.set_mouse(self.captures_mouse)?;
         self.invalidate()

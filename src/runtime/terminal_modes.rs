@@ -1,4 +1,6 @@
-//! The modes of the terminal's line discipline, as words of a command line: another process restores them.
+//! The modes of the terminal's line discipline. clawscope adds one signal to raw mode, ctrl-c: the parser of the terminal
+//! library holds back everything after the start of a paste or a mouse report until its end, so that as a key it would
+//! not arrive when the end is lost. The modes before are also the words of a command line: another process restores them.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,8 +17,30 @@ pub(super) struct TerminalModes {
     output: OutputModes,
     control: ControlModes,
     local: LocalModes,
-    min: u8,
-    time: u8,
+    codes: [u8; CODES.len()],
+}
+
+/// The special codes that change.
+const CODES: [SpecialCodeIndex; 5] = [
+    SpecialCodeIndex::VMIN,
+    SpecialCodeIndex::VTIME,
+    SpecialCodeIndex::VINTR,
+    SpecialCodeIndex::VQUIT,
+    SpecialCodeIndex::VSUSP,
+];
+const CTRL_C: u8 = 3;
+/// The code of a key that does not exist (`_POSIX_VDISABLE`).
+const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
+
+/// Makes the system send SIGINT for ctrl-c on a terminal in raw mode. The other keys that send signals stay keys.
+pub(super) fn deliver_ctrl_c_as_signal() -> io::Result<()> {
+    let mut modes = tcgetattr(io::stdout())?;
+    modes.local_modes |= LocalModes::ISIG | LocalModes::NOFLSH;
+    modes.special_codes[SpecialCodeIndex::VINTR] = CTRL_C;
+    for other in [SpecialCodeIndex::VQUIT, SpecialCodeIndex::VSUSP] {
+        modes.special_codes[other] = NO_KEY;
+    }
+    Ok(tcsetattr(io::stdout(), OptionalActions::Now, &modes)?)
 }
 
 /// Reads the modes of the terminal on standard output.
@@ -27,33 +51,27 @@ pub(super) fn read() -> io::Result<TerminalModes> {
         output: now.output_modes,
         control: now.control_modes,
         local: now.local_modes,
-        min: now.special_codes[SpecialCodeIndex::VMIN],
-        time: now.special_codes[SpecialCodeIndex::VTIME],
+        codes: CODES.map(|code| now.special_codes[code]),
     })
 }
 
 impl TerminalModes {
-    pub(super) fn words(self) -> [String; 6] {
-        [
-            self.input.bits().to_string(),
-            self.output.bits().to_string(),
-            self.control.bits().to_string(),
-            self.local.bits().to_string(),
-            self.min.to_string(),
-            self.time.to_string(),
-        ]
+    pub(super) fn words(self) -> Vec<String> {
+        let modes = [self.input.bits(), self.output.bits(), self.control.bits(), self.local.bits()];
+        let codes = self.codes.iter().map(ToString::to_string);
+        modes.iter().map(ToString::to_string).chain(codes).collect()
     }
 
     /// Reads the words of [`Self::words`]; `None` for anything else.
     pub(super) fn from_words(words: &[OsString]) -> Option<Self> {
-        let [input, output, control, local, min, time] = words else { return None };
+        let [input, output, control, local, codes @ ..] = words else { return None };
+        let codes: Option<Vec<u8>> = codes.iter().map(number).collect();
         Some(Self {
             input: InputModes::from_bits_retain(number(input)?),
             output: OutputModes::from_bits_retain(number(output)?),
             control: ControlModes::from_bits_retain(number(control)?),
             local: LocalModes::from_bits_retain(number(local)?),
-            min: number(min)?,
-            time: number(time)?,
+            codes: codes?.try_into().ok()?,
         })
     }
 
@@ -64,8 +82,9 @@ impl TerminalModes {
         modes.output_modes = self.output;
         modes.control_modes = self.control;
         modes.local_modes = self.local;
-        modes.special_codes[SpecialCodeIndex::VMIN] = self.min;
-        modes.special_codes[SpecialCodeIndex::VTIME] = self.time;
+        for (code, value) in CODES.into_iter().zip(self.codes) {
+            modes.special_codes[code] = value;
+        }
         Ok(tcsetattr(io::stdout(), OptionalActions::Now, &modes)?)
     }
 }
@@ -85,8 +104,7 @@ mod tests {
             output: OutputModes::OPOST,
             control: ControlModes::CREAD,
             local: LocalModes::ECHO | LocalModes::ICANON,
-            min: 1,
-            time: 255,
+            codes: [1, 255, 3, 0, 26],
         };
         let words: Vec<OsString> = modes.words().into_iter().map(OsString::from).collect();
         assert_eq!(TerminalModes::from_words(&words), Some(modes));

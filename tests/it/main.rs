@@ -40,6 +40,7 @@ mod packaging;
 mod plain;
 mod properties;
 mod pty;
+mod pty_input;
 mod pty_screens;
 mod readme;
 mod real_e2e;
