@@ -25,6 +25,8 @@ use crate::units::{Bytes, Moment};
 const BATCH_SIZE: usize = 8;
 /// Minimum time between two reports: each redraws the list.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
+/// The part of it that each listed session adds: a report orders the whole list again, and keys must not wait for that.
+const REPORT_INTERVAL_PER_SESSION: Duration = Duration::from_micros(10);
 
 /// Readings kept for a later recount.
 const MAX_RECENT: usize = 4;
@@ -156,7 +158,7 @@ impl SessionCounts {
         let unread = keys.iter().filter(|key| !is_known(key));
         let unread: Vec<&Session> = unread.filter_map(|key| sessions.get(key).copied()).collect();
         let mut news = Vec::new();
-        let mut throttle = Throttle::new(REPORT_INTERVAL);
+        let mut throttle = Throttle::new(report_interval(store.sessions.len()));
         for batch in unread.chunks(BATCH_SIZE) {
             let read = |session: &&Session| {
                 load_item(store, session, system_now_ms(), &mut |_, _| ticket.is_current()).ok()
@@ -190,6 +192,11 @@ impl SessionCounts {
 fn counting_pool() -> Option<ThreadPool> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores > 2).then(|| ThreadPoolBuilder::new().num_threads((cores / 2).min(4)).build().ok())?
+}
+
+fn report_interval(sessions: usize) -> Duration {
+    let added = REPORT_INTERVAL_PER_SESSION.saturating_mul(u32::try_from(sessions).unwrap_or(u32::MAX));
+    REPORT_INTERVAL.max(added)
 }
 
 fn hash_config(store: &Store) -> u64 {
@@ -231,6 +238,12 @@ mod tests {
     use crate::session::list::list_sessions;
     use crate::session::store_location::{StoreLocation, StoreRequest};
     use crate::store::demo::NOW_MS;
+
+    #[test]
+    fn a_longer_list_is_reported_less_often() {
+        assert_eq!([100, 5_000].map(report_interval), [REPORT_INTERVAL; 2]);
+        assert_eq!(report_interval(100_000), Duration::from_secs(1));
+    }
 
     #[tokio::test]
     async fn every_session_of_the_demo_is_counted_once_and_only_changed_ones_again() {

@@ -12,8 +12,7 @@ use crate::store::discovery::Store;
 use crate::store::key::SessionKind;
 use crate::store::prompt_report::{InjectedFile, ReportSource, SystemPromptReport};
 use crate::store::session::Session;
-use crate::store::session_records::SessionRecord;
-use crate::units::{Chars, Moment};
+use crate::units::Chars;
 
 /// The files of a prompt in the gateway's order.
 const FILES: [&str; 8] =
@@ -89,11 +88,7 @@ fn read_files(workspace: &Path, names: &[&str], limits: FileLimits) -> Vec<Injec
 
 /// Returns the report of the newest run of another session of the agent.
 fn newest_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
-    let records = store.sessions.iter().filter(|other| other.agent == session.agent);
-    let records = records.filter_map(|other| other.record.as_ref());
-    let reported = records.filter(|record| record.has_prompt_report());
-    let time = |record: &&SessionRecord| record.updated_at.unwrap_or(Moment(f64::MIN));
-    let newest = reported.max_by(|a, b| time(a).total_cmp(&time(b)))?;
+    let newest = store.newest_reported(&session.agent)?.record.as_ref()?;
     newest.prompt_report().filter(|report| report.source == ReportSource::Run)
 }
 

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use super::agent_sessions::AgentSessions;
 use super::agents::Agent;
 use super::database_info::DatabaseInfo;
 use super::era::detect_era;
@@ -41,6 +42,7 @@ pub struct Store {
     pub sessions: Vec<Session>,
     /// Includes the diagnostics of the configuration.
     pub diagnostics: Vec<Diagnostic>,
+    pub(super) agent_sessions: AgentSessions,
 }
 
 impl Store {
@@ -70,6 +72,16 @@ impl Store {
     /// Maps the unique keys to the sessions.
     pub fn sessions_by_key(&self) -> HashMap<&SessionKey, &Session> {
         self.sessions.iter().map(|session| (&session.key, session)).collect()
+    }
+
+    /// Returns the transcripts of an agent that no record names.
+    pub fn unrecorded(&self, agent: &str) -> impl Iterator<Item = &Session> {
+        self.agent_sessions.unrecorded(&self.sessions, agent)
+    }
+
+    /// Returns the newest session of an agent whose record has the report of a run.
+    pub fn newest_reported(&self, agent: &str) -> Option<&Session> {
+        self.agent_sessions.newest_reported(&self.sessions, agent)
     }
 
     /// Whether something besides transcripts shows that a gateway stores its sessions here.
@@ -115,5 +127,6 @@ pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayCo
         agents: Vec::new(),
         sessions: Vec::new(),
         diagnostics,
+        agent_sessions: AgentSessions::default(),
     }
 }

@@ -4,6 +4,7 @@
 //! into an [`index`] of sizes; [`body`] reads texts again on demand. [`sqlite`] does the same for agent databases,
 //! [`demo`] holds an embedded store, and [`migration`] compares files with their import in a database.
 
+mod agent_sessions;
 pub mod agents;
 pub(crate) mod aligned_buffer;
 pub mod archive;

@@ -10,6 +10,9 @@ mod table;
 pub use price::Price;
 pub use table::{ListRelease, ModelValues, Program};
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::window_rules::provider_alias;
 use crate::units::Tokens;
 use table::{Table, numbers, table};
@@ -40,6 +43,35 @@ pub struct ListedModel {
     pub release: &'static ListRelease,
 }
 
+thread_local! {
+    static FOUND: RefCell<Lookups> = RefCell::default();
+}
+
+/// Names of models that a thread remembers: stores of 100,000 sessions use a few, and damaged ones may use any number.
+const MAX_LOOKUPS: usize = 256;
+/// Longer names are not remembered.
+const MAX_NAME_BYTES: usize = 200;
+
+/// The last lookups in one list. A listing asks several times per session, and each search makes a dozen keys.
+#[derive(Default)]
+struct Lookups {
+    list: ModelList,
+    by_name: HashMap<String, Option<ListedModel>>,
+}
+
+impl Lookups {
+    fn get_or_search(&mut self, list: ModelList, (provider, model): (&str, &str)) -> Option<ListedModel> {
+        if self.list != list || self.by_name.len() >= MAX_LOOKUPS {
+            *self = Self { list, ..Self::default() };
+        }
+        let search = || list.search(provider, model);
+        if provider.len() + model.len() > MAX_NAME_BYTES || provider.contains('\t') {
+            return search();
+        }
+        *self.by_name.entry(key(provider, model)).or_insert_with(search)
+    }
+}
+
 impl ModelList {
     /// The list of a release of a program: year, month and day of a gateway; major, minor and patch of pi. A part of
     /// `u32::MAX` is the newest.
@@ -49,6 +81,10 @@ impl ModelList {
 
     /// Finds a model of a provider. Where the release's list has no price, that of the newest list counts.
     pub fn find(self, provider: &str, model: &str) -> Option<ListedModel> {
+        FOUND.with_borrow_mut(|found| found.get_or_search(self, (provider, model)))
+    }
+
+    fn search(self, provider: &str, model: &str) -> Option<ListedModel> {
         let (table, of) = (table(), (provider, model));
         let newest = || newest(table, provider, model);
         let found = match self.0 {

@@ -87,8 +87,7 @@ pub(super) fn find_predecessor(store: &Store, session: &Session, index: &Index) 
     let started = index.header.as_ref().map_or(Moment(f64::NAN), |header| header.started_ms);
     let ids = earlier_ids(session);
     let others = || {
-        let same =
-            store.sessions.iter().filter(|other| other.agent == session.agent && other.record.is_none());
+        let same = store.unrecorded(&session.agent);
         same.filter(|other| other.path.is_some() && other.path != session.path)
     };
     let found = |other: &Session, named_by_record: bool| {
@@ -126,11 +125,9 @@ pub(super) fn find_continuations(store: &Store, session: &Session, index: &Index
     let name = own.file_name();
     let is_own =
         |parent: &str| parent == id || Path::new(parent) == own || Path::new(parent).file_name() == name;
-    let orphans = store.sessions.iter().filter(|other| {
-        other.has_flag(Flag::Orphan)
-            && other.agent == session.agent
-            && other.parent_session.as_deref().is_some_and(is_own)
-    });
+    let orphans = store
+        .unrecorded(&session.agent)
+        .filter(|other| other.has_flag(Flag::Orphan) && other.parent_session.as_deref().is_some_and(is_own));
     let mut found: Vec<Continuation> = orphans
         .filter_map(|other| {
             let path = other.path.clone()?;

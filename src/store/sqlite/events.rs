@@ -122,7 +122,7 @@ impl Events {
     /// Reads the current rows of a session. If `known` covers the same session and history was not rewritten since,
     /// only new rows are queried (sqlite I3).
     pub fn read(database: &Arc<Database>, session: &str, known: Option<&Self>) -> rusqlite::Result<Self> {
-        let (generation, spans, len) = database.with_transaction(|at| {
+        let (generation, spans, len, first) = database.with_transaction(|at| {
             let generation = read_generation(at, session)?;
             let same = |known: &&Self| {
                 known.session_id == session
@@ -133,8 +133,14 @@ impl Events {
                 known.filter(same).map_or((Vec::new(), 0), |it| (it.spans.clone(), it.len));
             let after = spans.last().map_or(i64::MIN, |span: &RowSpan| span.seq);
             len = add_spans(at, database, session, after, &mut spans, len)?;
-            Ok((generation, spans, len))
+            // Most transcripts are short, and a second transaction costs more than their texts.
+            let is_short = after == i64::MIN && len <= MIN_READ_BYTES as u64;
+            // If that fails, reading the lines says why.
+            let texts = is_short.then(|| read_texts(at, database, session, &spans).ok().flatten());
+            Ok((generation, spans, len, texts.flatten()))
         })?;
+        let first = first.filter(|bytes| !bytes.is_empty() && bytes.len() as u64 == len);
+        let first = first.map(|bytes| RowBlock { offset: 0, bytes: bytes.into() });
         Ok(Self {
             path: item_path(database.path(), session).into(),
             database: Arc::clone(database),
@@ -142,7 +148,7 @@ impl Events {
             generation,
             spans,
             len,
-            blocks: Mutex::default(),
+            blocks: Mutex::new(first.into_iter().collect()),
         })
     }
 
@@ -210,33 +216,17 @@ impl Events {
 
     /// Reads the texts of rows, each followed by a line end.
     fn read_rows(&self, wanted: &[RowSpan]) -> io::Result<Vec<u8>> {
-        let (from, to) = (wanted[0].seq, wanted[wanted.len() - 1].seq);
-        let mut spans = wanted.iter();
-        let mut bytes = Vec::new();
         let read = self.database.with_transaction(|look| {
             if read_generation(look, &self.session_id)? != self.generation {
-                return Ok(false);
+                return Ok(None);
             }
-            let texts = text_columns(&self.database);
-            let texts = format!(
-                "SELECT e.seq, {texts} FROM transcript_events e \
-                 WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq"
-            );
-            let mut statement = look.prepare_cached(&texts)?;
-            let mut rows = statement.query(params![self.session_id, from, to])?;
-            while let Some(row) = rows.next()? {
-                let seq = row.get::<_, i64>(0)?;
-                if spans.next().is_none_or(|span| span.seq != seq) {
-                    return Ok(false);
-                }
-                push_text(row, &mut bytes)?;
-            }
-            Ok(spans.next().is_none())
+            read_texts(look, &self.database, &self.session_id, wanted)
         });
+        let to = wanted[wanted.len() - 1].seq;
         let next = self.spans.partition_point(|span| span.seq <= to);
         let end = self.spans.get(next).map_or(self.len, |span| span.offset);
         match read {
-            Ok(true) if bytes.len() as u64 == end - wanted[0].offset => Ok(bytes),
+            Ok(Some(bytes)) if bytes.len() as u64 == end - wanted[0].offset => Ok(bytes),
             Ok(_) => {
                 Err(io::Error::other("the gateway rewrote or moved the session while clawscope read it"))
             }
@@ -274,6 +264,33 @@ fn text_columns(database: &Database) -> String {
 fn length_columns(database: &Database) -> String {
     let claimed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     format!("octet_length(e.event_json), {claimed}")
+}
+
+/// Reads the texts of rows, each followed by a line end; `None` if the rows are not these any more.
+fn read_texts(
+    at: &Connection,
+    database: &Database,
+    session: &str,
+    wanted: &[RowSpan],
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(None) };
+    let texts = format!(
+        "SELECT e.seq, {} FROM transcript_events e \
+         WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq",
+        text_columns(database)
+    );
+    let mut spans = wanted.iter();
+    let mut bytes = Vec::new();
+    let mut statement = at.prepare_cached(&texts)?;
+    let mut rows = statement.query(params![session, first.seq, last.seq])?;
+    while let Some(row) = rows.next()? {
+        let seq = row.get::<_, i64>(0)?;
+        if spans.next().is_none_or(|span| span.seq != seq) {
+            return Ok(None);
+        }
+        push_text(row, &mut bytes)?;
+    }
+    Ok(spans.next().is_none().then_some(bytes))
 }
 
 /// Adds the spans of the rows after a `seq` and returns the total bytes.

@@ -383,5 +383,5 @@ fn read_transcript_size(
             cold: Some(name.map_or(ColdLocation::InDatabase, ColdLocation::File)),
         })
     };
-    Ok(at.query_row(ask, [session], cold).optional()?.unwrap_or_default())
+    Ok(at.prepare_cached(ask)?.query_row([session], cold).optional()?.unwrap_or_default())
 }

@@ -135,6 +135,8 @@ pub struct Database {
     columns: Vec<String>,
     /// SQLite's number of the tables' form, which rises when a gateway adds a table or a column.
     schema_number: i64,
+    #[cfg(test)]
+    pub(super) transactions: std::sync::atomic::AtomicUsize,
 }
 
 impl Database {
@@ -168,6 +170,8 @@ impl Database {
             is_immutable: still,
             columns,
             schema_number,
+            #[cfg(test)]
+            transactions: std::sync::atomic::AtomicUsize::default(),
         })
     }
 
@@ -217,6 +221,8 @@ impl Database {
         &self,
         ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
+        #[cfg(test)]
+        self.transactions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let connection = self.lock();
         let transaction = connection.unchecked_transaction()?;
         let answer = ask(&transaction)?;

@@ -131,7 +131,9 @@ fn rows_in_the_wal_are_read_and_growth_continues_at_the_old_end() {
 #[test]
 fn a_rewritten_history_is_read_again_and_an_old_snapshot_detects_it() {
     let made = TestStore::new();
-    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", "x")]);
+    // A short transcript is read whole when it is opened.
+    let long = "x".repeat(70_000);
+    made.add_session("agent:main:main", "s1", &[HEADER, &message("a", "null", &long)]);
     let store = listed(made.state());
     let own = session(&store, "s1");
     let path = own.path.as_deref().unwrap();
@@ -440,4 +442,20 @@ fn error_of(state: &Path) -> String {
     let store = listed(state);
     let errors = store.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
     errors.map(|finding| finding.message.clone()).next().unwrap_or_default()
+}
+
+#[test]
+fn a_short_transcript_is_read_in_one_transaction() {
+    let made = TestStore::new();
+    made.add_session(
+        "agent:main:main",
+        "s1",
+        &[HEADER, &message("a", "null", "x"), &message("b", "\"a\"", "y")],
+    );
+    let database = std::sync::Arc::new(Database::open(&made.database()).unwrap());
+    let events = Events::read(&database, "s1", None).unwrap();
+    let source = crate::store::source::Source::DatabaseRows(std::sync::Arc::new(events));
+    let index = load(&source, &mut LineIds, &mut |_, _| true).unwrap();
+    assert_eq!(ids(&index), ["a", "b"]);
+    assert_eq!(database.transactions.load(std::sync::atomic::Ordering::Relaxed), 1);
 }

@@ -9,7 +9,9 @@ use crate::store::sqlite::Database;
 pub(super) fn has_rows(database: &Database, session: &str) -> bool {
     let ask = "SELECT EXISTS (SELECT 1 FROM trajectory_runtime_events WHERE session_id = ?1)";
     database.has_column("trajectory_runtime_events", "event_json")
-        && database.with_transaction(|at| at.query_row(ask, [session], |row| row.get(0))).unwrap_or(false)
+        && database
+            .with_transaction(|at| at.prepare_cached(ask)?.query_row([session], |row| row.get(0)))
+            .unwrap_or(false)
 }
 
 /// Calls `take` with `seq` and text of each event of a session, in order.
