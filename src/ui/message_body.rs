@@ -53,15 +53,33 @@ const LONG_LINE_BYTES: usize = 4_096;
 struct LineLayout {
     visible: String,
     rows: Vec<Range<usize>>,
-    /// Byte ranges that match the search.
+    /// Byte ranges that match the search, in order.
     matches: Vec<Range<usize>>,
+    /// The bytes that leave the prompt.
+    removed: Range<usize>,
+    /// The end of an argument's name.
+    key_end: Option<usize>,
 }
 
-/// Cache of a long line: message, line with side and hidden columns, search text, layout.
+impl LineLayout {
+    /// Returns the matches that a row shows; a long line has any number of them.
+    fn matches_in(&self, row: &Range<usize>) -> impl Iterator<Item = &Range<usize>> {
+        let first = self.matches.partition_point(|found| found.end <= row.start);
+        self.matches[first..].iter().take_while(|found| found.start < row.end)
+    }
+}
+
+/// Cached layouts of long lines: a frame shows at most the ends of two on each side.
+const MAX_CACHED_LINES: usize = 4;
+
+/// A cached layout: message, line with side and hidden columns, search text, layout.
 type CachedLine = (Weak<MessageLayout>, (usize, bool, usize), String, Arc<LineLayout>);
 
 thread_local! {
-    static LONG_LINE: RefCell<Option<CachedLine>> = const { RefCell::new(None) };
+    /// The last used is the last.
+    static LONG_LINES: RefCell<Vec<CachedLine>> = const { RefCell::new(Vec::new()) };
+    #[cfg(test)]
+    pub(super) static LAID_OUT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Draws the rows of a message from the scroll position on, or their right side.
@@ -137,30 +155,47 @@ impl<'a> BodyPainter<'a> {
         }
     }
 
-    /// Lays out a line once for all its rows; a long line is cached until another one is drawn.
+    /// Lays out a line once for all its rows; long lines are cached between frames.
     fn line_layout(&self, piece: &TextLine, line: usize, right: bool) -> Arc<LineLayout> {
-        let lay_out = || {
-            let (visible, rows) = self.shown.text_line_rows(piece, right, self.left);
-            let found = occurrences(&visible, self.query);
-            Arc::new(LineLayout { visible, rows, matches: found })
-        };
         if piece.range.len() < LONG_LINE_BYTES {
-            return lay_out();
+            return Arc::new(self.lay_out(piece, right));
         }
-        LONG_LINE.with_borrow_mut(|last| {
-            let known = last.as_ref().filter(|(of, at, query, _)| {
+        LONG_LINES.with_borrow_mut(|cached| {
+            let known = cached.iter().position(|(of, at, query, _)| {
                 std::ptr::eq(of.as_ptr(), Arc::as_ptr(self.shown))
                     && *at == (line, right, self.left)
                     && query == self.query
             });
-            if let Some((_, _, _, known)) = known {
-                return Arc::clone(known);
+            let entry = known.map_or_else(
+                || {
+                    let (of, query) = (Arc::downgrade(self.shown), self.query.to_owned());
+                    (of, (line, right, self.left), query, Arc::new(self.lay_out(piece, right)))
+                },
+                |at| cached.remove(at),
+            );
+            let layout = Arc::clone(&entry.3);
+            if cached.len() == MAX_CACHED_LINES {
+                cached.remove(0);
             }
-            let new = lay_out();
-            let (of, query) = (Arc::downgrade(self.shown), self.query.to_owned());
-            *last = Some((of, (line, right, self.left), query, Arc::clone(&new)));
-            new
+            cached.push(entry);
+            layout
         })
+    }
+
+    fn lay_out(&self, piece: &TextLine, right: bool) -> LineLayout {
+        #[cfg(test)]
+        LAID_OUT.set(LAID_OUT.get() + 1);
+        let (visible, rows) = self.shown.text_line_rows(piece, right, self.left);
+        let matches = occurrences(&visible, self.query);
+        let raw = self.shown.body.text(piece);
+        let to_visible = |at: usize| text::visible(crate::app::message_layout::truncate_bytes(raw, at)).len();
+        let removed = match &piece.removed_range {
+            none if none.is_empty() => 0..0,
+            range => to_visible(range.start)..to_visible(range.end),
+        };
+        let is_argument = self.shown.body.texts[piece.text_index].kind == ContentKind::Arguments;
+        let key_end = if is_argument { key_end(&visible) } else { None };
+        LineLayout { visible, rows, matches, removed, key_end }
     }
 
     fn gutter(&self) -> u16 {
@@ -246,7 +281,7 @@ impl<'a> BodyPainter<'a> {
         }
         let LineLayout { visible, rows, .. } = laid_out;
         let Some(part) = rows.get(sub).cloned() else { return };
-        let patches = self.patches(piece, laid_out, (row, line), right);
+        let patches = self.patches(piece, laid_out, (row, line, &part), right);
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
         let base = self.style(piece, visible);
@@ -306,12 +341,12 @@ impl<'a> BodyPainter<'a> {
         self.theme.style(role)
     }
 
-    /// Returns the styles inside a line: code, text that leaves the prompt, search matches.
+    /// Returns the styles inside a row: code, text that leaves the prompt, search matches.
     fn patches(
         &self,
         piece: &TextLine,
-        LineLayout { visible, matches: found, .. }: &LineLayout,
-        (row, line): (usize, usize),
+        laid_out: &LineLayout,
+        (row, line, part): (usize, usize, &Range<usize>),
         right: bool,
     ) -> Vec<(Range<usize>, Style)> {
         let mut patches = Vec::new();
@@ -320,22 +355,16 @@ impl<'a> BodyPainter<'a> {
             let spans = colours.map_or(&[][..], |sides| &sides[usize::from(right)]);
             patches.extend(spans.iter().map(|(range, role)| (range.clone(), self.theme.style(*role))));
         }
-        if self.shown.body.texts[piece.text_index].kind == ContentKind::Arguments
-            && let Some(colon) = key_end(visible)
-        {
+        if let Some(colon) = laid_out.key_end {
             patches.push((0..colon, self.theme.style(Role::Muted)));
         }
         if !piece.removed_range.is_empty() {
-            let raw = self.shown.body.text(piece);
-            let to_visible =
-                |at: usize| text::visible(crate::app::message_layout::truncate_bytes(raw, at)).len();
-            let range = to_visible(piece.removed_range.start)..to_visible(piece.removed_range.end);
             let style = self.theme.style(Role::Muted).patch(self.theme.background(BackgroundRole::Removed));
-            patches.push((range, style));
+            patches.push((laid_out.removed.clone(), style));
         }
         let hot = self.theme.background(BackgroundRole::Hot).add_modifier(Modifier::UNDERLINED);
         let current = if self.current == Some(row) { hot.add_modifier(Modifier::BOLD) } else { hot };
-        patches.extend(found.iter().map(|range| (range.clone(), current)));
+        patches.extend(laid_out.matches_in(part).map(|range| (range.clone(), current)));
         patches
     }
 

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::app::message::MessageView;
-use crate::app::message_testing::{open, select_entry};
+use crate::app::message_testing::{open, open_session, select_entry};
+use crate::session::testing::{call, message, result, transcript, user};
 use crate::ui::highlight;
+use crate::ui::message_body::LAID_OUT;
 use crate::ui::theme::ColourDepth;
 
 fn theme(name: &str) -> Theme {
@@ -220,4 +222,25 @@ fn a_message_that_cannot_be_read_says_why() {
     app.message.set_text(Err(error.into()));
     let text = text_of(&drawn(&app, &theme("dark")));
     assert!(text.contains("Cannot read the message") && text.contains("line 4"), "{text}");
+}
+
+#[test]
+fn long_lines_are_laid_out_once_and_not_for_each_frame() {
+    let log = format!("start {} end", "word ".repeat(40_000));
+    let calls = [user("go"), call("c1", "exec", r#"{"command":"cat big"}"#), result("c1", "exec", &log, "")];
+    let later = (0..8).flat_map(|_| [user("next"), message(r#"{"role":"assistant","content":[]}"#)]);
+    let text = transcript(&calls.into_iter().chain(later).collect::<Vec<_>>());
+    let mut app = open_session(&text, 20_000.0, (160, 40), 2, true);
+    app.zoom = true;
+    app.update_message_layout();
+    app.message.query = "word".to_owned();
+    assert!(app.message_screen().unwrap().layout.body.side_by_side, "the plan trims the result");
+    let laid_out = || {
+        let before = LAID_OUT.get();
+        drawn(&app, &theme("dark"));
+        LAID_OUT.get() - before
+    };
+    let first = laid_out();
+    let again = laid_out();
+    assert!(again < first, "{first} layouts, then {again}");
 }
