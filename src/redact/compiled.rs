@@ -6,12 +6,10 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::commands::COMMANDS;
-use super::places::PLACES;
 use super::proof::{
     PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
 };
-use super::rules::{Proof, RULES};
+use super::rules::{NAMES, Proof, rules};
 use super::tokens::tokens;
 use super::windows::{Lines, Reach, add_window};
 
@@ -58,15 +56,23 @@ impl CompiledRules {
         let mut anchors: Vec<String> = Vec::new();
         for token in tokens() {
             let proof = if token.needs_random { Proof::Random } else { Proof::Shape };
-            let letters = prefix_letters(token.pattern);
-            made.need(&mut anchors, &letters, Some(letters.clone()));
-            made.push(token.kind, proof, format!("^(?:{})", token.pattern), true);
+            if token.letters.is_empty() {
+                let letters = prefix_letters(token.pattern);
+                made.need(&mut anchors, &letters, Some(letters.clone()));
+                made.push(token.kind, proof, format!("^(?:{})", token.pattern), true);
+            } else {
+                for letters in token.letters.split('|') {
+                    made.need(&mut anchors, letters, None);
+                }
+                made.push(token.kind, proof, ascii_pattern(&NAMES.expand(token.pattern)), false);
+            }
         }
-        for rule in RULES.iter().chain(COMMANDS).chain(PLACES) {
-            for letters in rule.letters {
+        for rule in rules() {
+            for letters in &rule.letters {
                 made.need(&mut anchors, letters, None);
             }
-            made.push(rule.kind, rule.proof, ascii_pattern(rule.pattern), false);
+            // The rules live as long as the program.
+            made.push(rule.kind.leak(), rule.proof, ascii_pattern(&rule.pattern), false);
         }
         let mut builder = AhoCorasick::builder();
         let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
@@ -214,7 +220,7 @@ fn prefix_letters(pattern: &str) -> String {
 
 /// Makes classes ASCII-only, which compile in a hundredth of the time: a letter of another script before a secret does not
 /// extend its word, and readings of a text have no other blanks.
-fn ascii_pattern(pattern: &str) -> String {
+pub(super) fn ascii_pattern(pattern: &str) -> String {
     let mut ascii = String::with_capacity(2 * pattern.len());
     let mut chars = pattern.chars();
     let mut is_in_class = false;
@@ -273,12 +279,9 @@ fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
 
 #[cfg(test)]
 impl CompiledRules {
-    /// The patterns of the rules that are not tokens and find nothing in any of the texts.
-    pub(super) fn rules_without_hit(&self, texts: &[String]) -> Vec<&str> {
-        let rules = self.rules.iter().filter(|rule| !rule.is_anchored);
-        let idle =
-            rules.filter(|rule| texts.iter().all(|text| rule.hits(text, (0, text.len())).next().is_none()));
-        idle.map(|rule| rule.pattern.as_str()).collect()
+    /// The matches of one rule.
+    pub(super) fn hits_of(&self, rule: usize, text: &str) -> Vec<Hit> {
+        self.rules[rule].hits(text, (0, text.len())).collect()
     }
 }
 
@@ -298,7 +301,7 @@ mod tests {
                 rule.pattern
             );
         }
-        for token in tokens() {
+        for token in tokens().filter(|token| token.letters.is_empty()) {
             assert!(prefix_letters(token.pattern).len() >= 2, "{}", token.pattern);
         }
     }

@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 
+use super::rules::rules;
 use super::tokens::tokens;
 use super::{Redactor, masked};
 use crate::js::{self, Object, Value};
@@ -12,7 +13,7 @@ use crate::js::{self, Object, Value};
 const HEX: &str = "0123456789abcdef";
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
@@ -46,6 +47,14 @@ impl Random {
         }
         out + rest
     }
+
+    /// Puts a made-up secret between the marks of a sample. Returns the text and the secret.
+    pub(super) fn fill(&mut self, sample: &str) -> (String, String) {
+        let (before, rest) = sample.split_once('«').expect("a mark");
+        let (form, after) = rest.split_once('»').expect("a mark");
+        let secret = self.token(if form.is_empty() { "<W9>-<H9>" } else { form });
+        (format!("{before}{secret}{after}"), secret)
+    }
 }
 
 /// Places of a token; `@` is the token.
@@ -60,136 +69,6 @@ const TOKEN_PLACES: [&str; 10] = [
     "(@)",
     "日本語@日本語",
     "line one\n@\nline three",
-];
-
-/// Places of a password, which only they reveal; `@` is the password.
-pub(super) const NAMED_PLACES: [&str; 126] = [
-    "ssh-keygen -N '@' -f k",
-    "openssl enc -aes-256-cbc -k @ -in a",
-    "unzip -P @ a.zip",
-    "net use Z: /user:a @",
-    "ConvertTo-SecureString \"@\" -AsPlainText -Force",
-    "vault login @",
-    "lftp -u a,@ ftp://h",
-    "rclone config create x webdav pass @",
-    "git config user.password @",
-    "printf '%s' '@' | gh auth login --with-token",
-    "Password for user a: @",
-    "The API key is: @",
-    "api key = @",
-    "credentials: a / @",
-    "useradd -p @ a",
-    "snmpwalk -v3 -u a -X @ h",
-    "radtest a @ h 0 s",
-    "requirepass @",
-    "sentinel auth-pass m @",
-    "proxy-user a:@",
-    "plink -pw @ host",
-    "mc alias set s https://h id @",
-    "sqlcmd -S h -U a -P @",
-    "impdp a/@ DIRECTORY=d",
-    "SET PASSWORD FOR a = '@';",
-    "db.auth(\"a\",\"@\")",
-    "AUTH @",
-    "auth: {user: 'a', pass: '@'}",
-    "wrangler secret put: DB_PASSWORD @",
-    "code_verifier=@",
-    "DB_PASSWORD=@",
-    "export API_KEY=\"@\"",
-    "SECRET_KEY_BASE=@",
-    "db_pass: @",
-    "MY_PW=@",
-    "AUTH_SALT='@'",
-    "wifi.psk=@",
-    "PresharedKey = @",
-    "password: @\nport: 1",
-    "password = \"@\"",
-    "{\"password\": \"@\"}",
-    "{\"botToken\":\"@\",\"port\":1}",
-    "{\"name\":\"DB_PASSWORD\",\"value\":\"@\"}",
-    "- name: DB_PASSWORD\n  value: @",
-    "{\"value\":\"@\",\"name\":\"DB_PASSWORD\"}",
-    "<add key=\"DbPassword\" value=\"@\"/>",
-    "<password>@</password>",
-    "<key>password</key><string>@</string>",
-    "\"passwords\": [\"@\", \"b\"]",
-    "{\"password\": {\"value\": \"@\"}}",
-    "passwords:\n  - @",
-    "password: |\n  @\n",
-    "{\"auths\":{\"r.io\":{\"auth\":\"@@\"}}}",
-    "//r.example/:_auth=@",
-    "//r.example/:_authToken=@",
-    "Cookie: sid=@; a=b",
-    "Set-Cookie: sid=@; Path=/",
-    "a.example\tTRUE\t/\tTRUE\t0\tsid\t@",
-    "{\"domain\":\".a.example\",\"name\":\"sid\",\"value\":\"@\"}",
-    "machine a.example login me password @",
-    "CREATE USER a IDENTIFIED BY '@';",
-    "ALTER ROLE a WITH PASSWORD '@';",
-    "the password is **@** now",
-    "**password**: @",
-    "password `@`",
-    "The password is @ by the way.",
-    "Passwort: @",
-    "X-Custom-Auth: @",
-    "x-api-key: @",
-    "Authorization: Bearer @@",
-    "Authorization: Basic @@",
-    "Authorization: @",
-    "postgres://app:@@db.internal:5432/app",
-    "redis://:@@cache/0",
-    "https://u:a#b/'@@h.example/x",
-    "url: amqp://u:@@h",
-    "https://x.example/hook?a=1&access_token=@&b=2",
-    "mysql -u root -p@ app",
-    "mysqldump --password=@ app",
-    "sshpass -p @ ssh a@b",
-    "docker login -u me -p @ r.io",
-    "redis-cli -h h -a @ ping",
-    "echo @ | sudo -S ls",
-    "echo '@' | docker login --password-stdin",
-    "htpasswd -b f user @",
-    "htpasswd -bnBC 10 user @",
-    "ldapsearch -x -D cn=a -w @ -b dc=b",
-    "curl -s -u admin:@ https://x.example",
-    "setx DB_PASSWORD @",
-    "set -x DB_PASSWORD @",
-    "setenv API_TOKEN @",
-    "ENV API_TOKEN @",
-    "ngrok config add-authtoken @",
-    "openclaw config set channels.a.botToken @",
-    "aws configure set aws_secret_access_key @",
-    "kubectl create secret generic a --from-literal=password=@",
-    "gh secret set API_TOKEN --body @",
-    "tool --token @",
-    "tool --api-key=@",
-    "openssl rsa -passin pass:@",
-    "rabbitmqctl add_user me @",
-    "wpa_passphrase home @",
-    "sudo -S ls <<< @",
-    "smbclient -U me%@ //h/s",
-    "os.environ[\"API_KEY\"] = \"@\"",
-    "setenv(\"API_KEY\", \"@\")",
-    "password: ab,&|;()@",
-    "DB_PASSWORD=a,(b)&|;@",
-    "DB_PASSWORD=$@!",
-    "password: %@",
-    "$env:API_KEY = \"@\"",
-    "const password = '@';",
-    "let api_key = `@`;",
-    "| password | @ |",
-    "passphrase: @",
-    "client_secret=@",
-    "\"clientSecret\" => \"@\"",
-    "password := \"@\"",
-    "pw_file.pw = @",
-    "AccountName=x;AccountKey=@@;Endpoint=y",
-    "{\\\"clientSecret\\\": \\\"@\\\"}",
-    "SharedAccessKey=@@",
-    "zip -P @ a.zip b",
-    "mosquitto_pub -u me -P @ -t x",
-    "seed_phrase: \"@\"",
-    "token: \"@\"",
 ];
 
 /// Disguises that keep a text in one piece.
@@ -213,10 +92,10 @@ const WHOLE: [fn(&str) -> String; 10] = [
 
 /// Disguises in base64, which hide the words too.
 const PACKED: [fn(&str) -> String; 4] = [
-    |text| STANDARD.encode(format!("note: {text}")),
+    |text| STANDARD.encode(format!("note:\n{text}")),
     |text| STANDARD.encode(text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
-    |text| STANDARD.encode(STANDARD.encode(format!("note: {text}"))),
-    |text| wrapped(&STANDARD.encode(format!("note: {text} {}", "and more words ".repeat(8))), 76, "> "),
+    |text| STANDARD.encode(STANDARD.encode(format!("note:\n{text}"))),
+    |text| wrapped(&STANDARD.encode(format!("note:\n{text}\n{}", "and more words ".repeat(8))), 76, "> "),
 ];
 
 /// Disguises that break the token itself.
@@ -254,7 +133,7 @@ fn packed_part(said: &str, text: &str, disguise: usize) -> String {
     if disguise < 3 {
         return text.to_owned();
     }
-    let own = STANDARD.encode(format!("note: {said}"));
+    let own = STANDARD.encode(format!("note:\n{said}"));
     wrapped(&own[..(own.len() - 8).min(70)], 76, "> ")
 }
 
@@ -275,7 +154,7 @@ const FORMATS: [fn(&str) -> String; 6] = [
             Value::from(Object::from([("type", Value::from("text")), ("text", Value::from(text))]))
         };
         let middle = text.floor_char_boundary(text.len() / 5);
-        through(&Value::Array(vec![block("first "), block(&text[..middle]), block(&text[middle..])]))
+        through(&Value::Array(vec![block("first!\n"), block(&text[..middle]), block(&text[middle..])]))
     },
     |text| {
         through(&Value::from(Object::from([
@@ -364,7 +243,7 @@ fn no_secret_leaks_from_any_place_in_any_disguise() {
 
 fn no_secret_leaks(all: bool) {
     let mut run = Run { all, random: Random(0x5eed), tried: 0, leaked: Vec::new() };
-    for token in tokens() {
+    for token in tokens().filter(|token| !token.sample.is_empty()) {
         let whole = run.random.token(token.sample);
         let found = Regex::new(token.pattern).unwrap().captures(&whole);
         let found = found.unwrap_or_else(|| panic!("{} does not match {whole}", token.pattern));
@@ -405,22 +284,8 @@ fn no_secret_leaks(all: bool) {
             }
         }
     }
-    for (at, place) in NAMED_PLACES.iter().enumerate() {
-        let password =
-            format!("{}-{}", run.random.letters(9, WORD), run.random.letters(9, "123456789abcdef"));
-        let said = place.replace("@@", &format!("{password}@")).replace('\u{0}', "");
-        // `@@` is a password and a host, or a padded one.
-        let said = if place.contains("://") {
-            said
-        } else {
-            said.replace(&format!("{password}@"), &format!("{}==", password.replace('-', "")))
-        };
-        let secret = if said.contains(&password) || !said.contains("==") {
-            password.clone()
-        } else {
-            password.replace('-', "")
-        };
-        let said = if said.contains(&secret) { said } else { said.replace('@', &secret) };
+    for (at, sample) in rules().iter().flat_map(|rule| &rule.samples).enumerate() {
+        let (said, secret) = run.random.fill(sample);
         for (disguise, change) in WHOLE.iter().enumerate() {
             if run.is_chosen(5) {
                 run.check(
@@ -431,7 +296,8 @@ fn no_secret_leaks(all: bool) {
             }
         }
         for (disguise, change) in PACKED.iter().enumerate() {
-            if run.is_chosen(5) {
+            // UTF-16 of another script has no zeros by which it is known.
+            if (disguise != 1 || said.is_ascii()) && run.is_chosen(5) {
                 let text = change(&said);
                 let hidden = packed_part(&said, &text, disguise);
                 run.check(&text, (&hidden, &hidden), &format!("named {at} packed {disguise}"));

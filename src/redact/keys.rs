@@ -6,6 +6,7 @@ use memchr::memmem;
 use regex::Regex;
 
 use super::compiled::Hit;
+use super::tables::find_columns;
 
 const KIND: &str = "private-key";
 /// Bytes of the longest key.
@@ -25,15 +26,20 @@ const BODY_STARTS: [&str; 9] = [
     "lQ",
 ];
 
-#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
-static MARK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"-----(BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----").unwrap());
+/// Every mark contains one of these.
+const MARKS: [&[u8]; 2] = [b"PRIVATE KEY", b"OpenVPN Static key"];
 
-/// Finds the private keys of a text.
+#[expect(clippy::unwrap_used, reason = "a pattern that a test compiles")]
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"-{4,5} ?(BEGIN|END) (?:[A-Z0-9]+ )*(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1) ?-{4,5}")
+        .unwrap()
+});
+
+/// Finds the secrets that are more than one line: private keys, and columns of tables.
 pub(super) fn find_keys(text: &str) -> Vec<Hit> {
-    let mut hits = Vec::new();
+    let mut hits = find_columns(text);
     let mut done = 0;
-    if memmem::find(text.as_bytes(), b"PRIVATE KEY").is_some() {
+    if MARKS.iter().any(|mark| memmem::find(text.as_bytes(), mark).is_some()) {
         for mark in MARK.captures_iter(text) {
             let (Some(whole), Some(word)) = (mark.get(0), mark.get(1)) else { continue };
             if whole.start() < done {

@@ -8,7 +8,6 @@
 //! is masked separately under the same rules. Its placeholders have no numbers, because the same number in two rows would
 //! mean nothing.
 
-mod commands;
 mod compiled;
 mod detection;
 mod encoded;
@@ -16,13 +15,13 @@ mod keys;
 mod known;
 mod names;
 mod personal;
-mod places;
 mod proof;
 mod rules;
 mod screen;
 mod seen_texts;
 mod short;
 mod spans;
+mod tables;
 mod tokens;
 mod views;
 mod windows;

@@ -1,71 +1,17 @@
 //! The keys of configurations, requests and arguments whose values are always secrets.
 
+use super::rules::NAMES;
 use crate::js::{JsString, Object};
 
 /// The kind of a secret that only its key reveals.
 pub(super) const NAMED_KIND: &str = "value";
 
-/// Suffixes of names whose values are secrets, in lower case and without `_`, `-` and blanks.
-const SECRET_SUFFIXES: [&str; 43] = [
-    "password",
-    "passwd",
-    "pwd",
-    "passphrase",
-    "passcode",
-    "secret",
-    "token",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "authkey",
-    "accountkey",
-    "masterkey",
-    "servicekey",
-    "authorization",
-    "cookie",
-    "credential",
-    "credentials",
-    "connectionstring",
-    "accesskeyid",
-    "mnemonic",
-    "seedphrase",
-    "recoveryphrase",
-    "secretkeybase",
-    "dbpass",
-    "userpass",
-    "rootpass",
-    "adminpass",
-    "presharedkey",
-    "psk",
-    "authsalt",
-    "hmackey",
-    "appkey",
-    "passwort",
-    "passwords",
-    "secrets",
-    "apikeys",
-    "authtoken",
-    "signature",
-    "identitytoken",
-];
-
-/// Words that are secrets only as a whole name, or after a separator.
-const SECRET_WORDS: [&str; 8] = ["pass", "pw", "pin", "salt", "_auth", "cred", "creds", "otp"];
-
-/// Names of the member with the name, and of the member with the value, of a pair.
-const PAIR_NAMES: [&str; 9] =
-    ["name", "key", "id", "field", "variable", "env", "header", "property", "label"];
-const PAIR_VALUES: [&str; 8] =
-    ["value", "val", "default", "defaultValue", "content", "plaintext", "text", "data"];
-
 /// Whether its name, or the name next to it, makes a member of an object a secret.
 pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
-    let is_value = || PAIR_VALUES.iter().any(|value| key.eq_str(value)) || ends_in(key, &["value"]);
+    let is_value =
+        || NAMES.keys.pair_values.iter().any(|value| key.eq_str(value)) || ends_in(key, &["value"]);
     let is_pair_name = |name: &JsString| {
-        PAIR_NAMES.iter().any(|known| name.eq_str(known)) || ends_in(name, &["name", "key"])
+        NAMES.keys.pair_names.iter().any(|known| name.eq_str(known)) || ends_in(name, &["name", "key"])
     };
     let mut names =
         object.iter().filter(|(name, _)| is_pair_name(name)).filter_map(|(_, name)| name.as_str());
@@ -82,26 +28,20 @@ fn ends_in(name: &JsString, ends: &[&str]) -> bool {
 
 /// Whether a member of an object below a secret name is its value.
 pub(super) fn is_value_name(key: &JsString) -> bool {
-    PAIR_VALUES.iter().any(|value| key.eq_str(value)) || is_secret_name(key)
+    NAMES.keys.pair_values.iter().any(|value| key.eq_str(value)) || is_secret_name(key)
 }
 
-/// Names with such a suffix that are not secrets: positions in a list, switches.
-const HARMLESS_NAMES: [&str; 8] = [
-    "pagetoken",
-    "nextpagetoken",
-    "nexttoken",
-    "continuationtoken",
-    "synctoken",
-    "cursortoken",
-    "previouspagetoken",
-    "silenttoken",
-];
+/// Whether the head of a column names a secret: `password`, `API key`, `初始密码`.
+pub(super) fn is_secret_head(head: &str) -> bool {
+    is_secret_name(&JsString::from(head))
+}
 
+/// Whether a key names a secret: by its end, or as a whole word.
 pub(super) fn is_secret_name(key: &JsString) -> bool {
     if key.len() > 64 {
         return false;
     }
-    let key = key.to_string_lossy();
+    let (key, names) = (key.to_string_lossy(), &NAMES.keys);
     let name: String =
         key.chars().filter(|char| !"_- ".contains(*char)).flat_map(char::to_lowercase).collect();
     let lower = key.to_lowercase();
@@ -109,13 +49,13 @@ pub(super) fn is_secret_name(key: &JsString) -> bool {
         lower == word || lower.strip_suffix(word).is_some_and(|rest| rest.ends_with(['_', '-', '.', ' ']))
     };
     // `smtpPass`, but not `bypass`.
-    let is_camel = ["Pass", "Pw", "Psk"].iter().any(|end| {
-        key.strip_suffix(end).is_some_and(|rest| rest.ends_with(|char: char| char.is_lowercase()))
+    let is_camel = names.capitalised.iter().any(|end| {
+        key.strip_suffix(end.as_str()).is_some_and(|rest| rest.ends_with(|char: char| char.is_lowercase()))
     });
-    if is_camel || SECRET_WORDS.iter().any(|name| word(name)) {
+    if is_camel || names.words.iter().any(|name| word(name)) {
         return true;
     }
-    SECRET_SUFFIXES.iter().any(|end| name.ends_with(end)) && !HARMLESS_NAMES.contains(&name.as_str())
+    names.ends.iter().any(|end| name.ends_with(end)) && !names.harmless.contains(&name)
 }
 
 #[cfg(test)]

@@ -4,71 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that are placeholders for a value.
-const WORDS: [&str; 62] = [
-    "string",
-    "number",
-    "boolean",
-    "object",
-    "any",
-    "unknown",
-    "str",
-    "bytes",
-    "none",
-    "null",
-    "nil",
-    "undefined",
-    "true",
-    "false",
-    "required",
-    "optional",
-    "password",
-    "token",
-    "secret",
-    "redacted",
-    "hidden",
-    "masked",
-    "bearer",
-    "basic",
-    "text",
-    "env",
-    "keychain",
-    "prompt",
-    "plain",
-    "auto",
-    "off",
-    "on",
-    "yes",
-    "no",
-    "ok",
-    "invalid",
-    "missing",
-    "valid",
-    "set",
-    "unset",
-    "empty",
-    "default",
-    "enabled",
-    "disabled",
-    "expired",
-    "present",
-    "absent",
-    "found",
-    "configured",
-    "changed",
-    "incorrect",
-    "wrong",
-    "correct",
-    "stored",
-    "encrypted",
-    "username",
-    "credentials",
-    "apikey",
-    "api_key",
-    "passwd",
-    "value",
-    "int",
-];
+use super::rules::NAMES;
 
 /// The letters with which every placeholder begins.
 pub(super) const PLACEHOLDER_START: &str = "[redacted:";
@@ -87,7 +23,8 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(|char: char| char == '"' || char == '\'' || char.is_whitespace());
     let masked = text.chars().all(|char| "*.xX•…_-█#?".contains(char));
-    let is_word = WORDS.iter().any(|word| word.eq_ignore_ascii_case(text.trim_end_matches([',', ';', '.'])));
+    let word = text.trim_end_matches([',', ';', '.']);
+    let is_word = NAMES.placeholders.words.iter().any(|known| known.eq_ignore_ascii_case(word));
     text.len() < 3
         || masked
         || is_word
