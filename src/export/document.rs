@@ -26,6 +26,9 @@ use crate::transcript::drawing_order::drawing_order;
 use crate::transcript::labels::{resolve_labels, session_name};
 use crate::units::{Chars, Moment, Tokens};
 
+/// Entries that are in memory together while secrets are learnt.
+const LEARNT_TOGETHER: usize = 128;
+
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest<'a> {
     /// The session at the selected leaf.
@@ -52,8 +55,10 @@ impl ExportRequest<'_> {
         let LoadedSession { source, index, item: session, .. } = self.session;
         let mut redactor = Redactor::default().with_personal(self.personal);
         redactor.learn(&session.title);
-        for (ix, _) in index.iter() {
-            redactor.learn_value(&body::read_entry(source, index, ix)?);
+        let entries: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
+        for part in entries.chunks(LEARNT_TOGETHER) {
+            let read = part.iter().map(|ix| body::read_entry(source, index, *ix));
+            redactor.learn_values(&read.collect::<Result<Vec<_>, _>>()?);
         }
         Ok(redactor)
     }

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::proof::{
     PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
 };
-use super::rules::{NAMES, Proof, rules};
+use super::rules::{NAMES, Proof, SECRET_NAME, rules};
 use super::tokens::tokens;
 use super::windows::{Lines, Reach, add_window};
 
@@ -18,6 +18,9 @@ pub(super) struct CompiledRules {
     rules: Vec<CompiledRule>,
     /// The letters of all rules in any case; `None` if they cannot be searched for, and then every rule is tried.
     anchors: Option<AhoCorasick>,
+    /// The rule that finds names of secrets, and the rules whose matches begin with one.
+    names: usize,
+    named: Vec<usize>,
     /// For each of the letters, the rules that need them and whether in this very case.
     rules_by_anchor: Vec<Vec<(usize, Option<String>)>>,
 }
@@ -52,7 +55,13 @@ pub(super) static COMPILED: LazyLock<CompiledRules> = LazyLock::new(CompiledRule
 
 impl CompiledRules {
     fn new() -> Self {
-        let mut made = Self { rules: Vec::new(), anchors: None, rules_by_anchor: Vec::new() };
+        let mut made = Self {
+            rules: Vec::new(),
+            anchors: None,
+            names: 0,
+            named: Vec::new(),
+            rules_by_anchor: Vec::new(),
+        };
         let mut anchors: Vec<String> = Vec::new();
         for token in tokens() {
             let proof = if token.needs_random { Proof::Random } else { Proof::Shape };
@@ -68,12 +77,20 @@ impl CompiledRules {
             }
         }
         for rule in rules() {
-            for letters in &rule.letters {
-                made.need(&mut anchors, letters, None);
+            let pattern = ascii_pattern(&rule.pattern);
+            if rule.is_named {
+                made.named.push(made.rules.len());
+            } else {
+                rule.letters.iter().for_each(|letters| made.need(&mut anchors, letters, None));
             }
+            let pattern = if rule.is_named { format!(r"\A(?:{pattern})") } else { pattern };
             // The rules live as long as the program.
-            made.push(rule.kind.leak(), rule.proof, ascii_pattern(&rule.pattern), false);
+            made.push(rule.kind.leak(), rule.proof, pattern, false);
         }
+        made.names = made.rules.len();
+        NAMES.letters("{names}").iter().for_each(|letters| made.need(&mut anchors, letters, None));
+        let name = ascii_pattern(&NAMES.expand(&["(?i)", SECRET_NAME].concat()));
+        made.push("value", Proof::Named, name, false);
         let mut builder = AhoCorasick::builder();
         let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
         made.anchors = builder.build(&anchors).ok();
@@ -115,13 +132,44 @@ impl CompiledRules {
                 }
             }
         }
-        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| !rule.is_anchored) {
-            let whole = [(0, text.len())];
-            let windows = if self.anchors.is_none() { &whole[..] } else { &windows[at] };
-            let hits = windows.iter().flat_map(|window| rule.hits(text, *window));
+        let whole = [(0, text.len())];
+        let windows_of = |rule: usize| if self.anchors.is_none() { &whole[..] } else { &windows[rule] };
+        for (at, rule) in
+            self.rules.iter().enumerate().filter(|(at, rule)| !rule.is_anchored && *at != self.names)
+        {
+            let hits = windows_of(at).iter().flat_map(|window| rule.hits(text, *window));
             found.extend(hits.map(|hit| (at, hit)));
         }
+        self.find_named(text, windows_of(self.names), &mut ends, &mut found);
         merge(found)
+    }
+
+    /// Every position in a window at which a name of a secret begins, also within another: `_pass` and `password`.
+    fn name_starts(&self, text: &str, (from, to): (usize, usize)) -> impl Iterator<Item = usize> {
+        let (regex, window) = (&self.rules[self.names].regex().regex, &text[..to]);
+        let next = move |at: usize| regex.find_at(window, at).map(|name| name.start());
+        std::iter::successors(next(from), move |at| next(window.ceil_char_boundary(at + 1)))
+    }
+
+    /// Tries the rules that begin with a name of a secret at every such name.
+    fn find_named(
+        &self,
+        text: &str,
+        windows: &[(usize, usize)],
+        ends: &mut [usize],
+        found: &mut Vec<(usize, Hit)>,
+    ) {
+        let names = windows.iter().flat_map(|window| self.name_starts(text, *window));
+        for at in names {
+            for rule in &self.named {
+                if at >= ends[*rule]
+                    && let Some(hit) = self.rules[*rule].hit_at(text, at)
+                {
+                    ends[*rule] = hit.to;
+                    found.push((*rule, hit));
+                }
+            }
+        }
     }
 }
 
@@ -153,7 +201,11 @@ impl CompiledRule {
 
     fn hit_at(&self, text: &str, at: usize) -> Option<Hit> {
         let at = text.is_char_boundary(at).then_some(at)?;
-        self.hit(text, at, &self.regex().regex.captures(&text[at..])?)
+        let regex = &self.regex().regex;
+        if !regex.is_match(&text[at..]) {
+            return None;
+        }
+        self.hit(text, at, &regex.captures(&text[at..])?)
     }
 
     fn hits(&self, text: &str, (from, to): (usize, usize)) -> impl Iterator<Item = Hit> {

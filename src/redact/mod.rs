@@ -27,7 +27,7 @@ mod views;
 mod windows;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 pub use screen::redact_screen;
@@ -76,19 +76,7 @@ impl Redactor {
 
     /// Detects the secrets to mask in a text.
     fn detect(&mut self, text: &str) -> Arc<[DetectedSecret]> {
-        let masks_personal = self.masks_personal;
-        self.seen_texts.detected(text, || {
-            let views = views(text);
-            let secrets = detect(text, &views);
-            if !masks_personal {
-                return secrets;
-            }
-            let mut found: Spans<DetectedSecret> = Spans::default();
-            for one in secrets.into_iter().chain(detect_personal(text, &views)) {
-                found.add_if_free(one.from, one.to, one);
-            }
-            found.into_ranges().map(|(.., one)| one).collect()
-        })
+        self.seen_texts.detected(text, || detect_secrets(text, self.masks_personal))
     }
 
     pub fn is_enabled(&self) -> bool {
@@ -113,6 +101,22 @@ impl Redactor {
             if *secret != text[*from..*to] {
                 self.encoded_forms.insert(text[*from..*to].to_owned());
             }
+        }
+    }
+
+    /// Learns the secrets of values, whose texts are read side by side.
+    pub fn learn_values(&mut self, values: &[Value]) {
+        if self.is_off {
+            return;
+        }
+        let mut texts = HashSet::new();
+        for value in values {
+            collect_texts(value, &mut texts);
+        }
+        let texts: Vec<String> = texts.into_iter().collect();
+        self.seen_texts.detect_all(&texts, |text| detect_secrets(text, self.masks_personal));
+        for value in values {
+            self.learn_value(value);
         }
     }
 
@@ -321,6 +325,37 @@ impl Redactor {
             }
             other => self.redact_value(other),
         }
+    }
+}
+
+/// Detects the secrets in a text, and personal data if it is asked for.
+fn detect_secrets(text: &str, masks_personal: bool) -> Vec<DetectedSecret> {
+    let views = views(text);
+    let secrets = detect(text, &views);
+    if !masks_personal {
+        return secrets;
+    }
+    let mut found: Spans<DetectedSecret> = Spans::default();
+    for one in secrets.into_iter().chain(detect_personal(text, &views)) {
+        found.add_if_free(one.from, one.to, one);
+    }
+    found.into_ranges().map(|(.., one)| one).collect()
+}
+
+/// Collects the texts of a value in which secrets are looked for.
+fn collect_texts(value: &Value, texts: &mut HashSet<String>) {
+    match value {
+        Value::String(text) => {
+            texts.insert(text.to_string_lossy());
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(object) => {
+            for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
+                texts.insert(key.to_string_lossy());
+                collect_texts(value, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

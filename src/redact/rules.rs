@@ -35,6 +35,9 @@ pub(super) struct Rule {
     /// Letters, in any case, without one of which the rule cannot match.
     pub letters: Vec<String>,
     pub pattern: String,
+    /// Whether its matches begin with the name of a secret: then it is tried only where one is.
+    #[serde(skip)]
+    pub is_named: bool,
     /// Texts in which the rule finds the secret between « and », which a form or nothing stands for.
     #[cfg(test)]
     pub samples: Vec<String>,
@@ -90,6 +93,9 @@ const FILES: [&str; 4] = [
     include_str!("../../assets/redact/prose.toml"),
 ];
 
+/// The part of patterns that matches the name of a secret.
+pub(super) const SECRET_NAME: &str = "{secret_name}";
+
 /// The names; a test checks that the file is read whole.
 pub(super) static NAMES: LazyLock<Names> =
     LazyLock::new(|| toml::from_str(include_str!("../../assets/redact/names.toml")).unwrap_or_default());
@@ -100,6 +106,8 @@ pub(super) fn rules() -> Vec<Rule> {
     let files = FILES.iter().filter_map(|text| toml::from_str::<RuleFile>(text).ok());
     let mut rules: Vec<Rule> = files.flat_map(|file| file.rule).collect();
     for rule in &mut rules {
+        let behind_flags = rule.pattern.trim_start_matches("(?i)").trim_start_matches("(?im)");
+        rule.is_named = behind_flags.starts_with(SECRET_NAME);
         rule.pattern = NAMES.expand(&rule.pattern);
         rule.letters = rule.letters.iter().flat_map(|letters| NAMES.letters(letters)).collect();
     }

@@ -68,11 +68,14 @@ fn secret_columns(head: &str) -> Option<(Separator, Vec<Column>)> {
         let cells = cells(head, separator);
         let is_head = cells.iter().filter(|(from, to)| from < to).count() >= 2
             && cells.iter().all(|(from, to)| is_title(bare(&head[*from..*to])));
+        if !is_head {
+            return None;
+        }
         let named = |(at, (from, to)): (usize, &(usize, usize))| {
             is_secret_head(bare(&head[*from..*to])).then_some((at, *from, *to))
         };
         let columns: Vec<_> = cells.iter().enumerate().filter_map(named).collect();
-        (is_head && !columns.is_empty()).then_some((separator, columns))
+        (!columns.is_empty()).then_some((separator, columns))
     })
 }
 
