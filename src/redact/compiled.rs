@@ -333,7 +333,11 @@ fn is_proven(secret: &str, proof: Proof, kind: &str) -> bool {
 impl CompiledRules {
     /// The matches of one rule.
     pub(super) fn hits_of(&self, rule: usize, text: &str) -> Vec<Hit> {
-        self.rules[rule].hits(text, (0, text.len())).collect()
+        let tried = &self.rules[rule];
+        if self.named.contains(&rule) {
+            return self.name_starts(text, (0, text.len())).filter_map(|at| tried.hit_at(text, at)).collect();
+        }
+        tried.hits(text, (0, text.len())).collect()
     }
 }
 
@@ -348,7 +352,8 @@ mod tests {
             let built = regex::RegexBuilder::new(&rule.pattern).size_limit(1 << 24).build();
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
             assert!(
-                COMPILED.rules_by_anchor.iter().flatten().any(|(rule, _)| *rule == at),
+                COMPILED.named.contains(&at)
+                    || COMPILED.rules_by_anchor.iter().flatten().any(|(rule, _)| *rule == at),
                 "{}",
                 rule.pattern
             );

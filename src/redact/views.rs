@@ -219,6 +219,9 @@ fn is_form_encoded(text: &str, at: usize) -> bool {
     let from = text.floor_char_boundary(at.saturating_sub(FORM_BYTES));
     let to = text.ceil_char_boundary((at + FORM_BYTES).min(text.len()));
     let before = text[from..at].rsplit(bounds).next().unwrap_or_default();
+    // The letter of an escape, as in `\\n+`, belongs to no word.
+    let is_escape = text[from..at - before.len()].ends_with('\\');
+    let before = if is_escape { before.get(1..).unwrap_or_default() } else { before };
     let after = text[at + 1..to].split(bounds).next().unwrap_or_default();
     if before.is_empty() || after.is_empty() {
         return false;
