@@ -16,6 +16,7 @@ use crate::gateway::AppliedDefault;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::provenance::Provenance;
 use crate::js::{Members, Value};
+use crate::redact::masked;
 use crate::session::lifecycle::Lifecycle;
 use crate::units::Tokens;
 
@@ -200,7 +201,7 @@ fn agent_json(agent: &AgentReport) -> AgentJson {
         on_disk: agent.is_on_disk,
         sessions: agent.sessions,
         provider: provider.clone(),
-        model: id.clone(),
+        model: masked(id).into_owned(),
         window: window_json(*window),
         window_from: window_from.to_string(),
         pruning_eligible: *eligible,

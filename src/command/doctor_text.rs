@@ -20,6 +20,7 @@ use crate::gateway::reset::ResetMode;
 use crate::gateway::window::WindowSource;
 use crate::js::{self, Value};
 use crate::policy::settings::{SettingId, find_setting};
+use crate::redact::masked;
 use crate::session::Mark;
 use crate::units::{Bytes, Tokens};
 
@@ -131,7 +132,7 @@ fn print_agents(checkup: &DoctorReport, output: &mut Output) -> Result<(), Failu
         let mut cells: Vec<Cell> = vec![
             agent.id.as_str().into(),
             format_number(agent.sessions).into(),
-            if known { format!("{provider}/{id}") } else { "each session's own".to_owned() }.into(),
+            if known { format!("{provider}/{}", masked(id)) } else { "each session's own".to_owned() }.into(),
             if known { format_number(window.tokens.whole()) } else { "-".to_owned() }.into(),
             Cell::new(
                 &if known { describe_window_origin(window.source, window_from) } else { "-".to_owned() },

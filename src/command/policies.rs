@@ -21,6 +21,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
+use crate::redact::masked_value;
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
 use crate::write::summary::job::describe_no_summary;
@@ -323,7 +324,7 @@ fn policy_settings_json(preview: &Preview, policy: Policy) -> Members<PolicySett
             SettingOwner::Server => "server".to_owned(),
             SettingOwner::Preview => "preview".to_owned(),
         };
-        let (value, from) = (row.value.clone(), row.provenance.to_string());
+        let (value, from) = (masked_value(&row.value), row.provenance.to_string());
         (row.setting.key(), PolicySettingJson { value, from, reader })
     })
     .collect()

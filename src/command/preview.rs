@@ -25,6 +25,7 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
 use crate::policy::{Fate, Policy, PolicySet};
+use crate::redact::masked_value;
 use crate::report::cost::describe_cache_cost;
 use crate::session::assumed_summary::EARLIER_SUMMARIES;
 use crate::session::setting_change::{SettingChange, read_changes};
@@ -279,12 +280,12 @@ impl Preview {
     }
 }
 
-/// Formats a setting's value for a table, a switch as the configuration writes it, whole numbers in groups of three.
+/// Formats a setting's value for a table without secrets, a switch as the configuration writes it, whole numbers in groups of three.
 pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
     match value {
         Value::Array(items) if items.is_empty() => "(none)".to_owned(),
         Value::Bool(on) => on.to_string(),
         Value::Number(number) if !number.is_finite() => "–".to_owned(),
-        _ => display_text(unit, value),
+        _ => display_text(unit, &masked_value(value)),
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::gateway::effective::ResolvedSetting;
 use crate::gateway::provenance::Provenance;
 use crate::js::Value;
+use crate::redact::masked_value;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SettingJson {
@@ -25,7 +26,7 @@ impl SettingJson {
         Self {
             project: None,
             key: key.to_owned(),
-            value: value.clone(),
+            value: masked_value(value),
             from: from.to_string(),
             over: over.iter().map(ToString::to_string).collect(),
         }

@@ -26,6 +26,7 @@ use crate::policy::settings::{
     ConfigKey, PolicySetting, SETTINGS, SettingId, SettingSources, SettingSpec, assign_to_pi, config_keys,
     policy_settings,
 };
+use crate::redact::masked_value;
 use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, default_value, session_setting};
 use crate::store::discovery::Store;
@@ -290,7 +291,7 @@ struct OtherKeyJson {
 fn other_json(other: &OtherKey) -> OtherKeyJson {
     OtherKeyJson {
         path: other.key.full_path(),
-        value: other.value.clone(),
+        value: masked_value(&other.value),
         from: other.from.clone(),
         fixed: other.unread.clone(),
     }
@@ -311,7 +312,7 @@ fn settings_json(chosen: &RulesetChoice, window: Tokens, listed: &Listing) -> Se
             max,
             expected: setting.expected(),
             default: known(&row.default),
-            value: known(&row.value),
+            value: known(&row.value).as_ref().map(masked_value),
             from: row.from.clone(),
             fixed: row.fixed.clone(),
             releases: releases(setting).to_owned(),

@@ -31,7 +31,7 @@ use crate::js::{Members, Value};
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
-use crate::redact::SecretDisplay;
+use crate::redact::{SecretDisplay, masked_value};
 use crate::session::message::excerpt::read_sent_excerpt;
 use crate::session::simulated_settings::settings_json;
 use crate::session::{LoadedSession, SendingChanges};
@@ -229,7 +229,10 @@ fn report_json(
         session: session_json(&session.item),
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
         now: finite(preview.now_ms),
-        settings: settings_json(&simulated.prune_settings, simulated.prune_on || preview.gate_ignored),
+        settings: masked_value(&settings_json(
+            &simulated.prune_settings,
+            simulated.prune_on || preview.gate_ignored,
+        )),
         provenance: simulated.prune_rows.iter().map(|row| (row.key, row.provenance.to_string())).collect(),
         ruleset: ruleset_json(&session.ruleset),
         gate: gate_json(preview),

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 pub use screen::redact_screen;
-pub use short::{SecretDisplay, compile_rules, masked};
+pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
 use crate::js::{JsString, Object, Value};
 use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};

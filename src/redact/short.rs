@@ -9,6 +9,7 @@ use super::detection::{DetectedSecret, detect, find_known};
 use super::known::KnownSecrets;
 use super::spans::Spans;
 use super::views::views;
+use crate::js::{Object, Value};
 
 /// The display of secrets in lists and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -62,6 +63,25 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     }
     out.push_str(&text[done..]);
     Cow::Owned(out)
+}
+
+/// Masks each text of a value, such as a setting's.
+pub fn masked_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match masked(&text.to_string_lossy()) {
+            Cow::Owned(masked) => Value::from(masked.as_str()),
+            Cow::Borrowed(_) => value.clone(),
+        },
+        Value::Array(items) => Value::Array(items.iter().map(masked_value).collect()),
+        Value::Object(object) => {
+            let mut out = Object::default();
+            for (key, value) in object.iter() {
+                out.insert(key.clone(), masked_value(value));
+            }
+            Value::Object(out)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,29 @@
-//! Secrets of transcripts in everything that commands print.
+//! Secrets of transcripts and configurations in everything that commands print.
 
 use serde_json::json;
 
 use crate::support::store::{Store, lines, message};
 
-/// Secrets that only the words around them reveal: in messages, arguments of calls, and a summary.
-const SECRETS: [&str; 3] = ["8f3a9c2d1e", "482130557", "tall9-orange42"];
+/// Secrets that only the words around them reveal: in messages, arguments of calls, and a summary; then those of the
+/// configuration.
+const SECRETS: [&str; 6] = [
+    "8f3a9c2d1e",
+    "482130557",
+    "tall9-orange42",
+    "mint7-Harbour",
+    "Kq92Lm37Vb64Nc55",
+    "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55Qa18",
+];
 
 fn store() -> Store {
     let store = Store::new();
+    store.write(
+        "openclaw.json",
+        "{ agents: { defaults: { contextTokens: 20000, model: { primary: 'anthropic/sk-ant-api03-Zx81Kq92Lm37Vb64Nc55Qa18' },
+            contextPruning: { mode: 'cache-ttl', minPrunableToolChars: 1000,
+              hardClear: { placeholder: '[cleared, password: mint7-Harbour]' },
+              tools: { deny: ['x-api-key: Kq92Lm37Vb64Nc55'] } } } } }",
+    );
     let user = |text: &str| json!({ "role": "user", "content": text });
     let result = |id: &str, text: String| {
         json!({ "role": "toolResult", "toolCallId": id, "toolName": "exec",
