@@ -21,7 +21,7 @@ use crate::policy::policy_set::Phase;
 use crate::policy::preflight::{PreflightResult, Route};
 use crate::policy::settings::{SettingId, SettingOwner};
 use crate::policy::{Fate, Policy};
-use crate::redact::masked_value;
+use crate::redact::{masked, masked_value};
 use crate::report::compaction::{CompactionTrigger, CompactionView, MessageTotals, TurnSplit};
 use crate::units::Tokens;
 use crate::write::summary::job::describe_no_summary;
@@ -141,7 +141,7 @@ fn print_settings(preview: &Preview, output: &mut Output) -> Result<(), Failure>
     for row in &preview.simulated.policy_rows {
         let unit = row.setting.setting.control.unit().filter(|unit| *unit != Unit::Milliseconds);
         let value = match row.value.as_str() {
-            Some(text) => text.to_string_lossy(),
+            Some(text) => masked(&text.to_string_lossy()).into_owned(),
             None => format_value(unit, &row.value),
         };
         let tone = if row.provenance == Provenance::Flag { Tone::Warning } else { Tone::Plain };

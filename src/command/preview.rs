@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::settings::SettingId;
 use crate::policy::{Fate, Policy, PolicySet};
-use crate::redact::masked_value;
+use crate::redact::{masked, masked_value};
 use crate::report::cost::describe_cache_cost;
 use crate::session::assumed_summary::EARLIER_SUMMARIES;
 use crate::session::setting_change::{SettingChange, read_changes};
@@ -175,7 +175,7 @@ impl Preview {
                 _ => None,
             };
             let value = match row.value.as_str() {
-                Some(text) => text.to_string_lossy(),
+                Some(text) => masked(&text.to_string_lossy()).into_owned(),
                 None => format_value(unit, &row.value),
             };
             let tone = match row.provenance {
