@@ -92,7 +92,7 @@ impl CompiledRules {
         let name = ascii_pattern(&NAMES.expand(&["(?i)", SECRET_NAME].concat()));
         made.push("value", Proof::Named, name, false);
         let mut builder = AhoCorasick::builder();
-        let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+        let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
         made.anchors = builder.build(&anchors).ok();
         made
     }

@@ -1,9 +1,8 @@
-//! Quotes from messages without their secrets. A quote is taken out of the words that reveal a secret, so the whole message
-//! decides what is masked.
+//! Quotes from messages without their secrets. A quote is taken out of the words that reveal a secret, so the words around
+//! it decide whether it is shown.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
 
 use super::LoadedSession;
 use super::message_texts::read_texts;
@@ -14,49 +13,51 @@ use crate::store::body::LineBuffer;
 /// In place of a quote that is or holds a secret of its message.
 const HIDDEN: &str = "[redacted:value]";
 
+/// Places of a quote in its message that are looked at.
+const MAX_PLACES: usize = 8;
+/// Bytes before and after a quote that may reveal it.
+const CONTEXT_BYTES: usize = 300;
+/// Messages that are read again for their quotes: a long session has hundreds of thousands of quotes, and the words around
+/// the others are not looked at.
+const MAX_READS: usize = 300;
+
 #[derive(Debug)]
 pub struct MaskedQuotes<'a> {
     session: &'a LoadedSession,
-    messages: RefCell<HashMap<EntryIx, Message>>,
-}
-
-/// What is known of a message that was quoted.
-#[derive(Debug)]
-enum Message {
-    /// No secret is in it.
-    Clean,
-    /// Its text, and the text without its secrets.
-    Secret { text: String, masked: String },
-    /// It cannot be read again, so nothing of it is shown.
-    Unread,
+    /// The message that was quoted last, and its text; `None` if it cannot be read again.
+    last: RefCell<Option<(EntryIx, Option<String>)>>,
+    reads: Cell<usize>,
 }
 
 impl<'a> MaskedQuotes<'a> {
     pub fn new(session: &'a LoadedSession) -> Self {
-        Self { session, messages: RefCell::default() }
+        Self { session, last: RefCell::default(), reads: Cell::new(0) }
     }
 
-    /// Returns a quote from a message as it may be shown.
+    /// Returns a quote from a message as it may be shown: hidden if the message reveals that it is a secret, or cannot be
+    /// read again.
     pub fn masked<'t>(&self, entry: EntryIx, quote: &'t str) -> Cow<'t, str> {
         if let Cow::Owned(masked) = masked(quote) {
             return Cow::Owned(masked);
         }
-        let mut messages = self.messages.borrow_mut();
-        let is_hidden = match messages.entry(entry).or_insert_with(|| self.read(entry)) {
-            Message::Clean => false,
-            Message::Secret { text, masked } => text.contains(quote) && !masked.contains(quote),
-            Message::Unread => true,
-        };
-        if is_hidden { Cow::Borrowed(HIDDEN) } else { Cow::Borrowed(quote) }
-    }
-
-    fn read(&self, entry: EntryIx) -> Message {
-        let Ok(text) = read_texts(self.session, entry, &mut LineBuffer::default()) else {
-            return Message::Unread;
-        };
-        match masked(&text) {
-            Cow::Borrowed(_) => Message::Clean,
-            Cow::Owned(masked) => Message::Secret { masked, text },
+        let mut last = self.last.borrow_mut();
+        if last.as_ref().is_none_or(|(own, _)| *own != entry) {
+            if self.reads.replace(self.reads.get() + 1) >= MAX_READS {
+                return Cow::Borrowed(quote);
+            }
+            *last = Some((entry, read_texts(self.session, entry, &mut LineBuffer::default()).ok()));
         }
+        let text = last.as_ref().and_then(|(_, text)| text.as_deref());
+        let is_shown = text.is_some_and(|text| !is_secret(text, quote));
+        Cow::Borrowed(if is_shown { quote } else { HIDDEN })
     }
+}
+
+/// Whether the words around a quote reveal that it is a secret.
+fn is_secret(text: &str, quote: &str) -> bool {
+    text.match_indices(quote).take(MAX_PLACES).any(|(at, _)| {
+        let from = text.floor_char_boundary(at.saturating_sub(CONTEXT_BYTES));
+        let to = text.ceil_char_boundary((at + quote.len() + CONTEXT_BYTES).min(text.len()));
+        !masked(&text[from..to]).contains(quote)
+    })
 }
