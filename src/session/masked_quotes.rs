@@ -19,7 +19,7 @@ const MAX_PLACES: usize = 8;
 const CONTEXT_BYTES: usize = 300;
 /// Messages that are read again for their quotes: a long session has hundreds of thousands of quotes, and the words around
 /// the others are not looked at.
-const MAX_READS: usize = 300;
+const MAX_READS: usize = 60;
 
 #[derive(Debug)]
 pub struct MaskedQuotes<'a> {
