@@ -2,7 +2,7 @@
 //! it decide whether it is shown.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use super::LoadedSession;
 use super::message_texts::read_texts;
@@ -17,21 +17,17 @@ const HIDDEN: &str = "[redacted:value]";
 const MAX_PLACES: usize = 8;
 /// Bytes before and after a quote that may reveal it.
 const CONTEXT_BYTES: usize = 300;
-/// Messages that are read again for their quotes: a long session has hundreds of thousands of quotes, and the words around
-/// the others are not looked at.
-const MAX_READS: usize = 60;
 
 #[derive(Debug)]
 pub struct MaskedQuotes<'a> {
     session: &'a LoadedSession,
     /// The message that was quoted last, and its text; `None` if it cannot be read again.
     last: RefCell<Option<(EntryIx, Option<String>)>>,
-    reads: Cell<usize>,
 }
 
 impl<'a> MaskedQuotes<'a> {
     pub fn new(session: &'a LoadedSession) -> Self {
-        Self { session, last: RefCell::default(), reads: Cell::new(0) }
+        Self { session, last: RefCell::default() }
     }
 
     /// Returns a quote from a message as it may be shown: hidden if the message reveals that it is a secret, or cannot be
@@ -42,9 +38,6 @@ impl<'a> MaskedQuotes<'a> {
         }
         let mut last = self.last.borrow_mut();
         if last.as_ref().is_none_or(|(own, _)| *own != entry) {
-            if self.reads.replace(self.reads.get() + 1) >= MAX_READS {
-                return Cow::Borrowed(quote);
-            }
             *last = Some((entry, read_texts(self.session, entry, &mut LineBuffer::default()).ok()));
         }
         let text = last.as_ref().and_then(|(_, text)| text.as_deref());
