@@ -6,7 +6,9 @@ use super::keys::find_keys;
 use super::known::{KnownSecrets, SecretSpan};
 use super::proof::{is_ordinary, is_random, is_random_token};
 use super::spans::Spans;
-use super::views::{View, original_ranges, views};
+use super::tables::find_columns;
+use super::view::View;
+use super::views::{original_ranges, views};
 
 /// Levels of base64 in base64.
 const MAX_ENCODINGS: usize = 3;
@@ -32,12 +34,12 @@ pub(super) fn detect(text: &str, views: &[View]) -> Vec<DetectedSecret> {
 
 fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     let mut found: Spans<Meant> = Spans::default();
-    for hit in find_keys(text).into_iter().chain(COMPILED.find_hits(text)) {
+    for hit in find_all(text) {
         found.add_merged(hit.from, hit.to, meant(&hit, text));
     }
     for (at, view) in views.iter().enumerate() {
-        let keys = if view.is_joined { Vec::new() } else { find_keys(&view.text) };
-        for hit in keys.into_iter().chain(COMPILED.find_hits(&view.text)) {
+        let hits = if view.is_joined { COMPILED.find_hits(&view.text) } else { find_all(&view.text) };
+        for hit in hits {
             if view.is_joined {
                 let to = joined_end(view, &hit);
                 let hit = Hit { to, ..hit };
@@ -64,6 +66,11 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     }
     let detected = |(from, to, (kind, secret))| DetectedSecret { from, to, kind, secret };
     found.into_ranges().map(detected).collect()
+}
+
+/// Finds private keys, columns of tables, and what the rules match.
+fn find_all(text: &str) -> Vec<Hit> {
+    [find_keys(text), find_columns(text), COMPILED.find_hits(text)].concat()
 }
 
 /// A piece of a secret in one of several texts: first byte, end byte, kind, and the whole secret.

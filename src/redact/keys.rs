@@ -6,7 +6,6 @@ use memchr::memmem;
 use regex::Regex;
 
 use super::compiled::Hit;
-use super::tables::find_columns;
 
 const KIND: &str = "private-key";
 /// Bytes of the longest key.
@@ -35,9 +34,9 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
         .unwrap()
 });
 
-/// Finds the secrets that are more than one line: private keys, and columns of tables.
+/// Finds the private keys of a text.
 pub(super) fn find_keys(text: &str) -> Vec<Hit> {
-    let mut hits = find_columns(text);
+    let mut hits = Vec::new();
     let mut done = 0;
     if MARKS.iter().any(|mark| memmem::find(text.as_bytes(), mark).is_some()) {
         for mark in MARK.captures_iter(text) {

@@ -11,8 +11,10 @@
 mod compiled;
 mod detection;
 mod encoded;
+mod escapes;
 mod keys;
 mod known;
+mod lines;
 mod names;
 mod personal;
 mod proof;
@@ -23,6 +25,7 @@ mod short;
 mod spans;
 mod tables;
 mod tokens;
+mod view;
 mod views;
 mod windows;
 

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::detection::DetectedSecret;
-use super::views::{View, original_ranges};
+use super::view::View;
+use super::views::original_ranges;
 
 /// A kind of personal data: its form, and whether a match of it is one.
 struct Kind {
