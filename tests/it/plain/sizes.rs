@@ -230,33 +230,58 @@ pub(crate) fn usage_of(usage: &Plain) -> [String; 6] {
     let names = ["input", "output", "cacheRead", "cacheWrite"];
     let [input, output, read, write] =
         names.map(|name| usage.get(name).and_then(Plain::number).unwrap_or(0.0));
-    // As terms of a sum: a text concatenates the others as text.
-    let term = |value: Option<&Plain>| match value {
-        Some(Plain::Number(number)) => (*number, None),
-        Some(Plain::Null | Plain::Bool(false)) => (0.0, None),
-        Some(Plain::Bool(true)) => (1.0, None),
-        Some(Plain::Text(units)) => (f64::NAN, Some(String::from_utf16_lossy(units))),
-        _ => (f64::NAN, None),
-    };
+    // JavaScript adds numbers until a term is no number, and from there on appends each as text.
     let total = usage.get("totalTokens");
     let terms = match total {
-        Some(total) if total.truthy() => vec![term(Some(total))],
-        _ => names.map(|name| term(usage.get(name))).to_vec(),
+        Some(total) if total.truthy() => vec![Some(total)],
+        _ => names.map(|name| usage.get(name)).to_vec(),
     };
-    let first_text = terms.iter().position(|(_, text)| text.is_some());
-    let sum: f64 = terms[..first_text.unwrap_or(terms.len())].iter().map(|(number, _)| number).sum();
+    let appends =
+        |term: &Option<&Plain>| matches!(term, Some(Plain::Text(_) | Plain::List(_) | Plain::Object(_)));
+    let first_text = terms.iter().position(appends);
+    let sum: f64 = terms[..first_text.unwrap_or(terms.len())].iter().map(|term| added(*term)).sum();
     let tokens = match first_text {
         None => sum,
         Some(at) => {
-            let mut all = if at > 0 { number_text(sum) } else { String::new() };
-            for (number, text) in &terms[at..] {
-                all += &text.clone().unwrap_or_else(|| number_text(*number));
-            }
+            let mut all = match at {
+                0 => String::new(),
+                1 => appended(terms[0]),
+                _ => number_text(sum),
+            };
+            all.extend(terms[at..].iter().map(|term| appended(*term)));
             to_number(Some(&Value::from(all)))
         }
     };
     let cost = usage.get("cost").and_then(|cost| cost.get("total")).and_then(Plain::number);
     [input, output, read, write, tokens, cost.unwrap_or(f64::NAN)].map(digits)
+}
+
+/// A term of a sum of numbers.
+fn added(term: Option<&Plain>) -> f64 {
+    match term {
+        Some(Plain::Number(number)) => *number,
+        Some(Plain::Null) => 0.0,
+        Some(Plain::Bool(bool)) => f64::from(u8::from(*bool)),
+        _ => f64::NAN,
+    }
+}
+
+/// A term of a sum that is a text.
+fn appended(term: Option<&Plain>) -> String {
+    match term {
+        None => "undefined".to_owned(),
+        Some(Plain::Number(number)) => number_text(*number),
+        Some(Plain::Text(units)) => String::from_utf16_lossy(units),
+        Some(Plain::List(items)) => {
+            let items = items.iter().map(|item| Some(item).filter(|item| **item != Plain::Null));
+            items
+                .map(|item| item.map(|item| appended(Some(item))).unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join(",")
+        }
+        Some(Plain::Object(_)) => "[object Object]".to_owned(),
+        Some(other) => other.json(),
+    }
 }
 
 /// Whether its texts are only the token; the lines of this test never put anything before it.
