@@ -15,7 +15,7 @@ const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"timesta
 const HELLO: &str = "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-03-05T07:58:01.000Z\",\
      \"message\":{\"role\":\"user\",\"content\":\"hello there\"}}\n";
 /// A debug build on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(5);
 /// Address space in KiB: 256 MB, and the code and the stacks of the threads, which are hardly used.
 const ADDRESS_SPACE_KIB: u64 = 1 << 20;
 
