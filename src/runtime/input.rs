@@ -1,45 +1,58 @@
 //! Converts keys, mouse and pastes to events of the state machine.
 
+use std::io;
+use std::thread;
+use std::time::Duration;
+
 use crossterm::event::{
     Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind,
 };
 use futures_util::StreamExt;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use crate::app::event::Event;
 
-/// Reads the terminal, until stopped.
+/// Time that [`Input::stop`] gives the thread that reads.
+const STOP_WAIT: Duration = Duration::from_millis(300);
+
+/// Reads the terminal in a thread of its own, until stopped: after a part of a sequence the terminal library waits for
+/// the rest in a blocking read, and everything else must go on meanwhile.
 #[derive(Debug)]
 pub(super) struct Input {
-    task: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
     receiver: UnboundedReceiver<TerminalEvent>,
     late_response: LateResponse,
 }
 
 impl Input {
     /// Starts to read. `unanswered`: the terminal may still answer a query, and that answer is not typing.
-    pub(super) fn start(unanswered: bool) -> Self {
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub(super) fn start(unanswered: bool) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
-        // Reads in a task: a stream that is polled without its waker never wakes anyone again, so `try_next` takes
-        // waiting events from a channel.
-        let task = tokio::spawn(async move {
-            let mut stream = EventStream::new();
-            while let Some(Ok(event)) = stream.next().await {
-                if sender.send(event).is_err() {
-                    break;
-                }
-            }
-        });
+        let (stop, stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let runtime = Builder::new_current_thread().build()?;
+        thread::Builder::new().name("input".to_owned()).spawn(move || {
+            runtime.block_on(forward(&sender, stopped));
+            // Nobody waits for the end unless the input is stopped.
+            drop(end);
+        })?;
         let late_response = LateResponse { is_expected: unanswered, is_inside: false };
-        Self { task, receiver, late_response }
+        Ok(Self { stop, ended, receiver, late_response })
     }
 
-    /// Stops reading, so that another program may read.
+    /// Stops reading, so that another program may read. Inside a sequence without an end the thread reads on: no other
+    /// thread can end its read.
     pub(super) async fn stop(self) {
-        self.task.abort();
-        // An aborted task ends with an error; the point is that its stream is dropped.
-        drop(self.task.await);
+        drop(self.stop);
+        // Both ends are as good as each other: the thread has ended, or it cannot be waited for.
+        drop(timeout(STOP_WAIT, self.ended).await);
     }
 
     /// Returns the next event; `None` when the terminal is closed.
@@ -64,6 +77,22 @@ impl Input {
 
     fn convert(&mut self, event: TerminalEvent) -> Option<Event> {
         if self.late_response.consumes(&event) { None } else { from_terminal_event(event) }
+    }
+}
+
+/// Passes on what the terminal sends, until it is closed or `stopped` is dropped.
+async fn forward(sender: &UnboundedSender<TerminalEvent>, mut stopped: oneshot::Receiver<()>) {
+    let mut stream = EventStream::new();
+    loop {
+        let event = tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            event = stream.next() => event,
+        };
+        let Some(Ok(event)) = event else { return };
+        if sender.send(event).is_err() {
+            return;
+        }
     }
 }
 

@@ -41,8 +41,9 @@ pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;
     let unanswered = themes.detect_initial(&options);
     let result = runtime.block_on(async {
+        let input = Input::start(unanswered).context("cannot read the terminal")?;
         let shell = EventLoop::new(library, options, themes, screen, size);
-        Box::pin(shell.run(Input::start(unanswered))).await
+        Box::pin(shell.run(input)).await
     });
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result

@@ -79,6 +79,6 @@ impl EventLoop {
             self.dispatch(Event::Resize { width, height });
         }
         self.needs_redraw = true;
-        Ok(Input::start(false))
+        Input::start(false).context("cannot read the terminal")
     }
 }
