@@ -237,8 +237,8 @@ pub(crate) fn usage_of(usage: &Plain) -> [String; 6] {
         _ => names.map(|name| usage.get(name)).to_vec(),
     };
     let appends =
-        |term: &Option<&Plain>| matches!(term, Some(Plain::Text(_) | Plain::List(_) | Plain::Object(_)));
-    let first_text = terms.iter().position(appends);
+        |term: Option<&Plain>| matches!(term, Some(Plain::Text(_) | Plain::List(_) | Plain::Object(_)));
+    let first_text = terms.iter().position(|term| appends(*term));
     let sum: f64 = terms[..first_text.unwrap_or(terms.len())].iter().map(|term| added(*term)).sum();
     let tokens = match first_text {
         None => sum,
