@@ -13,20 +13,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::redact::SecretDisplay;
-pub use read_place::ReadPlace;
-pub use session::{CacheArgs, CompareArgs, ContextArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs};
+pub use read_place::{ReadPlace, names_store};
+pub use session::{ContextArgs, CostArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs};
 pub use settings::{
-    CheckArgs, ContextViewArgs, MeasureArg, POLICIES, PlanArgs, RegretArgs, ReplayArgs, ReplaySettingsArgs,
-    SimulateArgs, SweepArgs, WindowArg,
+    CheckArgs, ContextViewArgs, MeasureArg, POLICIES, PlanArgs, ReplayArgs, ReplaySettingsArgs, SimulateArgs,
+    SweepArgs, WindowArg,
 };
-pub use store::{
-    DatasetArgs, DoctorArgs, ListArgs, RuleArgs, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy,
-};
-pub use writing::{CommitArgs, ExportArgs, SummarizeArgs, UndoArgs, WriteArgs};
+pub use store::{DoctorArgs, ListArgs, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy};
+pub use writing::{CommitArgs, DatasetArgs, ExportArgs, UndoArgs, WriteArgs};
 
-/// Why did this LLM session overflow its context window, and which settings would have prevented it?
 #[derive(Debug, Parser)]
-#[command(name = "clawscope", version, long_about = help::ABOUT, after_help = help::AFTER_HELP, after_long_help = help::after_long_help())]
+#[command(name = "clawscope", version, about = help::ABOUT, after_help = help::AFTER_HELP, help_template = help::template())]
 #[command(override_usage = help::USAGE, max_term_width = 80)]
 pub struct Cli {
     /// Open this: a state dir, an agent dir, a sessions dir, a sessions.json, a database or a transcript [default: the
@@ -68,8 +65,8 @@ pub struct StoreArgs {
     /// a PATH does it through ssh
     #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
     pub via: Option<String>,
-    /// Read a copy of the other machine's store here instead of running clawscope there; LIMITS such as
-    /// size=8GB,files=500000,folders=100000,time=30m replace those of the copy
+    /// Read a copy of the other machine's store here; LIMITS such as size=8GB,files=500000,folders=100000,time=30m
+    /// replace its own
     #[arg(long, value_name = "LIMITS", global = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub copy: Option<String>,
     /// Use only this agent's sessions
@@ -81,8 +78,8 @@ pub struct StoreArgs {
     /// Read this gateway configuration instead of the store's openclaw.json
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Apply the rules of this release, such as 2026.4.15 or pi-1.5; clawscope knows 2026.1.24 to 2026.9.6 and pi-0.55 to pi-1.5
-    /// [default: the release that last wrote the store, else 2026.3.2]
+    /// Apply the rules of this release, 2026.1.24 to 2026.9.6 or pi-0.55 to pi-1.5 [default: the release that last wrote
+    /// the store, else 2026.3.2]
     #[arg(long, value_name = "RELEASE", global = true)]
     pub ruleset: Option<String>,
 }
@@ -96,116 +93,66 @@ fn hidden_store_options() -> Vec<clap::Arg> {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List sessions with model, window, tokens and compactions
-    #[command(after_long_help = help::SESSIONS)]
+    #[command(about = help::about("sessions"), after_long_help = help::SESSIONS)]
     Sessions(SessionsArgs),
-    /// Search every transcript of a store; exit code 1 if nothing is found
-    #[command(after_long_help = help::SEARCH)]
+    #[command(about = help::about("search"), after_long_help = help::SEARCH)]
     Search(SearchArgs),
-    /// Show what the store knows about a session besides its transcript, field by field
-    #[command(after_long_help = help::RECORD)]
-    Record(SessionArgs),
-    /// Draw a transcript as a tree with sizes, branches and the active leaf
-    #[command(after_long_help = help::TREE)]
+    #[command(about = help::about("tree"), after_long_help = help::TREE)]
     Tree(TreeArgs),
-    /// Show the messages of the next call, and what the gateway sends of them
-    #[command(after_long_help = help::CONTEXT)]
+    #[command(about = help::about("context"), after_long_help = help::CONTEXT)]
     Context(ContextViewArgs),
-    /// Show how the gateway tries to recover from an overflow
-    #[command(after_long_help = help::RECOVERY)]
-    Recovery(SessionArgs),
-    /// Explain why a session overflowed and which settings would have helped
-    #[command(after_long_help = help::EXPLAIN)]
-    Explain(ExplainArgs),
-    /// Show what the prompt cache read and missed, why, and what it cost
-    #[command(after_long_help = help::CACHE)]
-    Cache(CacheArgs),
-    /// Preview pruning, compaction and other policies under other settings
-    #[command(after_long_help = help::SIMULATE)]
-    Simulate(SimulateArgs),
-    /// Replay every call of a session under other settings
-    #[command(after_long_help = help::REPLAY)]
-    Replay(ReplayArgs),
-    /// Show what was cleared or summarised and then needed again
-    #[command(after_long_help = help::REGRET)]
-    Regret(RegretArgs),
-    /// Try a grid of settings and find the smallest change that fits every call
-    #[command(after_long_help = help::SWEEP)]
-    Sweep(SweepArgs),
-    /// Check that every call fits a budget; exit code 1 if one does not
-    #[command(after_long_help = help::CHECK)]
-    Check(CheckArgs),
-    /// Print the summary that a compaction would store
-    #[command(after_long_help = help::SUMMARIZE)]
-    Summarize(SummarizeArgs),
-    /// Write a pruned or compacted branch; without --apply, only show it
-    #[command(after_long_help = help::COMMIT)]
-    Commit(CommitArgs),
-    /// Switch back to the branch before a commit; without --apply, only show it
-    #[command(after_long_help = help::UNDO)]
-    Undo(UndoArgs),
-    /// List the commits and undos of a session and which are active
-    #[command(after_long_help = help::COMMITS)]
-    Commits(SessionArgs),
-    /// Compare two branches of a session by messages, tokens and cost
-    #[command(after_long_help = help::COMPARE)]
-    Compare(CompareArgs),
-    /// Export a session without its secrets as HTML, Markdown, JSON, SVG or JSONL
-    #[command(after_long_help = help::EXPORT)]
-    Export(ExportArgs),
-    /// Write the sessions of stores as Parquet files, for DuckDB and Spark
-    #[command(after_long_help = help::DATASET)]
-    Dataset(DatasetArgs),
-    /// Follow a store and print one line for each new entry
-    #[command(after_long_help = help::WATCH)]
+    #[command(about = help::about("watch"), after_long_help = help::WATCH)]
     Watch(WatchArgs),
-    /// Check the store, its configuration and the settings in force
-    #[command(after_long_help = help::DOCTOR)]
+    #[command(about = help::about("explain"), after_long_help = help::EXPLAIN)]
+    Explain(ExplainArgs),
+    #[command(about = help::about("cost"), after_long_help = help::COST)]
+    Cost(CostArgs),
+    #[command(about = help::about("simulate"), after_long_help = help::SIMULATE)]
+    Simulate(SimulateArgs),
+    #[command(about = help::about("replay"), after_long_help = help::REPLAY)]
+    Replay(ReplayArgs),
+    #[command(about = help::about("sweep"), after_long_help = help::SWEEP)]
+    Sweep(SweepArgs),
+    #[command(about = help::about("check"), after_long_help = help::CHECK)]
+    Check(CheckArgs),
+    #[command(about = help::about("commit"), after_long_help = help::COMMIT)]
+    Commit(CommitArgs),
+    #[command(about = help::about("undo"), after_long_help = help::UNDO)]
+    Undo(UndoArgs),
+    #[command(about = help::about("export"), after_long_help = help::EXPORT)]
+    Export(ExportArgs),
+    #[command(about = help::about("doctor"), after_long_help = help::DOCTOR)]
     Doctor(DoctorArgs),
-    /// Print the rules of a gateway release, or the changes between two
-    #[command(after_long_help = help::RULES)]
-    Rules(RulesArgs),
-    /// List every setting with its value, default, unit and meaning
-    #[command(after_long_help = help::SETTINGS_HELP)]
+    #[command(about = help::about("settings"), after_long_help = help::SETTINGS_HELP)]
     Settings(SettingsArgs),
-    /// Print the full text of a rule, such as pruning-5.12
-    #[command(after_long_help = help::RULE, args = hidden_store_options())]
-    Rule(RuleArgs),
-    /// Print a topic of the guide; without a topic, list the topics
-    #[command(after_long_help = help::GUIDE, args = hidden_store_options())]
-    Guide {
-        /// Print this topic [default: list the topics]
-        #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
-        topic: Option<guide::Topic>,
-    },
-    /// List the presets: named sets of settings, for --settings
-    #[command(after_long_help = help::PRESETS, args = hidden_store_options())]
-    Presets {
-        /// Print one JSON object instead of text
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write the demo store to a new folder, to commit there or open it by path
-    #[command(after_long_help = help::DEMO, args = hidden_store_options())]
+    #[command(about = help::about("rules"), after_long_help = help::RULES)]
+    Rules(RulesArgs),
+    #[command(about = help::about("demo"), after_long_help = help::DEMO, args = hidden_store_options())]
     Demo {
         /// Write to this folder, which must be new or empty
         #[arg(short, long, value_name = "DIR")]
         out: PathBuf,
     },
+    #[command(about = help::about("guide"), after_long_help = help::GUIDE, args = hidden_store_options())]
+    Guide {
+        /// Print this topic [default: list the topics]
+        #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
+        topic: Option<guide::Topic>,
+    },
     /// Print the JSON schema of a command's --json; without a name, list the commands
-    #[command(after_long_help = help::SCHEMA, args = hidden_store_options())]
+    #[command(hide = true, after_long_help = help::SCHEMA, args = hidden_store_options())]
     Schema {
         /// Print the schema of this command, or of error
         name: Option<String>,
     },
     /// Print a completion script for your shell
-    #[command(after_long_help = help::COMPLETIONS, args = hidden_store_options())]
+    #[command(hide = true, after_long_help = help::COMPLETIONS, args = hidden_store_options())]
     Completions {
         /// Print the script for this shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of clawscope or of one command (roff)
-    #[command(after_long_help = help::MAN, args = hidden_store_options())]
+    #[command(hide = true, after_long_help = help::MAN, args = hidden_store_options())]
     Man {
         /// Print the page of this command [default: clawscope]
         command: Option<String>,
@@ -224,32 +171,25 @@ impl Cli {
     /// Whether to print results and errors as JSON.
     pub fn is_json(&self) -> bool {
         match &self.command {
-            Some(Command::Sessions(args)) => args.list.json,
+            Some(Command::Sessions(args)) => args.json,
             Some(Command::Search(args)) => args.list.json,
             Some(Command::Doctor(args)) => args.list.json,
             Some(Command::Rules(args)) => args.json,
             Some(Command::Settings(args)) => args.json,
-            Some(Command::Rule(args)) => args.json,
             Some(Command::Tree(args)) => args.target.json,
-            Some(Command::Record(args) | Command::Recovery(args) | Command::Commits(args)) => args.json,
-            Some(Command::Compare(args)) => args.json,
             Some(Command::Explain(args)) => args.json,
-            Some(Command::Cache(args)) => args.json,
+            Some(Command::Cost(args)) => args.json,
             Some(Command::Context(args)) => args.context.target.json,
             Some(Command::Simulate(args)) => args.context.target.json,
             Some(Command::Replay(args)) => args.target.json,
-            Some(Command::Regret(args)) => args.target.json,
             Some(Command::Sweep(args)) => args.target.json,
             Some(Command::Check(args)) => args.target.json,
-            Some(Command::Summarize(args)) => args.target.json,
             Some(Command::Commit(args)) => args.target.json,
             Some(Command::Undo(args)) => args.target.json,
             Some(Command::Watch(args)) => args.json,
-            Some(Command::Export(args)) => args.format == "json",
+            Some(Command::Export(args)) => args.format() == "json",
             Some(
-                Command::Dataset(_)
-                | Command::Guide { .. }
-                | Command::Presets { .. }
+                Command::Guide { .. }
                 | Command::Demo { .. }
                 | Command::Schema { .. }
                 | Command::Completions { .. }
@@ -269,7 +209,6 @@ impl Cli {
             Command::Export(args) => return Some((&mut args.plan.settings, &mut args.plan.set)),
             Command::Context(args) => &mut args.settings,
             Command::Replay(args) => &mut args.overrides,
-            Command::Regret(args) => &mut args.overrides,
             Command::Sweep(args) => &mut args.overrides,
             Command::Check(args) => &mut args.overrides,
             _ => return None,
@@ -285,7 +224,6 @@ impl Cli {
             Command::Export(args) => args.plan.settings.as_deref(),
             Command::Context(args) => args.settings.settings.as_deref(),
             Command::Replay(args) => args.overrides.settings.as_deref(),
-            Command::Regret(args) => args.overrides.settings.as_deref(),
             Command::Sweep(args) => args.overrides.settings.as_deref(),
             Command::Check(args) => args.overrides.settings.as_deref(),
             _ => None,
@@ -296,17 +234,17 @@ impl Cli {
 impl Command {
     /// Whether the text is for reading, so that a pager may show it.
     pub fn is_paged(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::Simulate(args) => !args.summary,
+            Self::Undo(args) => args.list || args.compare.is_some(),
             Self::Watch(_)
-                | Self::Export(_)
-                | Self::Summarize(_)
-                | Self::Commit(_)
-                | Self::Undo(_)
-                | Self::Demo { .. }
-                | Self::Completions { .. }
-                | Self::Man { .. }
-        )
+            | Self::Export(_)
+            | Self::Commit(_)
+            | Self::Demo { .. }
+            | Self::Completions { .. }
+            | Self::Man { .. } => false,
+            _ => true,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! rule.
 //!
 //! Comments, screens and reports cite rules by document and id, such as `pruning 5.12`. A test checks that every
-//! citation in the source names a rule that exists; `clawscope rule pruning-5.12` prints one.
+//! citation in the source names a rule that exists; `clawscope rules pruning-5.12` prints one.
 //!
 //! ```
 //! let rule = clawscope::rulebook::find("pruning-5.12").expect("a rule");
@@ -42,6 +42,16 @@ pub struct Rule {
     pub title: &'static str,
     /// The text as Markdown, without the title. A section includes its rules.
     pub text: &'static str,
+}
+
+/// Whether a word is the name of a document in citations.
+pub fn is_document(word: &str) -> bool {
+    DOCUMENTS.iter().any(|document| document.name == word) || word == "sqlite"
+}
+
+/// Whether a word begins a citation: the name of a document, alone or with an id after it.
+pub fn begins_citation(word: &str) -> bool {
+    is_document(word) || word.match_indices('-').any(|(at, _)| is_document(&word[..at]))
 }
 
 /// Finds the rule of a citation: `pruning-5.12`, `pruning 5.12`, `store K7`. The citation of a part finds the rule

@@ -33,11 +33,11 @@ impl App {
                 CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
             }
             Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
-            Some(Overlay::Presets(_)) => CommandWords::new("presets"),
+            Some(Overlay::Presets(_)) => CommandWords::new("settings").flag("--presets"),
             Some(Overlay::Rule(screen)) => {
-                CommandWords::new("rule").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
+                CommandWords::new("rules").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
             }
-            Some(Overlay::Record(screen)) => CommandWords::new("record").value(&screen.key.0),
+            Some(Overlay::Record(screen)) => CommandWords::new("sessions").value(&screen.key.0),
             Some(screen) => self.session_command(screen.kind()?)?,
             None if self.focus == Pane::Sessions || self.active_session().is_none() => {
                 let words = CommandWords::new("sessions");
@@ -55,11 +55,11 @@ impl App {
         let of_session = |name| CommandWords::new(name).value(&session.item.key.0);
         Some(match kind {
             ScreenKind::Explain => of_session("explain"),
-            ScreenKind::Recovery => of_session("recovery"),
+            ScreenKind::Recovery => of_session("explain").flag("--recovery"),
             ScreenKind::Estimators => of_session("context").flag("--estimators"),
             ScreenKind::Breakdown => of_session("context").flag("--breakdown"),
-            ScreenKind::Commits => of_session("commits"),
-            ScreenKind::Branches => of_session("compare"),
+            ScreenKind::Commits => of_session("undo").flag("--list"),
+            ScreenKind::Branches => of_session("undo").flag("--compare"),
             ScreenKind::Timeline => self.with_plan(of_session("replay").flag("--timeline"), session),
             ScreenKind::Compare => {
                 let axes = self.axis_texts().into_iter();

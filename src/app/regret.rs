@@ -15,7 +15,7 @@ use crate::policy::Policy;
 
 pub use marks::{FoundRegret, RegretState, RowRegret};
 
-/// Regret reads every text of the path, so larger transcripts are marked only by `clawscope regret`.
+/// Regret reads every text of the path, so larger transcripts are marked only by `clawscope replay --lost`.
 const MAX_TRANSCRIPT_BYTES: u64 = 32 << 20;
 
 impl App {

@@ -1,132 +1,92 @@
-//! The long texts of `--help`. Lines that begin with two spaces are laid out by hand, for 80 columns.
+//! The texts of `--help`. Lines that begin with two spaces are laid out by hand, for 80 columns.
 
-use crate::policy::settings::SETTINGS;
+/// A group of commands in the help: its name, and each command with what it does.
+type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Columns of the lines that are laid out by hand.
-const WIDTH: usize = 80;
-/// The column at which the description of a key begins.
-const INDENT: usize = 32;
+/// The commands that the help lists.
+pub(super) const GROUPS: [Group; 6] = [
+    (
+        "Look",
+        &[
+            ("sessions", "List sessions; with a SESSION, show its record"),
+            ("search", "Search every transcript of a store"),
+            ("tree", "Draw a transcript as a tree with sizes and branches"),
+            ("context", "Show the messages of the next call"),
+            ("watch", "Print one line for each new entry of a store"),
+        ],
+    ),
+    (
+        "Explain",
+        &[
+            ("explain", "Explain why a session overflowed, and which settings help"),
+            ("cost", "Show what calls cost, and what the prompt cache missed"),
+        ],
+    ),
+    (
+        "Try",
+        &[
+            ("simulate", "Preview pruning and compaction under other settings"),
+            ("replay", "Replay every call of a session under other settings"),
+            ("sweep", "Find the smallest change of settings that fits every call"),
+            ("check", "Check that every call fits a budget; exit code 1 if not"),
+        ],
+    ),
+    (
+        "Write",
+        &[
+            ("commit", "Write a pruned or compacted branch; show it without --apply"),
+            ("undo", "Switch back to the branch before; list and compare branches"),
+        ],
+    ),
+    ("Share", &[("export", "Export a session without its secrets, or stores as Parquet")]),
+    (
+        "Set up",
+        &[
+            ("doctor", "Check the store, its configuration and the settings in force"),
+            ("settings", "List every setting with its value, default and meaning"),
+            ("rules", "Print the rules of a release, or one rule"),
+            ("demo", "Write the demo store to a new folder"),
+            ("guide", "Print a topic of the guide"),
+        ],
+    ),
+];
 
-/// Returns the end of the long help, with the keys of `--set` from the settings table.
-pub(super) fn after_long_help() -> String {
-    AFTER_LONG_HELP.replace("{settings}", &setting_lines())
+/// Returns what a command does, as the help lists it.
+///
+/// # Panics
+/// When [`GROUPS`] lacks the command, which a test excludes.
+pub(super) fn about(name: &str) -> &'static str {
+    let mut commands = GROUPS.iter().flat_map(|(_, commands)| *commands);
+    commands.find(|(known, _)| *known == name).expect("a listed command").1
 }
 
-fn setting_lines() -> String {
+/// Returns the layout of the help: the commands in their groups before the options.
+pub(super) fn template() -> String {
     let mut lines: Vec<String> = Vec::new();
-    for setting in &SETTINGS {
-        let mut line = format!("  {:width$}", setting.key, width = INDENT - 2);
-        if line.len() > INDENT {
-            lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
+    for (group, commands) in GROUPS {
+        for (at, (name, about)) in commands.iter().enumerate() {
+            let group = if at == 0 { group } else { "" };
+            lines.push(format!("{group:<9}{name:<9} {about}"));
         }
-        let description = format!("{} [{}]", setting.description, setting.values());
-        for word in description.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > WIDTH {
-                lines.push(std::mem::replace(&mut line, " ".repeat(INDENT)));
-            }
-            let gap = if line.ends_with(' ') { "" } else { " " };
-            line = format!("{line}{gap}{word}");
-        }
-        lines.push(line);
     }
-    lines.join("\n")
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n\n{{options}}{{after-help}}",
+        lines.join("\n")
+    )
 }
 
-pub(super) const USAGE: &str = "\
-clawscope [OPTIONS] [PATH]
-       clawscope <COMMAND> [OPTIONS]";
+pub(super) const USAGE: &str = "clawscope [OPTIONS] [PATH] | clawscope COMMAND [OPTIONS]";
 
 pub(super) const ABOUT: &str = "\
 Why did this LLM session overflow its context window, and which settings would have prevented it?
 
-clawscope reads the sessions of an OpenClaw gateway or of the pi coding agent. It draws each transcript as a tree with \
-token counts, shows what the model receives, previews pruning and compaction under other settings, and can write the \
-result as a new branch. The old branch stays in the file.
-
-clawscope writes to a session only with `commit --apply`, `undo --apply` and `doctor --repair`, or when you confirm it on \
-the screen. It makes no network request, unless you configure a summarizer of kind http.
-
-Numbers with ~ are estimates; the provider counted all others.";
+Reads sessions of an OpenClaw gateway or of pi. Writes only with --apply or --repair, or when you confirm it on the screen. \
+Numbers with ~ are estimates.";
 
 pub(super) const AFTER_HELP: &str = "\
-Try it: `clawscope --demo` opens a demo store. `clawscope guide` lists the topics of the guide; `clawscope --help` prints \
-more help.";
-
-const AFTER_LONG_HELP: &str = "\
-Start here:
-  clawscope                      open the screen on your gateway's store
-  clawscope --demo               open the screen on the demo store
-  clawscope sessions             list the sessions and how full they are
-  clawscope search WORDS         search every transcript
-  clawscope explain KEY          explain why a session overflowed
-  clawscope context KEY          show what its next call would send
-  clawscope simulate KEY --set contextPruning.softTrimRatio=0.2
-                                 preview another threshold
-  clawscope commit KEY           show what a commit would write
-  clawscope ssh://HOST           open the screen on the store of another machine
-  clawscope guide                list the topics of the guide
-
-SESSION is a session key, a session id or the unique start of one, or the path of a transcript. A path needs no store. \
-Commands that only read also take a part of the key or title:
-  clawscope context ./2f6c.jsonl --json
-  clawscope explain 8812
-
-A store on another machine is a PATH too: ssh://HOST, ssh://USER@HOST:PORT/srv/.openclaw or ssh://HOST/~/copy. clawscope runs \
-there, or reads a copy where it is not installed. --via reaches the machine through any other command:
-  clawscope --via \"docker exec -i gateway\"
-  clawscope sessions --via \"kubectl exec -i pod --\"
-
-Keys of --set (the gateway's own names where it has them; `clawscope settings` lists their values):
-{settings}
-
-Rules and settings differ between releases. clawscope uses those of the release in meta.lastTouchedVersion of \
-openclaw.json, or those of the release that wrote an agent's database if that is newer, else those of 2026.3.2. --ruleset \
-selects another release. clawscope rejects a key that the release does not read.
-
-Exit codes:
-  0  done
-  1  the check failed: the answer is no; or a search found nothing
-  2  usage error: an unknown option, key or value, or an ambiguous SESSION
-  3  a store, a session or a transcript is missing or cannot be read
-  4  refused: the file changed, another program locked it, writing is not safe,
-     or no summary could be made; nothing was written
-
-Environment:
-  OPENCLAW_STATE_DIR    the gateway's state dir; default ~/.openclaw
-  OPENCLAW_CONFIG_PATH  the gateway's configuration; default openclaw.json in
-                        the state dir
-  OPENCLAW_HOME         the home folder that these defaults start from
-  PI_CODING_AGENT_DIR   pi's agent dir; default ~/.pi/agent
-  PI_CODING_AGENT_SESSION_DIR
-                        pi's sessions; default sessions in pi's agent dir
-  PI_SESSION_FILE       the session that the screen opens; pi's shell tool sets
-                        it
-  NO_COLOR              any value: no colours
-  CLAWSCOPE_PAGER       the pager of long output on a terminal; default PAGER,
-                        else less -FRX; empty or cat: none. --no-pager and
-                        --json: none
-  PAGER                 the pager of the screen; default less
-  CLAWSCOPE_THEME       dark, light or mono
-  CLAWSCOPE_RULESET     a release, as in --ruleset
-  CLAWSCOPE_MOUSE       1 or 0: capture the mouse or not
-  CLAWSCOPE_MOTION      1 or 0: highlight changed values briefly or not
-  CLAWSCOPE_ASCII       1 or 0: draw with ASCII characters only or not
-  CLAWSCOPE_POLL        1: check folders every second instead of waiting for
-                        the system's change events
-  CLAWSCOPE_LOG         error, warn, info, debug or trace: write a log to
-                        ~/.local/state/clawscope/log
-
-Files in ~/.config/clawscope or $XDG_CONFIG_HOME/clawscope:
-  config.toml           theme = \"light\", ruleset = \"2026.9.6\", mouse = false,
-                        motion = false, ascii = true; [summarizer]
-                        (clawscope summarize --help). Variables override it,
-                        options override both.
-  presets/NAME.toml     named settings, for --settings NAME
-  keymap.toml           [global] \"ctrl-q\" = \"quit\" binds a key to an action;
-                        \"\" unbinds it. `:` on the screen lists the actions.
-
-Scripts: commands that print data take --json: one object with schemaVersion and exact integers; errors are one object on \
-standard error. `clawscope guide json` lists the fields.";
+SESSION is a key, an id or its start, or the path of a transcript. Try `clawscope --demo`, `clawscope explain SESSION`, \
+`clawscope guide`. Commands that print data take --json. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 unreadable, \
+4 refused.";
 
 pub(super) const SESSIONS: &str = "\
 Examples:
@@ -134,12 +94,17 @@ Examples:
   clawscope sessions --sort cost --filter 'age:<2d'
   clawscope sessions ~/.openclaw --agent main
   clawscope sessions --demo --json | jq -r '.sessions[].key'
+  clawscope sessions KEY                   what the store knows about one
 
 A filter has words and conditions: >80% or full:>80% (of the window), tokens:>100k, cost:>1 (USD), age:<2d, compactions:>2, \
 overflows:>0, model:opus, agent:main, channel:telegram, kind:cron, id:8f1b, is:orphan, has:subagent. ! in front excludes.
 
 A session without a name shows the start of its first user message. clawscope shortens the text that a gateway puts \
-around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redact shows them.";
+around a message to a mark such as ⟨telegram⟩, and masks secrets; --no-redact shows them.
+
+With a SESSION: its record with its toggles, policies, overrides and counters, including fields that clawscope does not \
+know, and what it cost with the sub-agents that it started. A word with a slash, or the name of an existing file or \
+folder, is a store.";
 
 pub(super) const SEARCH: &str = "\
 Examples:
@@ -188,6 +153,7 @@ Examples:
   clawscope explain agent:main:main
   clawscope explain KEY --json | jq -r '.verdict.line'
   clawscope explain --all --window 131072
+  clawscope explain KEY --recovery         what the gateway tried afterwards
 
 The first line is the answer; the second is the change that would have fixed it. Four blocks follow: what happened, what \
 made the call large, why no guard prevented it, and who counted how many tokens.
@@ -195,41 +161,22 @@ made the call large, why no guard prevented it, and who counted how many tokens.
 To find a fix, clawscope replays the whole session with every setting that the release reads, alone and in pairs. A change \
 helps if every call fits. `check`, `replay` and `sweep` with the same --set print the same numbers.
 
+--recovery follows the last call that the provider refused as too large, attempt by attempt, beside what the transcript \
+records. If no call was refused, it shows what the next overflow would lead to. Whether a prompt then fits is an estimate, \
+scaled by the size of the refused call. Its signs: \u{26a0} refused, \u{2713} done, \u{2717} failed, \u{2192} retried.
+
 `clawscope guide explain` describes every class of overflow.";
 
-pub(super) const RECOVERY: &str = "\
+pub(super) const COST: &str = "\
 Examples:
-  clawscope recovery agent:main:main
-  clawscope recovery KEY --json | jq '.ending'
-
-Follows the last call that the provider refused as too large, attempt by attempt, beside what the transcript records. If \
-no call was refused, it shows what the next overflow would lead to. Whether a prompt then fits is an estimate, scaled by \
-the size of the refused call.
-
-Signs: \u{26a0} refused   \u{2713} done   \u{2717} failed   \u{2192} retried";
-
-pub(super) const CACHE: &str = "\
-Examples:
-  clawscope cache                       sums of the store, by session and day
-  clawscope cache KEY                   every call of a session
-  clawscope cache KEY --json \\
+  clawscope cost                        sums of the store, by session and day
+  clawscope cost KEY                    every call of a session
+  clawscope cost KEY --json \\
       | jq '.calls[] | select(.miss.isMiss)'
 
 A call misses the cache if it reads at least 1,025 tokens less than the size of the previous prompt. That is pi's own rule, so the \
 sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
-`clawscope guide cache` describes the causes.";
-
-pub(super) const REGRET: &str = "\
-Examples:
-  clawscope regret KEY
-  clawscope regret KEY --set contextPruning.ttl=5m
-  clawscope regret KEY --json \\
-      | jq '.recorded.lost[] | select(.needs != [])'
-
-For every message that is missing from a prompt, shows whether it was needed again: the model repeated the same call, or \
-the model or the user used an id, path, number or error that only this message has. With other settings, it does the same \
-for the prompts that those settings would have sent. Tokens and costs of repetitions are estimates at list prices. \
-`clawscope guide regret` describes the rules.";
+`clawscope guide cost` describes the causes.";
 
 pub(super) const REPLAY: &str = "\
 Examples:
@@ -239,6 +186,7 @@ Examples:
       --set compaction.keepRecentTokens=30000
   clawscope replay KEY --ruleset 2026.7.1         what an upgrade would do
   clawscope replay KEY --timeline                 in sentences
+  clawscope replay KEY --lost                     what was needed again
   clawscope replay KEY --all --json \\
       | jq '.calls[] | select(.simulated.overflow)'
 
@@ -246,6 +194,11 @@ Examples:
 yours. Tool results and answers stay the same; an answer that the provider never gave costs nothing. Prompts are the \
 provider's counts, adjusted by what your settings change; estimates have a ~. `clawscope guide replay` describes costs, \
 compactions and limits.
+
+--lost shows for every message that is missing from a prompt whether it was needed again: the model repeated the same call, \
+or the model or the user used an id, path, number or error that only this message has. With other settings, it does the \
+same for the prompts that those settings would have sent. Tokens and costs of repetitions are estimates at list prices. \
+`clawscope guide lost` describes the rules.
 
 Signs:
   ! overflow   \u{2717} still does not fit   \u{3a3} compacted
@@ -287,48 +240,27 @@ Examples:
   clawscope simulate KEY --policy gateway         what the gateway sends
   clawscope simulate KEY --policy compact \\
       --set compaction.keepRecentTokens=30000
-  clawscope simulate KEY --policy compact --summary
-                                                  write the summary and count it
+  clawscope simulate KEY --policy compact --with extractive
+                                                  write the summary, count it
+  clawscope simulate KEY --summary                print the summary
+  clawscope simulate KEY --summary --calls        the gateway's calls and cost
 
 clawscope writes nothing. It applies policies in the gateway's order: compact and truncate change the transcript; \
 repair, history and images run once per run; prune, guard and clear run for every call.
 
 The gateway prunes only if mode is cache-ttl, the provider and model are eligible, and the ttl has passed since the last \
-call. The preview ignores these gates and shows their state; --gates and --now respect them. `clawscope --help` lists the \
-keys of --set.
+call. The preview ignores these gates and shows their state; --gates and --now respect them. `clawscope settings` lists \
+the keys of --set.
 
-The summary is assumed to be as long as the earlier summaries of the session, else 2,000 tokens. --summary or --with \
-writes it and counts its length. ctrl-c cancels.
+The summary is assumed to be as long as the earlier summaries of the session, else 2,000 tokens. --with writes it and \
+counts its length. --summary prints the one that a compaction with the session's settings would store, including the file \
+lists, tool failures and workspace rules that the gateway adds in mode safeguard: the summary on standard output, \
+everything else on standard error. `clawscope guide config` describes your own summarizer. ctrl-c cancels; a summary that \
+fails ends with exit code 4.
 
 Signs:
   · kept   ◆ protected   ~ soft-trimmed   ✂ cleared
   ⇥ truncated   Σ summarised   ✗ dropped";
-
-pub(super) const SUMMARIZE: &str = "\
-Examples:
-  clawscope summarize agent:main:main             offline, from its own words
-  clawscope summarize KEY --calls                 the gateway's calls and cost
-  clawscope summarize KEY --with command          with your own program
-  clawscope summarize KEY --with http --instructions tickets --json
-
-Prints the summary that a compaction with the session's settings would store, including the file lists, tool failures and \
-workspace rules that the gateway adds in mode safeguard. Nothing is written. The summary goes to standard output, \
-everything else to standard error. ctrl-c cancels. If the summary fails, the exit code is 4.
-
-In config.toml (`clawscope --help` says where it is):
-  [summarizer]
-  kind = \"extractive\"         or command, or http
-  command = [\"my-summarizer\", \"--brief\"]
-                              reads the conversation from standard input,
-                              writes the summary to standard output
-  timeout = \"5m\"              time limit of one call
-  api = \"openai\"              or anthropic: the protocol of url
-  url = \"https://api.openai.com/v1\"
-  model = \"gpt-5\"
-  key-env = \"OPENAI_API_KEY\"  the environment variable with the API key
-
-http sends the conversation to url, and the key only over https or to this machine. clawscope tries a call three times, and \
-waits up to a minute if the server requests it.";
 
 pub(super) const COMMIT: &str = "\
 Examples:
@@ -355,35 +287,19 @@ Examples:
   clawscope undo KEY --apply
   clawscope undo KEY --redo --apply               make the commit active again
   clawscope undo KEY --commit 3f9c21aa --apply    undo it and everything after
+  clawscope undo KEY --list                       list commits and undos
+  clawscope undo KEY --compare                    before the last commit and now
+  clawscope undo KEY --compare 3f9c21aa 77d0b1e4 --all --json
 
 An undo appends one line that makes the branch before the last commit active; the commit stays in the file. If that \
-branch ends in a compaction, a copy of the compaction follows, because it must be the last line.";
-
-pub(super) const RECORD: &str = "\
-Examples:
-  clawscope record KEY
-  clawscope record KEY --json | jq .record
-
-Shows the session record of the store with its toggles, policies, overrides and counters, including fields that clawscope \
-does not know, and what the session cost with the sub-agents that it started. Secrets are masked.";
-
-pub(super) const COMMITS: &str = "\
-Examples:
-  clawscope commits KEY
-  clawscope commits KEY --json
+branch ends in a compaction, a copy of the compaction follows, because it must be the last line.
 
 Every commit and undo leaves a record in the transcript, which no runtime sends to a model. A commit is active while the \
-active branch contains it.";
+active branch contains it.
 
-pub(super) const COMPARE: &str = "\
-Examples:
-  clawscope compare KEY                           before the last commit and now
-  clawscope compare KEY 3f9c21aa                  a branch and the active one
-  clawscope compare KEY 3f9c21aa 77d0b1e4 --all --json
-
-Tool results match by their call, other messages by role and size; a commit's record names the messages that it changed. \
-Tokens are estimates (~). Recorded costs come from the provider's answers; the next prompt's cost comes from the model's \
-price.";
+--compare matches tool results by their call, other messages by role and size; a commit's record names the messages that it \
+changed. Tokens are estimates (~). Recorded costs come from the provider's answers; the next prompt's cost comes from the \
+model's price.";
 
 pub(super) const EXPORT: &str = "\
 Examples:
@@ -396,6 +312,11 @@ Examples:
       --set historyLimit=20 --out small.jsonl
   clawscope export KEY --format pi --shape-only --out report.jsonl
   clawscope export KEY --format pi --shape-only --out report/
+  clawscope export --format parquet --out fleet
+  clawscope export /srv/a/.openclaw /srv/b/.openclaw \\
+      --format parquet --out fleet
+  clawscope export --format parquet --out fleet \\
+      --replay short=contextPruning.ttl=5m --query overflows-per-week
 
 Every format replaces secrets with [redacted:KIND:N] and leaves out images; --no-redact keeps both. No rule finds every \
 secret, so read the file before you share it.
@@ -405,22 +326,12 @@ that `clawscope context` prints the same numbers. If --out is a folder, clawscop
 and the folder opens as a store.
 
 Without a plan, format pi contains the branch with its compactions; with a plan, the messages as they would be sent. \
-clawscope does not overwrite a file without --force and does not write into a folder of sessions.";
+clawscope does not overwrite a file without --force and does not write into a folder of sessions.
 
-pub(super) const DATASET: &str = "\
-Examples:
-  clawscope dataset --out fleet
-  clawscope dataset /srv/a/.openclaw /srv/b/.openclaw --out fleet
-  clawscope dataset --out fleet --replay short=contextPruning.ttl=5m
-  clawscope dataset --out fleet --query overflows-per-week
-  clawscope dataset --out fleet --query mine.sql
-
-Writes one folder for each table, with one Parquet file for each session, below host=NAME/day=DATE: the UTC day on which the \
-session began. A later run reads only sessions that changed, and removes those that their store no longer lists. A killed \
-run leaves the old files in place.
-
-No words of a conversation are written without --text. `clawscope guide dataset` describes every column and recipe, and \
-`clawscope schema dataset` prints them as JSON.";
+Format parquet writes one folder for each table, with one file for each session, below host=NAME/day=DATE: the UTC day on \
+which the session began. A later run reads only sessions that changed, and removes those that their store no longer lists. \
+A killed run leaves the old files in place. No words of a conversation are written without --text. `clawscope guide \
+dataset` describes every column and recipe, and `clawscope schema parquet` prints them as JSON.";
 
 pub(super) const WATCH: &str = "\
 Examples:
@@ -429,16 +340,6 @@ Examples:
   clawscope watch --alert 80% --alert 95%          say when a session gets full
 
 ctrl-c stops it. Totals are estimates (~) of the context that ends at the entry.";
-
-pub(super) const RULE: &str = "\
-Examples:
-  clawscope rule                                  list all sections
-  clawscope rule pruning-5.12                     print one rule
-  clawscope rule pruning 5                        print a section
-  clawscope rule releases-R60 compaction-8.1 --json
-
-Screens and reports cite rules by document and id, such as `pruning 5.12`. A citation of a part, such as `pruning 7.2e`, \
-prints the rule that contains it.";
 
 pub(super) const GUIDE: &str = "\
 Examples:
@@ -452,9 +353,15 @@ Examples:
   clawscope rules --ruleset 2026.4.15             another release
   clawscope rules --ruleset 2026.4.15 --diff 2026.7.1
   clawscope rules --releases                      every ruleset
+  clawscope rules pruning-5.12                    one rule in full
+  clawscope rules pruning 5                       a section
+  clawscope rules --sections                      the sections of all documents
 
 Releases with the same rules share a ruleset, named after the first of them. `clawscope replay SESSION --ruleset RELEASE` \
-shows what an upgrade does to a session; `clawscope explain --all --ruleset RELEASE` what it does to a store.";
+shows what an upgrade does to a session; `clawscope explain --all --ruleset RELEASE` what it does to a store.
+
+Screens and reports cite rules by document and id, such as `pruning 5.12`. A citation of a part, such as `pruning 7.2e`, \
+prints the rule that contains it.";
 
 pub(super) const SETTINGS_HELP: &str = "\
 Examples:
@@ -462,9 +369,14 @@ Examples:
   clawscope settings agent:main:main       values of one session
   clawscope settings --ruleset 2026.9.6    values under another release
   clawscope settings --markdown            the table of the guide
+  clawscope settings --presets             your presets, for --settings NAME
 
 The keys are those of --set. openclaw.json has them below agents.defaults, unless they are built into the gateway. For a key \
-that the release does not read, the table shows why. `clawscope doctor` names the file and line of each value.";
+that the release does not read, the table shows why. `clawscope doctor` names the file and line of each value.
+
+A preset is a file presets/NAME.toml in the folder of config.toml. Its keys are those of --set:
+  \"contextPruning.ttl\" = \"30m\"
+  historyLimit = 20";
 
 pub(super) const DOCTOR: &str = "\
 Examples:
@@ -496,16 +408,6 @@ Examples:
       > ~/.local/share/bash-completion/completions/clawscope
   clawscope completions zsh > ~/.zfunc/_clawscope
   clawscope completions fish > ~/.config/fish/completions/clawscope.fish";
-
-pub(super) const PRESETS: &str = "\
-Examples:
-  clawscope presets
-  clawscope presets --json
-  clawscope replay KEY --settings lean
-
-A preset is a file presets/NAME.toml in the folder of config.toml. Its keys are those of --set:
-  \"contextPruning.ttl\" = \"30m\"
-  historyLimit = 20";
 
 pub(super) const DEMO: &str = "\
 Examples:

@@ -9,6 +9,8 @@ use clap::Args;
 pub struct SessionArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path
     pub session: String,
+    /// Find the session in this store, as with --store
+    pub path: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -30,9 +32,15 @@ pub struct ExplainArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path; with --all, the store
     #[arg(value_name = "SESSION", required_unless_present = "all")]
     pub target: Option<String>,
+    /// Find the session in this store, as with --store
+    #[arg(conflicts_with = "all")]
+    pub path: Option<PathBuf>,
     /// Explain every session of the store, those at risk first
     #[arg(long)]
     pub all: bool,
+    /// Compare the recovery that the transcript records with the one that the gateway's rules lead to
+    #[arg(long, conflicts_with = "all")]
+    pub recovery: bool,
     /// With --all: check each session against a window of N tokens, such as a fallback model's; repeatable
     #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
     pub window: Vec<u64>,
@@ -43,9 +51,11 @@ pub struct ExplainArgs {
 
 /// The calls to look up in the cache ledger.
 #[derive(Debug, Args)]
-pub struct CacheArgs {
+pub struct CostArgs {
     /// The session: its key, its id or the unique start of one, or a transcript's path; a folder is a store [default: the whole store]
     pub session: Option<String>,
+    /// Find the session in this store, as with --store
+    pub path: Option<PathBuf>,
     /// List every call [default: the newest 40]
     #[arg(long, requires = "session")]
     pub all: bool,
@@ -68,25 +78,6 @@ pub struct ContextArgs {
     /// Show secrets in the rows; --messages always shows them
     #[arg(long)]
     pub no_redact: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path
-    pub session: String,
-    /// End the first branch at this entry: its id or the unique start of one [default: the leaf before the last commit,
-    /// else the newest other leaf]
-    #[arg(value_name = "LEAF")]
-    pub first: Option<String>,
-    /// End the second branch at this entry [default: the active leaf]
-    #[arg(value_name = "LEAF")]
-    pub second: Option<String>,
-    /// List every message [default: only those that differ]
-    #[arg(long)]
-    pub all: bool,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// A store to follow.

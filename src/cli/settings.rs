@@ -76,12 +76,19 @@ pub struct SimulateArgs {
     pub context: ContextArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Write the compaction's summary and count its real length; nothing is stored
-    #[arg(long)]
+    /// Print the summary that a compaction with the session's settings would store
+    #[arg(long, conflicts_with_all = ["policy", "set", "settings", "window", "now", "gates", "messages"])]
     pub summary: bool,
-    /// Write the summary with this summarizer; implies --summary [default: config.toml, else extractive]
+    /// Write the summary with this summarizer, and count its real length [default: an assumed length; with --summary,
+    /// config.toml, else extractive]
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
     pub with: Option<String>,
+    /// With --summary: add instructions, like the text after /compact; extractive cannot use them
+    #[arg(long, value_name = "TEXT", requires = "summary")]
+    pub instructions: Option<String>,
+    /// With --summary: only list the calls that the gateway would make, with tokens and cost
+    #[arg(long, requires = "summary", conflicts_with_all = ["with", "instructions"])]
+    pub calls: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -119,18 +126,9 @@ pub struct ReplayArgs {
     /// Describe the calls in sentences instead of tables, for a screen reader
     #[arg(long, conflicts_with = "all")]
     pub timeline: bool,
-}
-
-/// The session and the settings whose losses to follow.
-#[derive(Debug, Args)]
-pub struct RegretArgs {
-    #[command(flatten)]
-    pub target: SessionArgs,
-    #[command(flatten)]
-    pub overrides: ReplaySettingsArgs,
-    /// List every later use [default: the first 40]
-    #[arg(long)]
-    pub all: bool,
+    /// Show what was cleared or summarised and then needed again, instead of the calls
+    #[arg(long, conflicts_with_all = ["leaf", "timeline"])]
+    pub lost: bool,
 }
 
 #[derive(Debug, Args)]

@@ -16,11 +16,18 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// Sessions to list.
+/// Sessions to list, or one to show.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
-    #[command(flatten)]
-    pub list: ListArgs,
+    /// List the sessions of this store, or show what the store knows about this session, field by field [default: the
+    /// gateway's state dir, or the demo store without one]
+    #[arg(value_name = "PATH|SESSION")]
+    pub target: Option<String>,
+    /// Find the session in this store, as with --store
+    pub path: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
     /// List only the sessions that meet every word and condition, such as '>80% model:opus'
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<String>,
@@ -93,38 +100,16 @@ pub struct DoctorArgs {
     pub about_self: bool,
 }
 
-/// A dataset to write or to query.
-#[derive(Debug, Args)]
-pub struct DatasetArgs {
-    /// Read these stores [default: the gateway's state dir]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Write to this folder: new, empty, or an earlier dataset, of which only changed sessions are read again
-    #[arg(short, long, value_name = "DIR", required_unless_present = "recipes")]
-    pub out: Option<PathBuf>,
-    /// Replay every session under these settings too: KEY=VALUE[,KEY=VALUE], a JSON5 file or a preset; repeatable
-    #[arg(long, value_name = "NAME=SETTINGS")]
-    pub replay: Vec<String>,
-    /// Add titles, labels and the first words of every entry, with secrets masked
-    #[arg(long)]
-    pub text: bool,
-    /// Name this machine in the folders [default: its host name]
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
-    /// Run this SQL on the dataset with your duckdb program: a file, or the name of a recipe; without a store, the dataset
-    /// stays unchanged
-    #[arg(long, value_name = "FILE|RECIPE")]
-    pub query: Option<PathBuf>,
-    /// List the recipes for --query
-    #[arg(long, exclusive = true)]
-    pub recipes: bool,
-}
-
 /// Rules to print.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// Use the release of this store [default: the gateway's state dir, or the demo store without one]
-    pub path: Option<PathBuf>,
+    /// Use the release of this store [default: the gateway's state dir, or the demo store without one]; or print these
+    /// rules in full, by document and id, such as pruning-5.12
+    #[arg(value_name = "PATH|RULE")]
+    pub targets: Vec<String>,
+    /// List the sections of every document of rules
+    #[arg(long, conflicts_with_all = ["diff", "releases", "targets"])]
+    pub sections: bool,
     /// Print only what changes from the release to this one
     #[arg(long, value_name = "RELEASE", conflicts_with = "releases")]
     pub diff: Option<String>,
@@ -141,19 +126,14 @@ pub struct RulesArgs {
 pub struct SettingsArgs {
     /// List the values of this session [default: those of the store, for a window of 200,000 tokens]
     pub session: Option<String>,
+    /// Find the session in this store, as with --store
+    pub path: Option<PathBuf>,
+    /// List your presets: named sets of settings, for --settings
+    #[arg(long, conflicts_with_all = ["session", "markdown"])]
+    pub presets: bool,
     /// Print a Markdown table of keys, defaults and releases, the same for every store
     #[arg(long, conflicts_with_all = ["json", "session"])]
     pub markdown: bool,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Rules to print in full.
-#[derive(Debug, Args)]
-pub struct RuleArgs {
-    /// Print these rules, by document and id, such as pruning-5.12 [default: list the sections of every document]
-    pub rule: Vec<String>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

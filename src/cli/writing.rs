@@ -8,25 +8,13 @@ use clap::builder::PossibleValuesParser;
 use super::session::SessionArgs;
 use super::settings::{PlanArgs, SUMMARIZERS};
 
-/// The formats of `export`.
-const FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
+/// The formats of one session.
+const DOCUMENT_FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
+/// The format of whole stores.
+const DATASET_FORMAT: &str = "parquet";
 
-#[derive(Debug, Args)]
-pub struct SummarizeArgs {
-    #[command(flatten)]
-    pub target: SessionArgs,
-    /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
-    #[arg(long, value_name = "ID")]
-    pub leaf: Option<String>,
-    /// Write the summary with this summarizer [default: config.toml, else extractive]
-    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(SUMMARIZERS))]
-    pub with: Option<String>,
-    /// Add instructions, like the text after /compact; extractive cannot use them
-    #[arg(long, value_name = "TEXT")]
-    pub instructions: Option<String>,
-    /// Only list the calls that the gateway would make, with tokens and cost
-    #[arg(long, conflicts_with_all = ["with", "instructions"])]
-    pub calls: bool,
+fn formats() -> impl Iterator<Item = &'static str> {
+    DOCUMENT_FORMATS.into_iter().chain([DATASET_FORMAT])
 }
 
 #[derive(Debug, Args)]
@@ -56,9 +44,19 @@ pub struct UndoArgs {
     /// Undo the last undo: the commit becomes active again
     #[arg(long)]
     pub redo: bool,
-    /// Undo this commit or undo and everything after it; `clawscope commits` lists ids [default: the last commit]
+    /// Undo this commit or undo and everything after it; --list shows ids [default: the last commit]
     #[arg(long, value_name = "ID", conflicts_with = "redo")]
     pub commit: Option<String>,
+    /// List the commits and undos of the session, and which are active
+    #[arg(long, conflicts_with_all = ["redo", "commit", "compare", "apply", "allow_orphan"])]
+    pub list: bool,
+    /// Compare two branches by messages, tokens and cost: the branch that ends at the first entry [default: before the last
+    /// commit, else the newest other leaf] and the one that ends at the second [default: the active leaf]
+    #[arg(long, value_name = "ID", num_args = 0..=2, conflicts_with_all = ["redo", "commit", "apply", "allow_orphan"])]
+    pub compare: Option<Vec<String>>,
+    /// With --compare: list every message [default: only those that differ]
+    #[arg(long, requires = "compare")]
+    pub all: bool,
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -79,16 +77,20 @@ pub struct WriteArgs {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path
-    pub session: String,
-    /// Write this format: html, md, json, svg (a picture of the screen) or pi (a transcript that the runtime opens)
-    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS))]
-    pub format: String,
+    /// The session: its key, its id or the unique start of one, or a transcript's path, and the store that it is in; with
+    /// --format parquet, any number of stores
+    #[arg(value_name = "SESSION", required_if_eq_any = DOCUMENT_FORMATS.map(|format| ("format", format)))]
+    pub targets: Vec<String>,
+    /// Write this format: html, md, json, svg (a picture of the screen), pi (a transcript that the runtime opens) or parquet
+    /// (a folder with the sessions of whole stores, for DuckDB and Spark)
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats()), required_unless_present = "recipes")]
+    pub format: Option<String>,
     /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Write to this file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
+    /// Write to this file [default: standard output]; with --format parquet, to this folder: new, empty, or an earlier
+    /// dataset, of which only changed sessions are read again
+    #[arg(short, long, value_name = "FILE|DIR")]
     pub out: Option<PathBuf>,
     /// Overwrite the file of --out if it exists
     #[arg(long, requires = "out")]
@@ -108,7 +110,46 @@ pub struct ExportArgs {
     /// With --format svg: use these colours, dark, light or mono [default: dark]
     #[arg(long, value_name = "NAME")]
     pub colours: Option<String>,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
     /// The plan to include, if any of these options is set.
     #[command(flatten)]
     pub plan: PlanArgs,
+}
+
+/// The options of `--format parquet`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Format parquet")]
+pub struct DatasetArgs {
+    /// Replay every session under these settings too: KEY=VALUE[,KEY=VALUE], a JSON5 file or a preset; repeatable
+    #[arg(long, value_name = "NAME=SETTINGS")]
+    pub replay: Vec<String>,
+    /// Add titles, labels and the first words of every entry, with secrets masked
+    #[arg(long)]
+    pub text: bool,
+    /// Name this machine in the folders [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Run this SQL on the dataset with your duckdb program: a file, or the name of a recipe; without a store, the dataset
+    /// stays unchanged
+    #[arg(long, value_name = "FILE|RECIPE")]
+    pub query: Option<PathBuf>,
+    /// List the recipes for --query
+    #[arg(long, exclusive = true)]
+    pub recipes: bool,
+}
+
+impl ExportArgs {
+    /// Returns the session; empty for a dataset, which has none.
+    pub fn session(&self) -> &str {
+        self.targets.first().filter(|_| !self.is_dataset()).map_or("", String::as_str)
+    }
+
+    pub fn format(&self) -> &str {
+        self.format.as_deref().unwrap_or(DATASET_FORMAT)
+    }
+
+    pub fn is_dataset(&self) -> bool {
+        self.format() == DATASET_FORMAT
+    }
 }

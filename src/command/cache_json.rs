@@ -1,4 +1,4 @@
-//! The JSON of `clawscope cache`.
+//! The JSON of `clawscope cost`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

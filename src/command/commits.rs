@@ -1,4 +1,4 @@
-//! `clawscope commits SESSION`: lists the commits and undos of a session, and which are in force.
+//! `clawscope undo SESSION --list`: lists the commits and undos of a session, and which are in force.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! `clawscope compare SESSION [LEAF] [LEAF]`: prints two branches side by side.
+//! `clawscope undo SESSION --compare [ID [ID]]`: prints two branches side by side.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{BudgetJson, SessionJson, budget_json, print_session_header, session_json};
 use super::table::{Align, Cell, Table};
-use crate::cli::{CompareArgs, StoreArgs};
+use crate::cli::{StoreArgs, UndoArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number};
 use crate::ids::EntryIx;
@@ -21,19 +21,19 @@ use crate::report::compare::{
 use crate::session::LoadedSession;
 
 pub(super) fn run(
-    args: &CompareArgs,
+    args: &UndoArgs,
+    leaves: &[String],
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session =
-        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
-    let named =
-        |text: &Option<String>| text.as_ref().map(|text| find_entry(&session, "LEAF", text)).transpose();
-    let leaves = [named(&args.first)?, named(&args.second)?];
+    let session = &args.target.session;
+    let session = Workspace::for_session(session, place, invocation)?.open_session(session, output)?;
+    let named = |at: usize| leaves.get(at).map(|text| find_entry(&session, "--compare", text)).transpose();
+    let leaves = [named(0)?, named(1)?];
     let comparison = compare_branches(&session, leaves)
         .map_err(|what| Failure::usage(format!("{what} `clawscope tree` shows the ids to name.")))?;
-    if args.json {
+    if args.target.json {
         return Ok(output.json(&report_json(&session, &comparison))?);
     }
     print(&session, &comparison, args.all, output)

@@ -177,6 +177,21 @@ fn open_failure(error: &OpenError) -> Failure {
     Failure::unreadable(error.to_string())
 }
 
+impl StoreArgs {
+    /// Returns the options with the store that the arguments of a command name.
+    pub(super) fn with_path(&self, path: Option<&Path>) -> Result<Self, Failure> {
+        match (path, &self.store) {
+            (Some(path), Some(store)) => Err(Failure::usage(format!(
+                "{} and --store {}: name the store once.",
+                path.display(),
+                store.display()
+            ))),
+            (Some(path), None) => Ok(Self { store: Some(path.to_path_buf()), ..self.clone() }),
+            (None, _) => Ok(self.clone()),
+        }
+    }
+}
+
 /// Resolves the store options; `path` takes precedence over `--store`.
 pub(super) fn resolve_place(path: Option<&Path>, args: &StoreArgs) -> Result<StoreRequest, Failure> {
     match path.or(args.store.as_deref()) {

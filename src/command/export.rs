@@ -32,9 +32,10 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     if let Some(folder) = args.out.as_deref().filter(|out| !args.shape_only && is_folder(out, invocation)) {
-        return Err(folder_refusal(folder, &args.format));
+        return Err(folder_refusal(folder, args.format()));
     }
-    if args.format == "svg" {
+    refuse_options_of_datasets(args)?;
+    if args.format() == "svg" {
         return export_picture(args, place, invocation, output);
     }
     for (option, value) in [("--size", &args.size), ("--colours", &args.colours)] {
@@ -46,23 +47,41 @@ pub(super) fn run(
         return export_shape_folder(args, folder, place, invocation, output);
     }
     let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
-    let format = format.into_iter().find(|format| format.as_str() == args.format).unwrap_or(Format::Html);
+    let format = format.into_iter().find(|format| format.as_str() == args.format()).unwrap_or(Format::Html);
     if !has_plan_options(&args.plan) {
-        let workspace = Workspace::for_session(&args.session, place, invocation)?;
+        let workspace = Workspace::for_session(args.session(), place, invocation)?;
         let session =
-            at_leaf(&workspace, workspace.open_session(&args.session, output)?, args.leaf.as_deref())?;
+            at_leaf(&workspace, workspace.open_session(args.session(), output)?, args.leaf.as_deref())?;
         let session =
             if format == Format::Pi && !args.shape_only { require_context(session)? } else { session };
         let wanted = export_request(args, &session, workspace.now_ms, None);
         return export_document(args, &wanted, format, invocation, output);
     }
     let mut preview =
-        build_preview(&args.session, args.leaf.as_deref(), &args.plan, (place, invocation), output)?;
+        build_preview(args.session(), args.leaf.as_deref(), &args.plan, (place, invocation), output)?;
     let made = generate_for_plan(&mut preview, invocation, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
         ExportRequest { plan: Some(plan), ..export_request(args, &preview.session, preview.now_ms, None) };
     export_document(args, &wanted, format, invocation, output)
+}
+
+/// Refuses the options and arguments that only a dataset has.
+fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
+    if let Some(more) = args.targets.get(2) {
+        return Err(Failure::usage(format!(
+            "{more}: one argument too many. Expected a session and its store."
+        )));
+    }
+    let own = &args.dataset;
+    let given = [
+        ("--replay", !own.replay.is_empty()),
+        ("--text", own.text),
+        ("--host", own.host.is_some()),
+        ("--query", own.query.is_some()),
+    ];
+    let given = given.into_iter().find(|(_, given)| *given);
+    given.map_or(Ok(()), |(option, _)| Err(Failure::usage(format!("{option} needs --format parquet."))))
 }
 
 /// Whether `--out` names a folder: an existing one, or a name with a trailing slash.
@@ -89,7 +108,7 @@ fn export_shape_folder(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if args.format != Format::Pi.as_str() || has_plan_options(&args.plan) || args.leaf.is_some() {
+    if args.format() != Format::Pi.as_str() || has_plan_options(&args.plan) || args.leaf.is_some() {
         return Err(Failure::usage(
             "--out names a folder, which only --format pi --shape-only writes, without a plan or a leaf. Name a file.",
         ));
@@ -99,8 +118,8 @@ fn export_shape_folder(
     if std::fs::read_dir(&folder).is_ok_and(|mut items| items.next().is_some()) {
         return refused("the folder is not empty. Name a new one.");
     }
-    let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let loaded = workspace.open_session(&args.session, output)?;
+    let workspace = Workspace::for_session(args.session(), place, invocation)?;
+    let loaded = workspace.open_session(args.session(), output)?;
     if folder.ancestors().skip(1).any(holds_sessions) {
         return refused("is inside a folder of sessions. Choose another place.");
     }
@@ -129,7 +148,7 @@ fn export_shape_folder(
     Ok(output.note(&words)?)
 }
 
-fn has_plan_options(plan: &PlanArgs) -> bool {
+pub(super) fn has_plan_options(plan: &PlanArgs) -> bool {
     !plan.policy.is_empty()
         || !plan.set.is_empty()
         || plan.settings.is_some()
@@ -256,8 +275,8 @@ fn export_picture(
         ));
     }
     let size = parse_size(args.size.as_deref().unwrap_or("130x40"))?;
-    let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let session = workspace.open_session(&args.session, output)?;
+    let workspace = Workspace::for_session(args.session(), place, invocation)?;
+    let session = workspace.open_session(args.session(), output)?;
     refuse_store_target(args, &session, invocation)?;
     let looked = export_request(args, &session, workspace.now_ms, None).redactor();
     let colours = args.colours.as_deref().unwrap_or("dark");

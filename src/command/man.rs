@@ -87,7 +87,7 @@ mod tests {
         names.sort();
         let commands = program().get_subcommands().count();
         assert_eq!(names.len(), commands + 1);
-        assert_eq!(names[0], "clawscope-cache.1");
+        assert_eq!(names[0], "clawscope-check.1");
         for (command, file) in [(None, "clawscope.1"), (Some("replay"), "clawscope-replay.1")] {
             let (mut out, mut err) = (Vec::new(), Vec::new());
             run(command, &mut Output::new(&mut out, &mut err)).unwrap();

@@ -7,7 +7,6 @@
 mod amount;
 mod breakdown;
 mod breakdown_json;
-mod cache;
 mod cache_json;
 mod cache_store;
 mod check;
@@ -18,6 +17,7 @@ mod completions;
 mod context;
 mod context_json;
 mod context_settings;
+mod cost;
 mod database;
 mod dataset;
 mod demo;
@@ -170,8 +170,9 @@ fn dispatch(
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
         Some(command) => {
-            note_demo_store(command.read_place(), &cli.store, invocation, output)?;
-            run_command(command, &cli.store, invocation, output)
+            let place = cli.store.with_path(command.store_of_session())?;
+            note_demo_store(command.read_place(&invocation.env.cwd), &place, invocation, output)?;
+            run_command(command, &place, invocation, output)
         }
         None => screen::run(cli, words, invocation),
     }
@@ -199,34 +200,34 @@ fn run_command(
     match command {
         Command::Sessions(args) => sessions::run(args, place, invocation, output),
         Command::Search(args) => search::run(args, place, invocation, output),
-        Command::Record(args) => record::run(args, place, invocation, output),
         Command::Tree(args) => tree::run(args, place, invocation, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),
         Command::Context(args) if args.recorded => recorded::run(args, place, invocation, output),
         Command::Context(args) => context::run(args, place, invocation, output),
-        Command::Recovery(args) => recovery::run(args, place, invocation, output),
+        Command::Explain(args) if args.recovery => recovery::run(args, place, invocation, output),
         Command::Explain(args) if args.all => explain_all::run(args, place, invocation, output),
         Command::Explain(args) => explain::run(args, place, invocation, output),
-        Command::Cache(args) => cache::run(args, place, invocation, output),
+        Command::Cost(args) => cost::run(args, place, invocation, output),
+        Command::Simulate(args) if args.summary => summarize::run(args, place, invocation, output),
         Command::Simulate(args) => simulate::run(args, place, invocation, output),
+        Command::Replay(args) if args.lost => regret::run(args, place, invocation, output),
         Command::Replay(args) => replay::run(args, place, invocation, output),
-        Command::Regret(args) => regret::run(args, place, invocation, output),
         Command::Sweep(args) => sweep::run(args, place, invocation, output),
         Command::Check(args) => check::run(args, place, invocation, output),
-        Command::Summarize(args) => summarize::run(args, place, invocation, output),
         Command::Commit(args) => commit::run(args, place, invocation, output),
-        Command::Undo(args) => undo::run(args, place, invocation, output),
-        Command::Commits(args) => commits::run(args, place, invocation, output),
-        Command::Compare(args) => compare::run(args, place, invocation, output),
+        Command::Undo(args) if args.list => commits::run(&args.target, place, invocation, output),
+        Command::Undo(args) => match &args.compare {
+            Some(leaves) => compare::run(args, leaves, place, invocation, output),
+            None => undo::run(args, place, invocation, output),
+        },
+        Command::Export(args) if args.is_dataset() => dataset::run(args, place, invocation, output),
         Command::Export(args) => export::run(args, place, invocation, output),
-        Command::Dataset(args) => dataset::run(args, place, invocation, output),
         Command::Watch(args) => watch::run(args, place, invocation, output),
         Command::Rules(args) => rules::run(args, place, invocation, output),
+        Command::Settings(args) if args.presets => presets::run(args.json, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),
-        Command::Rule(args) => rule::run(args, output),
         Command::Doctor(args) if args.about_self => self_report::run(args.list.json, invocation, output),
         Command::Doctor(args) => doctor::run(args, place, invocation, output),
-        Command::Presets { json } => presets::run(*json, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),

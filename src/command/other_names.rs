@@ -1,7 +1,7 @@
 //! Names under which people look for a command that has another name here.
 
 /// Maps a name from another program to the words of the command here; `KEY` is replaced by a session.
-const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
+const OTHER_NAMES: [(&[&str], &[&str]); 25] = [
     (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
     (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),
     (&["recorded", "trajectory"], &["context", "KEY", "--recorded"]),
@@ -9,16 +9,23 @@ const OTHER_NAMES: [(&[&str], &[&str]); 18] = [
     (&["show", "view", "cat"], &["context", "KEY"]),
     (&["timeline", "calls"], &["replay", "KEY", "--timeline"]),
     (&["list", "ls", "ps"], &["sessions"]),
-    (&["cost", "costs"], &["sessions", "--sort", "cost"]),
+    (&["cache", "costs", "spend"], &["cost", "KEY"]),
     (&["find", "grep", "rg"], &["search", "TEXT"]),
     (&["why", "overflow"], &["explain", "KEY"]),
     (&["branches"], &["tree", "KEY"]),
     (&["findings", "problems", "status"], &["doctor"]),
+    (&["presets"], &["settings", "--presets"]),
+    (&["rule"], &["rules", "pruning-5.12"]),
+    (&["record"], &["sessions", "KEY"]),
+    (&["recovery"], &["explain", "KEY", "--recovery"]),
+    (&["summarize", "summarise", "summary"], &["simulate", "KEY", "--summary"]),
+    (&["regret", "lost"], &["replay", "KEY", "--lost"]),
+    (&["dataset", "parquet"], &["export", "--format", "parquet", "--out", "fleet"]),
     (&["config"], &["settings"]),
-    (&["diff"], &["compare", "KEY"]),
+    (&["diff", "compare"], &["undo", "KEY", "--compare"]),
     (&["preview", "prune"], &["simulate", "KEY"]),
     (&["compact"], &["simulate", "KEY", "--policy", "compact"]),
-    (&["history", "log"], &["commits", "KEY"]),
+    (&["history", "log", "commits"], &["undo", "KEY", "--list"]),
     (&["follow", "tail"], &["watch"]),
 ];
 

@@ -1,4 +1,4 @@
-//! `clawscope presets` and `--settings NAME`: settings that a person keeps under a name.
+//! `clawscope settings --presets` and `--settings NAME`: settings that a person keeps under a name.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub(super) fn preset_settings(
         }
         let near = did_you_mean(&name, known.iter().map(String::as_str));
         return Err(Failure::usage(format!(
-            "{option} {name}: neither a file nor a preset. `clawscope presets` lists the presets.{near}"
+            "{option} {name}: neither a file nor a preset. `clawscope settings --presets` lists the presets.{near}"
         )));
     }
     let preset = read_preset(env, &name).map_err(|error| Failure::usage(format!("{option} {error}")))?;

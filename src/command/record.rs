@@ -1,4 +1,4 @@
-//! `clawscope record SESSION`: prints the store's record of a session.
+//! `clawscope sessions SESSION`: prints the store's record of a session.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
 use super::sessions::RollupJson;
 use super::table::{Align, Cell, Table};
-use crate::cli::{SessionArgs, StoreArgs};
+use crate::cli::StoreArgs;
 use crate::export::json::JsonOutput;
 use crate::ids::SessionKey;
 use crate::js::Value;
@@ -21,13 +21,13 @@ use crate::session::family::{Families, Rollup};
 use crate::store::session::Session;
 
 pub(super) fn run(
-    args: &SessionArgs,
+    (session, json): (&str, bool),
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let workspace = Workspace::for_session(&args.session, place, invocation)?;
-    let key = workspace.find_session(&args.session, output)?;
+    let workspace = Workspace::for_session(session, place, invocation)?;
+    let key = workspace.find_session(session, output)?;
     let unlisted = || Failure::usage(format!("{key}: the store does not list this session."));
     let session = workspace.store().sessions.iter().find(|session| session.key == key);
     let session = session.ok_or_else(unlisted)?;
@@ -37,7 +37,7 @@ pub(super) fn run(
         view.fields.extend(lineage_fields(&loaded.lineage));
     }
     let rollup = family_usage(&workspace, session);
-    if args.json {
+    if json {
         return Ok(output.json(&record_json(&workspace, session, &view, rollup.as_ref()))?);
     }
     output.line(Tone::Strong, &view.title)?;

@@ -1,4 +1,4 @@
-//! `clawscope recovery SESSION`: compares the recorded and the expected recovery after an overflow.
+//! `clawscope explain SESSION --recovery`: compares the recorded and the expected recovery after an overflow.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ use super::session_output::{
     SessionJson, WindowJson, finite, print_session_header, session_json, window_json,
 };
 use super::table::{Align, Cell, Table};
-use crate::cli::{SessionArgs, StoreArgs};
+use crate::cli::{ExplainArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_time};
 use crate::ids::EntryIx;
@@ -29,13 +29,13 @@ use crate::session::LoadedSession;
 use crate::units::{Chars, Moment, Tokens};
 
 pub(super) fn run(
-    args: &SessionArgs,
+    args: &ExplainArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let session =
-        Workspace::for_session(&args.session, place, invocation)?.open_session(&args.session, output)?;
+    let target = args.target.as_deref().unwrap_or_default();
+    let session = Workspace::for_session(target, place, invocation)?.open_session(target, output)?;
     let session = require_context(session)?;
     let view = load_recovery(&session).map_err(|error| Failure::unreadable(error.to_string()))?;
     if args.json {
@@ -337,7 +337,7 @@ fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> R
     writeln!(output)?;
     table(session, view).print(output, "")?;
     if let Some(row) = view.rows.iter().find(|row| !row.rule.is_empty()) {
-        let hint = format!("`clawscope rule {}` prints a rule", row.rule.replacen(' ', "-", 1));
+        let hint = format!("`clawscope rules {}` prints a rule", row.rule.replacen(' ', "-", 1));
         output.line(Tone::Dim, &hint)?;
     }
     print_explanations(view, output)

@@ -1,4 +1,4 @@
-//! `clawscope regret SESSION`: shows messages that were cleared or summarised and needed again, as recorded and under
+//! `clawscope replay SESSION --lost`: shows messages that were cleared or summarised and needed again, as recorded and under
 //! other settings.
 
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use super::regret_json::report_json;
 use super::replay_report::{ReplayReport, replay_session};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
-use crate::cli::{RegretArgs, StoreArgs};
+use crate::cli::{ReplayArgs, StoreArgs};
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_ordinal, round_tokens};
 use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
@@ -27,7 +27,7 @@ const MAX_NEEDS: usize = 40;
 const EVIDENCE_COLUMNS: usize = 48;
 
 pub(super) fn run(
-    args: &RegretArgs,
+    args: &ReplayArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,

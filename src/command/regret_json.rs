@@ -1,4 +1,4 @@
-//! The JSON of `clawscope regret`.
+//! The JSON of `clawscope replay --lost`.
 
 use std::cell::Cell;
 

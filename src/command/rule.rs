@@ -1,4 +1,4 @@
-//! `clawscope rule`: prints the text of a rule that a screen, a report or a comment cites.
+//! `clawscope rules RULE`: prints the text of a rule that a screen, a report or a comment cites.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,18 +6,14 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::suggest::did_you_mean;
-use crate::cli::RuleArgs;
 use crate::export::json::JsonOutput;
-use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings, paragraphs};
+use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings, is_document, paragraphs};
 
-/// Prints the cited rules, or without arguments the sections of every document.
-pub(super) fn run(args: &RuleArgs, output: &mut Output) -> Result<(), Failure> {
-    let citations = parse_citations(&args.rule);
-    if citations.is_empty() {
-        return show_contents(args.json, output);
-    }
+/// Prints the cited rules.
+pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(), Failure> {
+    let citations = parse_citations(words);
     let rules: Vec<Rule> = citations.iter().map(|citation| find_rule(citation)).collect::<Result<_, _>>()?;
-    if args.json {
+    if json {
         let rules = rules.iter().map(|rule| RuleJson::new(rule, Some(rule.text))).collect();
         return Ok(output.json(&RuleListJson { rules })?);
     }
@@ -49,8 +45,7 @@ fn parse_citations(words: &[String]) -> Vec<String> {
     let mut citations: Vec<String> = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        let is_document = DOCUMENTS.iter().any(|document| document.name == word) || word == "sqlite";
-        match words.peek().filter(|_| is_document) {
+        match words.peek().filter(|_| is_document(word)) {
             Some(_) => citations.extend(words.next().map(|id| format!("{word} {id}"))),
             None => citations.push(word.clone()),
         }
@@ -86,7 +81,8 @@ fn sections(document: Document) -> Vec<&'static str> {
     headings(document).into_iter().map(|rule| rule.id).filter(|id| !id.contains('.')).collect()
 }
 
-fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
+/// Prints the sections of every document.
+pub(super) fn show_sections(json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
         let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| RuleJson::new(&rule, None));
         return Ok(output.json(&RuleListJson { rules: rules.collect() })?);
@@ -102,7 +98,7 @@ fn show_contents(json: bool, output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rules, or without arguments the headings of all.
+/// Rules, or with `--sections` the headings of all.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RuleListJson {
     rules: Vec<RuleJson>,

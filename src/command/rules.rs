@@ -1,4 +1,4 @@
-//! `clawscope rules`: prints the rules of a gateway release, or the changes between two releases.
+//! `clawscope rules`: prints the rules of a gateway release, the changes between two releases, or rules in full.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,14 +9,16 @@ use serde::Serialize;
 use super::environment::{Invocation, Workspace, profile_environment};
 use super::failure::Failure;
 use super::output::{Output, Tone};
+use super::rule;
 use super::ruleset::{RulesetJson, print_ruleset, requested_ruleset, ruleset_json};
 use super::table::{Align, Cell, Table};
 use super::wrap::wrap_words;
-use crate::cli::{RulesArgs, StoreArgs};
+use crate::cli::{RulesArgs, StoreArgs, names_store};
 use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::{ReleaseStatus, Ruleset, RulesetChoice, Topic};
 use crate::policy::settings::{ConfigKey, config_keys};
+use crate::rulebook::begins_citation;
 
 pub(super) fn run(
     args: &RulesArgs,
@@ -27,7 +29,22 @@ pub(super) fn run(
     if args.releases {
         return show_releases(args.json, output);
     }
-    let chosen = choose_ruleset(args.path.as_deref(), place, invocation)?;
+    if args.sections {
+        return rule::show_sections(args.json, output);
+    }
+    let store = match args.targets.as_slice() {
+        [word, ..] if begins_citation(word) || !names_store(word, &invocation.env.cwd) => {
+            refuse_diff(args, word)?;
+            return rule::run(&args.targets, args.json, output);
+        }
+        [_, more, ..] => {
+            return Err(Failure::usage(format!(
+                "{more}: one argument too many. Expected one store, or rules."
+            )));
+        }
+        words => words.first().map(Path::new),
+    };
+    let chosen = choose_ruleset(store, place, invocation)?;
     let other = args.diff.as_deref().map(|text| {
         RulesetChoice::from_version(text, Provenance::Flag)
             .map_err(|error| Failure::usage(format!("--diff: {error}")))
@@ -36,6 +53,15 @@ pub(super) fn run(
         Some(other) => show_diff(&chosen, &other, args.json, output),
         None => show_rules(&chosen, args.json, output),
     }
+}
+
+/// Refuses to compare releases by the text of one rule, which holds for all of them.
+fn refuse_diff(args: &RulesArgs, rule: &str) -> Result<(), Failure> {
+    args.diff.as_ref().map_or(Ok(()), |_| {
+        Err(Failure::usage(format!(
+            "--diff compares the rules of two releases, and {rule} is one rule. Leave out one of them."
+        )))
+    })
 }
 
 /// Returns the requested release, or the store's own.

@@ -19,14 +19,14 @@ use crate::export::json::{DocumentJson, JsonOutput, VersionedOutput};
 use crate::report::sweep::json::SweepJson;
 
 /// The name of the dataset's schema, which describes tables and no answer.
-const DATASET: &str = "dataset";
+const DATASET: &str = "parquet";
 
 /// Adds every form of an answer to a generator.
 type Forms = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
 /// The forms of each command's answer; `error` is a failed command's answer on the error stream.
-const SCHEMAS: [(&str, Forms); 26] = [
-    ("sessions", |all| vec![form::<sessions::SessionsJson>(all)]),
+const SCHEMAS: [(&str, Forms); 18] = [
+    ("sessions", |all| vec![form::<sessions::SessionsJson>(all), form::<record::RecordJson>(all)]),
     ("search", |all| vec![form::<search::SearchJson>(all)]),
     ("tree", |all| vec![form::<tree::TreeJson>(all)]),
     ("context", |all| {
@@ -37,22 +37,26 @@ const SCHEMAS: [(&str, Forms); 26] = [
             form::<recorded_json::RecordedJson>(all),
         ]
     }),
-    ("record", |all| vec![form::<record::RecordJson>(all)]),
-    ("recovery", |all| vec![form::<recovery::RecoveryJson>(all)]),
     ("explain", |all| {
-        vec![form::<explain_json::ExplanationJson>(all), form::<explain_all::ExplainedStoreJson>(all)]
+        vec![
+            form::<explain_json::ExplanationJson>(all),
+            form::<explain_all::ExplainedStoreJson>(all),
+            form::<recovery::RecoveryJson>(all),
+        ]
     }),
-    ("cache", |all| vec![form::<cache_json::CacheJson>(all), form::<cache_json::StoreCacheJson>(all)]),
-    ("simulate", |all| vec![form::<simulate::SimulationJson>(all)]),
-    ("replay", |all| vec![form::<replay_json::ReplayJson>(all)]),
-    ("regret", |all| vec![form::<regret_json::RegretJson>(all)]),
+    ("cost", |all| vec![form::<cache_json::CacheJson>(all), form::<cache_json::StoreCacheJson>(all)]),
+    ("simulate", |all| vec![form::<simulate::SimulationJson>(all), form::<summarize::SummarizeJson>(all)]),
+    ("replay", |all| vec![form::<replay_json::ReplayJson>(all), form::<regret_json::RegretJson>(all)]),
     ("sweep", |all| vec![form::<SweepJson>(all)]),
     ("check", |all| vec![form::<check::CheckJson>(all)]),
-    ("summarize", |all| vec![form::<summarize::SummarizeJson>(all)]),
     ("commit", |all| vec![form::<writing::WriteJson>(all)]),
-    ("undo", |all| vec![form::<writing::WriteJson>(all)]),
-    ("commits", |all| vec![form::<commits::CommitsJson>(all)]),
-    ("compare", |all| vec![form::<compare::ComparisonJson>(all)]),
+    ("undo", |all| {
+        vec![
+            form::<writing::WriteJson>(all),
+            form::<commits::CommitsJson>(all),
+            form::<compare::ComparisonJson>(all),
+        ]
+    }),
     ("export", |all| vec![all.subschema_for::<DocumentJson>()]),
     ("watch", |all| {
         vec![
@@ -63,8 +67,7 @@ const SCHEMAS: [(&str, Forms); 26] = [
             form::<watch::PollingJson>(all),
         ]
     }),
-    ("presets", |all| vec![form::<presets::PresetsJson>(all)]),
-    ("settings", |all| vec![form::<settings::SettingsJson>(all)]),
+    ("settings", |all| vec![form::<settings::SettingsJson>(all), form::<presets::PresetsJson>(all)]),
     ("doctor", |all| {
         vec![
             form::<doctor_json::DoctorJson>(all),
@@ -77,9 +80,9 @@ const SCHEMAS: [(&str, Forms); 26] = [
             form::<rules::RulesJson>(all),
             form::<rules::RulesDiffJson>(all),
             form::<rules::RulesetsJson>(all),
+            form::<rule::RuleListJson>(all),
         ]
     }),
-    ("rule", |all| vec![form::<rule::RuleListJson>(all)]),
     ("error", |all| vec![form::<FailureJson>(all)]),
 ];
 
@@ -106,14 +109,18 @@ pub(super) fn run(name: Option<&str>, output: &mut Output) -> Result<(), Failure
 /// Returns the schema of a command's answer. Keys that are always written are required, also where they are null.
 fn find(name: &str) -> Option<serde_json::Value> {
     let (name, forms) = SCHEMAS.iter().find(|(known, _)| *known == name)?;
+    Some(schema_of(name, *forms))
+}
+
+fn schema_of(name: &str, forms: Forms) -> serde_json::Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let forms = forms(&mut generator);
-    Some(json!({
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("clawscope {name} --json"),
         "anyOf": forms,
         "$defs": generator.take_definitions(true),
-    }))
+    })
 }
 
 #[cfg(test)]
@@ -251,17 +258,17 @@ mod tests {
             "context --breakdown",
             "context --estimators",
             "context --recorded",
-            "record",
-            "recovery",
+            "sessions",
+            "explain --recovery",
             "explain",
             "simulate",
             "replay",
             "check --budget 50%",
-            "commits",
+            "undo --list",
             "simulate --messages --policy all",
-            "summarize --with extractive",
+            "simulate --summary --with extractive",
             "commit --policy prune",
-            "compare",
+            "undo --compare",
             "commit --policy compact",
             "undo",
             "export --format json",
@@ -287,12 +294,12 @@ mod tests {
             "doctor --demo --migration",
             "doctor --self",
             "explain --all --demo",
-            "rule",
+            "rules --sections",
             "explain --all --window 100000 --demo",
             "rules --demo",
             "rules --demo --diff 2026.9.2",
             "rules --releases",
-            "rule pruning-5.12",
+            "rules pruning-5.12",
             "sessions /nowhere/at/all",
             "sweep telegram:direct:8812 --demo --vary contextPruning.keepLastAssistants=1,3",
         ] {
@@ -303,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_schema_finds_wrong_types_missing_and_unknown_keys() {
-        let schema = find("rule").unwrap();
+        let schema = schema_of("rules", |all| vec![form::<rule::RuleListJson>(all)]);
         let fault =
             |rules: Value| Reader(&schema).fault(&schema, &json!({ "schemaVersion": 1, "rules": rules }), "");
         let rule = json!({ "document": "pruning", "id": "1", "title": "t" });

@@ -78,16 +78,13 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Returns the summarizer, if a summary is requested: from `--with`, otherwise from config.toml.
+/// Returns the summarizer of `--with`.
 fn requested_summarizer(
     args: &SimulateArgs,
     invocation: &Invocation,
 ) -> Result<Option<ChosenSummarizer>, Failure> {
-    if !args.summary && args.with.is_none() {
-        return Ok(None);
-    }
+    let Some(kind) = parse_kind(args.with.as_deref()) else { return Ok(None) };
     let config = load_summarizer_config(invocation)?;
-    let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
     choose_summarizer(kind, &config, invocation).map(Some)
 }
 
@@ -98,7 +95,7 @@ fn generate_for_plan(
     json: bool,
     output: &mut Output,
 ) -> Result<Option<SummaryResult>, Failure> {
-    refuse_without_compaction(preview, "--summary")?;
+    refuse_without_compaction(preview, "--with")?;
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
@@ -398,7 +395,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
     }
     table.print(output, "  ")?;
     let Some(rule) = cited else { return Ok(()) };
-    let hint = format!("  `clawscope rule {}` prints a rule", rule.replacen(' ', "-", 1));
+    let hint = format!("  `clawscope rules {}` prints a rule", rule.replacen(' ', "-", 1));
     Ok(output.line(Tone::Dim, &hint)?)
 }
 

@@ -1,4 +1,4 @@
-//! `clawscope summarize SESSION`: generates the summary that a compaction would store, and shows the calls that it
+//! `clawscope simulate SESSION --summary`: generates the summary that a compaction would store, and shows the calls that it
 //! takes. It never writes to the session.
 
 mod input;
@@ -16,7 +16,7 @@ use super::output::{Output, Tone};
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
-use crate::cli::{StoreArgs, SummarizeArgs};
+use crate::cli::{SimulateArgs, StoreArgs};
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_number, format_usd};
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
@@ -27,7 +27,7 @@ use crate::write::summary::writer::SummaryWriter;
 
 /// Generates a summary, or prints the calls that it would take.
 pub(super) fn run(
-    args: &SummarizeArgs,
+    args: &SimulateArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
@@ -38,10 +38,12 @@ pub(super) fn run(
         if args.calls { None } else { Some(choose_summarizer(kind, &config, invocation)?.summarizer) };
     let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation, output)?;
     let summary = match &summarizer {
-        Some(summarizer) => Some(generate(&requested, summarizer.as_ref(), args.target.json, output)?),
+        Some(summarizer) => {
+            Some(generate(&requested, summarizer.as_ref(), args.context.target.json, output)?)
+        }
         None => None,
     };
-    if args.target.json {
+    if args.context.target.json {
         return Ok(output.json(&report_json(&requested, summary.as_ref()))?);
     }
     match summary {

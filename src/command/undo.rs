@@ -53,7 +53,7 @@ fn find_commit(session: &LoadedSession, text: &str) -> Result<String, Failure> {
         [one] => Ok((*one).to_owned()),
         several if several.contains(&text) => Ok(text.to_owned()),
         [] => Err(Failure::usage(format!(
-            "--commit {text:?}: no such commit or undo in the transcript. `clawscope commits` lists them."
+            "--commit {text:?}: no such commit or undo in the transcript. `clawscope undo --list` lists them."
         ))),
         several => Err(Failure::usage(format!("--commit {text:?}: matches several: {}", several.join(", ")))),
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
 use super::environment::Invocation;
 use super::failure::Failure;
@@ -37,30 +37,45 @@ pub(super) fn unknown_command(typed: &str, words: &[OsString], invocation: &Invo
 /// Returns the line to type where a word was given as a PATH that does not exist but is the value of an option.
 pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<String> {
     let line = CommandLine::new(words, invocation);
-    let (option, is_meant): (&str, fn(&str) -> bool) = match line.command.as_ref()?.get_name() {
-        "sessions" => ("--filter", |_| true),
-        "watch" => ("--session", |_| true),
-        "rules" => ("--ruleset", |word| word.starts_with(|first: char| first.is_ascii_digit())),
-        _ => return None,
+    let command = line.command.as_ref()?;
+    let is_path = |word: &&str| {
+        word.contains(std::path::MAIN_SEPARATOR) || absolute(&invocation.env.cwd, Path::new(word)).exists()
     };
     let mut arguments = line.plain_words().skip_while(|word| *word != line.name()).skip(1);
-    let typed = arguments.find(|word| !word.contains(std::path::MAIN_SEPARATOR))?;
-    let exists = absolute(&invocation.env.cwd, Path::new(typed)).exists();
-    (is_meant(typed) && !exists).then(|| line.retry(typed, &[option, typed])).flatten()
+    let is_release = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let (option, typed) = match command.get_name() {
+        "sessions" => ("filter", arguments.next()?),
+        "watch" => ("session", arguments.next()?),
+        "rules" => ("ruleset", arguments.next().filter(|word| is_release(word))?),
+        // The store of a session is its second argument.
+        _ => arguments.nth(1).and_then(|word| Some((option_for(command, word)?, word)))?,
+    };
+    Some(typed)
+        .filter(|word| !is_path(word))
+        .and_then(|typed| line.retry(typed, &[&format!("--{option}"), typed]))
 }
 
 impl CommandLine<'_> {
     fn describe_missing(&self, error: &clap::Error) -> Option<String> {
+        let mut args = self.missing_arguments(error)?;
+        // The value of one argument may make another necessary.
+        let words = self.words_with(&args);
+        let words = ["clawscope"].into_iter().chain(words.iter().map(String::as_str));
+        let more = Cli::try_parse_from(words).err().and_then(|error| self.missing_arguments(&error));
+        args.extend(more.into_iter().flatten());
+        let mut lines: Vec<String> = args.iter().map(|arg| describe_missing_argument(arg)).collect();
+        lines.push(type_line(&self.words_with(&args)));
+        lines.push(self.help_line());
+        Some(lines.join("\n"))
+    }
+
+    fn missing_arguments(&self, error: &clap::Error) -> Option<Vec<&Arg>> {
         let command = self.command.as_ref()?;
         let Some(ContextValue::Strings(names)) = error.get(ContextKind::InvalidArg) else { return None };
         // An argument that another option can replace is displayed as optional.
         let is_named = |arg: &Arg, name: &str| plain_name(&arg.to_string()) == plain_name(name);
         let missing = |name: &String| command.get_arguments().find(|arg| is_named(arg, name));
-        let args: Vec<&Arg> = names.iter().filter_map(missing).collect();
-        let mut lines: Vec<String> = args.iter().map(|arg| describe_missing_argument(arg)).collect();
-        lines.push(type_line(&self.words_with(&args)));
-        lines.push(self.help_line());
-        Some(lines.join("\n"))
+        Some(names.iter().filter_map(missing).collect())
     }
 
     /// Returns the typed words with the missing arguments. A switch such as `--all` stands in the place of a session.

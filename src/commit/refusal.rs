@@ -169,7 +169,7 @@ pub enum Refusal {
         what: String,
     },
     /// The active branch does not descend from the commit.
-    #[error("{}: the active branch does not descend from {commit}: it was undone, or another branch became active. `clawscope commits` shows which commits are active.", .path.display())]
+    #[error("{}: the active branch does not descend from {commit}: it was undone, or another branch became active. `clawscope undo --list` shows which commits are active.", .path.display())]
     NotActive { path: PathBuf, commit: String },
     /// The leaf that a commit left is no longer in the file.
     #[error("{}: entry {entry}, the parent of {commit}, is no longer in the file. The file was rewritten, so the commit cannot be undone.", .path.display())]

@@ -60,9 +60,9 @@ impl Table {
                 "One row for each clearing, truncation and compaction of a trace, and for each recorded overflow."
             }
             Self::Findings => "One row for each finding, guard and advice of `clawscope explain`.",
-            Self::Cache => "One row for each billed call on every branch, as in `clawscope cache`.",
+            Self::Cache => "One row for each billed call on every branch, as in `clawscope cost`.",
             Self::Losses => {
-                "One row for each message that a prompt of a trace lacked, as in `clawscope regret`."
+                "One row for each message that a prompt of a trace lacked, as in `clawscope replay --lost`."
             }
             Self::Settings => "One row for each setting of a session, as in `clawscope settings`.",
         }

@@ -40,7 +40,7 @@ pub fn json_schema() -> Value {
         Table::ALL.iter().map(|table| (table.name().to_owned(), table_schema(*table))).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "clawscope dataset",
+        "title": "clawscope export --format parquet",
         "schemaVersion": SCHEMA_VERSION,
         "partitions": ["host", "day"],
         "$defs": tables,

@@ -1,7 +1,7 @@
 //! Finds the other machine in a command line, and the command line to run there.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::address::{Address, parse_address};
 use super::copy::limits::CopyLimits;
@@ -76,18 +76,17 @@ fn unicode_words(words: &[OsString]) -> Result<Vec<String>, Failure> {
 fn places(cli: &Cli) -> Vec<&str> {
     let of_command = match &cli.command {
         Some(Command::Watch(args)) => args.path.as_deref(),
-        Some(command) => match command.read_place() {
+        // Only an address matters here, and that has the form of a path.
+        Some(command) => match command.read_place(Path::new("")) {
             ReadPlace::Store(path) => path,
             ReadPlace::Session(_) | ReadPlace::NoStore => None,
         },
         None => None,
     };
-    let datasets = match &cli.command {
-        Some(Command::Dataset(args)) => args.paths.iter().map(PathBuf::as_path).collect(),
-        _ => Vec::new(),
-    };
-    let paths = [cli.path.as_deref(), cli.store.store.as_deref(), of_command].into_iter().flatten();
-    paths.chain(datasets).filter_map(Path::to_str).chain(session_name(cli)).collect()
+    let after_session = cli.command.as_ref().and_then(Command::store_of_session);
+    let datasets = cli.command.iter().flat_map(Command::dataset_stores);
+    let paths = [cli.path.as_deref(), cli.store.store.as_deref(), of_command, after_session];
+    paths.into_iter().flatten().chain(datasets).filter_map(Path::to_str).chain(session_name(cli)).collect()
 }
 
 /// The path of a command for `--via`.
@@ -100,7 +99,7 @@ fn path_there(cli: &Cli) -> Option<String> {
 fn session_name(cli: &Cli) -> Option<&str> {
     match cli.command.as_ref()? {
         Command::Watch(args) => args.session.as_deref(),
-        command => match command.read_place() {
+        command => match command.read_place(Path::new("")) {
             ReadPlace::Session(session) => Some(session),
             ReadPlace::Store(_) | ReadPlace::NoStore => None,
         },
@@ -178,8 +177,9 @@ mod tests {
             ("clawscope search --via 'docker exec -i gw' -- --via", "search -- --via"),
             ("clawscope watch ssh://gw --session K", "watch --session K"),
             ("clawscope explain --all ssh://gw/x", "explain --all /x"),
-            ("clawscope dataset ssh://gw/x --out d", "dataset /x --out d"),
-            ("clawscope cache ssh://gw/x/a.jsonl", "cache /x/a.jsonl"),
+            ("clawscope export --format parquet ssh://gw/x --out d", "export --format parquet /x --out d"),
+            ("clawscope cost ssh://gw/x/a.jsonl", "cost /x/a.jsonl"),
+            ("clawscope tree K ssh://gw/srv/x", "tree K /srv/x"),
         ] {
             assert_eq!(there(line), expected, "{line}");
         }

@@ -81,7 +81,9 @@ fn reason_against_a_copy(command: &Command) -> Option<&'static str> {
         Command::Doctor(args) if args.repair => Some("would keep the repair only until the command ends"),
         Command::Watch(_) => Some("does not grow"),
         // Its rows name their store, so each copy would count as another store.
-        Command::Dataset(_) => Some("has another path each time, and a dataset tells stores apart by it"),
+        Command::Export(args) if args.is_dataset() => {
+            Some("has another path each time, and a dataset tells stores apart by it")
+        }
         _ => None,
     }
 }

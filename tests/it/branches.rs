@@ -54,7 +54,7 @@ fn ids(answer: &Value) -> Vec<(String, String)> {
 #[test]
 fn commits_are_listed_and_any_active_one_can_be_undone() {
     let store = Store::new();
-    assert_eq!(store.json(&["commits", "main"])["commits"], json!([]));
+    assert_eq!(store.json(&["undo", "--list", "main"])["commits"], json!([]));
     store.json(&["commit", "main", "--apply"]);
     let sooner = "contextPruning.softTrimRatio=0.01";
     store.json(&[
@@ -66,12 +66,12 @@ fn commits_are_listed_and_any_active_one_can_be_undone() {
         "--set",
         "contextPruning.softTrim.maxChars=2000",
     ]);
-    let listed = store.json(&["commits", "main"]);
+    let listed = store.json(&["undo", "--list", "main"]);
     let [(first, one), (second, two)] = &ids(&listed)[..] else { panic!("{listed}") };
     assert_eq!((one.as_str(), two.as_str()), ("in force", "in force"), "the second builds on the first");
     assert_eq!(listed["commits"][0]["steps"][0]["policy"], "prune");
     assert_eq!(listed["commits"][0]["inForce"], true);
-    let (_, out, _) = store.run(&["commits", "main"]);
+    let (_, out, _) = store.run(&["undo", "--list", "main"]);
     assert!(out.contains(first) && out.contains("2 active") && out.contains("prune"), "{out}");
     // Undoes the first one, and with it the second, which was copied from it.
     let dry = store.json(&["undo", "main", "--commit", &first[..6]]);
@@ -80,20 +80,20 @@ fn commits_are_listed_and_any_active_one_can_be_undone() {
     store.json(&["undo", "main", "--commit", first, "--apply"]);
     assert!(std::fs::read(store.transcript()).unwrap().starts_with(&before));
     let states: Vec<String> =
-        ids(&store.json(&["commits", "main"])).into_iter().map(|(_, state)| state).collect();
+        ids(&store.json(&["undo", "--list", "main"])).into_iter().map(|(_, state)| state).collect();
     assert_eq!(states, ["undone", "on another branch", "in force"]);
     let (code, _, error) = store.run(&["undo", "main", "--commit", second]);
     assert!(code == 4 && error.contains("does not descend from"), "{code} {error}");
     let (code, _, error) = store.run(&["undo", "main", "--commit", "zzz"]);
-    assert!(code == 2 && error.contains("clawscope commits"), "{code} {error}");
+    assert!(code == 2 && error.contains("clawscope undo --list"), "{code} {error}");
 }
 
 #[test]
 fn two_branches_are_compared_by_messages_tokens_and_costs() {
     let store = Store::new();
     store.json(&["commit", "main", "--apply"]);
-    let planned = store.json(&["commits", "main"]);
-    let reported = store.json(&["compare", "main"]);
+    let planned = store.json(&["undo", "--list", "main"]);
+    let reported = store.json(&["undo", "main", "--compare"]);
     assert_eq!((&reported["second"]["active"], &reported["first"]["active"]), (&json!(true), &json!(false)));
     let changed = planned["commits"][0]["changed"].as_array().unwrap().len();
     assert_eq!(reported["changes"]["differs"]["messages"], changed);
@@ -107,11 +107,12 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
         reported["second"]["nextWarm"].as_f64().unwrap() < reported["second"]["nextCold"].as_f64().unwrap()
     );
     // The other branch by its name, with the sides swapped.
-    let other = store.json(&["compare", "main", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
+    let other =
+        store.json(&["undo", "main", "--compare", reported["second"]["leaf"].as_str().unwrap(), "side-0"]);
     assert_eq!((&other["second"]["leaf"], &other["parting"]), (&json!("side-0"), &json!("user-0")));
-    let (_, out, _) = store.run(&["compare", "main"]);
+    let (_, out, _) = store.run(&["undo", "main", "--compare"]);
     assert!(out.contains("in common, up to") && out.contains("changed"), "{out}");
-    let (code, _, error) = store.run(&["compare", "main", "nothing"]);
+    let (code, _, error) = store.run(&["undo", "main", "--compare", "nothing"]);
     assert!(code == 2 && error.contains("no entry has this id"), "{error}");
 }
 
@@ -121,7 +122,9 @@ fn every_command_reports_an_interrupted_commit_and_reading_repairs_none() {
     let before = broken_off(&store.transcript());
     let torn = std::fs::read(store.transcript()).unwrap();
     assert!(torn.len() > before.len() && torn.starts_with(&before));
-    for words in [&["context", "main"][..], &["tree", "main"], &["commits", "main"], &["explain", "main"]] {
+    for words in
+        [&["context", "main"][..], &["tree", "main"], &["undo", "--list", "main"], &["explain", "main"]]
+    {
         let (_, out, _) = store.run(words);
         assert!(out.contains("was interrupted after") && out.contains("doctor --repair"), "{words:?}: {out}");
     }
@@ -145,7 +148,7 @@ fn doctor_repair_finishes_an_interrupted_commit() {
     let repaired = std::fs::read(store.transcript()).unwrap();
     assert!(repaired.starts_with(&torn) && repaired.len() > torn.len() && repaired.ends_with(b"\n"));
     assert_eq!(store.json(&["tree", "main"])["session"]["unfinished"], false);
-    assert_eq!(ids(&store.json(&["commits", "main"]))[0].1, "in force");
+    assert_eq!(ids(&store.json(&["undo", "--list", "main"]))[0].1, "in force");
     assert_eq!(store.json(&["doctor", "--repair"])["repairs"], json!([]));
     assert_eq!(store.json(&["doctor"])["repairs"], json!(null));
     store.json(&["undo", "main", "--apply"]);

@@ -202,8 +202,12 @@ fn a_long_transcript_takes_little_memory_for_each_byte() {
     const BYTES: [usize; 2] = [6 << 20, 22 << 20];
     const SHARE: f64 = 0.55;
     // Under rules since 2026.9 a replay also keeps some texts, up to a separate limit.
-    let commands: [&[&str]; 4] =
-        [&["replay"], &["cache"], &["sweep", "--vary", "contextPruning.keepLastAssistants=1,3"], &["regret"]];
+    let commands: [&[&str]; 4] = [
+        &["replay"],
+        &["cost"],
+        &["sweep", "--vary", "contextPruning.keepLastAssistants=1,3"],
+        &["replay", "--lost"],
+    ];
     let store = Store::new();
     let peaks = BYTES.map(|bytes| {
         store.write("agents/main/sessions/long.jsonl", &LongSession::of_bytes(bytes));
@@ -345,9 +349,12 @@ fn no_odd_file_type_stops_the_store() {
         assert_eq!(listed.status.code(), Some(if is_whole { 0 } else { 3 }), "{kind}: {said}");
         let tree = store.run(&["tree", "main"]);
         assert!(String::from_utf8_lossy(&tree.stdout).contains("hello there"), "{kind}: {tree:?}");
-        for words in
-            [&["doctor"][..], &["presets"], &["undo", "main"], &["check", "main", "--settings", "one"]]
-        {
+        for words in [
+            &["doctor"][..],
+            &["settings", "--presets"],
+            &["undo", "main"],
+            &["check", "main", "--settings", "one"],
+        ] {
             let output = store.run(words);
             assert!(output.status.code().is_some_and(|code| code < 100), "{kind} {words:?}: {output:?}");
         }

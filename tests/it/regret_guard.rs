@@ -53,7 +53,7 @@ fn regret_counts_the_repetitions_that_the_gateways_guard_counts() {
         let [before, after] = ["before", "after"].map(|name| case[name].as_array().unwrap().as_slice());
         let file = folder.path().join(format!("case-{number}.jsonl"));
         std::fs::write(&file, transcript(before, after)).unwrap();
-        let output = program(&["regret", &file.to_string_lossy(), "--json"]).output().unwrap();
+        let output = program(&["replay", "--lost", &file.to_string_lossy(), "--json"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         let found = &answer["recorded"]["totals"]["fetchedAgain"];

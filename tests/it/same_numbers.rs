@@ -115,7 +115,7 @@ fn the_cost_of_a_session_is_the_same_in_the_list_the_context_and_the_replay() {
     for row in rows(store) {
         let name = key(&row);
         let usage = &row["usage"];
-        let cache = json(store, &["cache", name]).expect("JSON");
+        let cache = json(store, &["cost", name]).expect("JSON");
         assert_eq!(cache["totals"]["cost"], usage["cost"], "{name}");
         assert_eq!(cache["totals"]["calls"], usage["calls"], "{name}");
         let replay = json(store, &["replay", name]).expect("JSON");
@@ -189,14 +189,14 @@ fn outputs() -> &'static [Printed] {
         &["context", "--breakdown"],
         &["context", "--estimators"],
         &["explain"],
-        &["recovery"],
+        &["explain", "--recovery"],
         &["replay"],
         &["replay", "--timeline"],
-        &["cache"],
-        &["regret"],
+        &["cost"],
+        &["replay", "--lost"],
         &["check"],
         &["simulate"],
-        &["record"],
+        &["sessions"],
         &["tree"],
     ];
     static OUTPUTS: OnceLock<Vec<Printed>> = OnceLock::new();
@@ -217,7 +217,7 @@ fn outputs() -> &'static [Printed] {
 
 /// Returns the words of a text without quoted lines of a transcript.
 fn own_words(command: &str, text: &str) -> String {
-    let quotes = ["tree", "record"].contains(&command);
+    let quotes = ["tree", "sessions"].contains(&command);
     let is_quoted = |line: &&str| quotes || line.contains("prompt is too long") || line.contains("://");
     text.lines().filter(|line| !is_quoted(line)).collect::<Vec<_>>().join("\n")
 }
@@ -411,14 +411,14 @@ fn a_compaction_is_the_same_in_a_plan_a_recovery_and_the_settings() {
     assert_eq!(summary["value"], planned["compaction"]["summaryTokens"]);
     let fates = planned["fates"].as_array().expect("fates").iter();
     let summarised = fates.filter(|fate| fate["fate"] == "summarised").count();
-    let recovery = json(store, &["recovery", name]).expect("JSON");
+    let recovery = json(store, &["explain", "--recovery", name]).expect("JSON");
     let steps = recovery["attempts"][0]["steps"].as_array().expect("steps");
     let compacted = steps.iter().find(|step| !step["summarised"].is_null()).expect("a compaction");
     assert_eq!(compacted["summarised"], summarised);
     let fits = steps.iter().rev().find_map(|step| step["tokens"].as_u64()).expect("tokens");
     let shown = text(store, &words);
     assert!(shown.contains(&format!("→ {} tokens, ", format_short_estimate(fits))), "{fits}: {shown}");
-    let shown = text(store, &["recovery", name]);
+    let shown = text(store, &["explain", "--recovery", name]);
     let words = "the summary is assumed to have 610 tokens, the average of this session's earlier summaries";
     assert!(shown.contains(words) && shown.contains(&format!("{summarised} summarised")), "{shown}");
 }
@@ -456,7 +456,7 @@ fn counts_of_one_prompt_name_what_they_include() {
     }
     assert!(with_answer >= 5, "{with_answer} sessions");
     let name = "agent:main:telegram:direct:8812";
-    let compared = json(store, &["compare", name]).expect("JSON");
+    let compared = json(store, &["undo", name, "--compare"]).expect("JSON");
     let listed = rows(store).into_iter().find(|row| key(row) == name).expect("listed");
     assert_eq!(compared["second"]["tokens"], listed["tokens"]["value"]);
     let replayed = text(store, &["replay", name]);

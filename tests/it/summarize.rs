@@ -52,7 +52,7 @@ fn bytes(store: &Store) -> Vec<u8> {
 fn the_default_summary_is_offline_complete_and_not_written() {
     let store = store();
     let before = bytes(&store);
-    let answer = store.json(&["summarize", "agent:main:main"]);
+    let answer = store.json(&["simulate", "--summary", "agent:main:main"]);
     assert_eq!(bytes(&store), before);
     assert_eq!((&answer["summarizer"], &answer["mode"]), (&json!("extractive"), &json!("safeguard")));
     let summary = answer["summary"].as_str().unwrap();
@@ -65,12 +65,16 @@ fn the_default_summary_is_offline_complete_and_not_written() {
         gateway["inputTokens"].as_u64().unwrap() > 10_000 && gateway["costUsd"].as_f64().unwrap() > 0.0,
         "{gateway}"
     );
-    assert_eq!(store.json(&["summarize", "agent:main:main"])["summary"], answer["summary"], "the same again");
+    assert_eq!(
+        store.json(&["simulate", "--summary", "agent:main:main"])["summary"],
+        answer["summary"],
+        "the same again"
+    );
 }
 
 #[test]
 fn the_summary_goes_to_stdout_and_its_details_to_stderr() {
-    let (code, out, err) = store().run(&["summarize", "agent:main:main"]);
+    let (code, out, err) = store().run(&["simulate", "--summary", "agent:main:main"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("## Goal\n") && !out.contains("nothing was written"), "{out}");
     assert!(err.contains("extractive · ") && err.contains("nothing was written"), "{err}");
@@ -82,10 +86,10 @@ fn the_calls_option_lists_calls_without_making_one() {
     let (store, settings) =
         (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
     let (code, out, err) =
-        run(&mut command(&store, settings.path(), &["summarize", "agent:main:main", "--calls"]));
+        run(&mut command(&store, settings.path(), &["simulate", "--summary", "agent:main:main", "--calls"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("history") && out.contains("assumes that every call succeeds"), "{out}");
-    let words = ["summarize", "agent:main:main", "--calls", "--json"];
+    let words = ["simulate", "--summary", "agent:main:main", "--calls", "--json"];
     let answer: Value =
         serde_json::from_slice(&command(&store, settings.path(), &words).output().unwrap().stdout).unwrap();
     assert!(answer.get("summary").is_none());
@@ -101,12 +105,12 @@ fn the_calls_option_lists_calls_without_making_one() {
 #[test]
 fn a_session_that_cannot_be_summarised_names_the_reason() {
     // The whole session is kept: nothing is before the cut.
-    let (code, out, err) = Store::new().run(&["summarize", "agent:main:main"]);
+    let (code, out, err) = Store::new().run(&["simulate", "--summary", "agent:main:main"]);
     assert_eq!((code, out.as_str()), (4, ""));
     assert!(err.contains("compaction 5.1"), "{err}");
     let store = store();
     store.append(&json!({ "type": "compaction", "id": "c", "parentId": "user-1", "summary": "s", "firstKeptEntryId": "answer-0", "tokensBefore": 1 }));
-    let (code, _, err) = store.run(&["summarize", "agent:main:main"]);
+    let (code, _, err) = store.run(&["simulate", "--summary", "agent:main:main"]);
     assert!(code == 4 && err.contains("Already compacted"), "{err}");
 }
 
@@ -121,7 +125,8 @@ fn invalid_summarizer_settings_are_reported_before_any_call() {
         ("kind = \"http\"\nkey = \"x\"", "http", "key-env"),
     ] {
         let settings = settings(table);
-        let mut command = command(&store, settings.path(), &["summarize", "agent:main:main", "--with", with]);
+        let mut command =
+            command(&store, settings.path(), &["simulate", "--summary", "agent:main:main", "--with", with]);
         let (code, out, err) = run(&mut command);
         assert!(code == 2 && out.is_empty() && err.contains(words), "{table}: {code} {err}");
     }
@@ -135,11 +140,13 @@ fn a_program_writes_the_summary_or_fails_with_its_error() {
     let good = settings(
         "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"wc -c | tr -d ' '; echo \\u001b[2Jdone\"]",
     );
-    let (code, out, err) = run(&mut command(&store, good.path(), &["summarize", "agent:main:main"]));
+    let (code, out, err) =
+        run(&mut command(&store, good.path(), &["simulate", "--summary", "agent:main:main"]));
     assert!(code == 0 && out.contains("done") && !out.contains('\u{1b}'), "{out} {err}");
     assert!(err.contains("call 1 of ") && err.contains("command · "), "{err}");
     let bad = settings("kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo out of paper >&2; exit 7\"]");
-    let (code, out, err) = run(&mut command(&store, bad.path(), &["summarize", "agent:main:main"]));
+    let (code, out, err) =
+        run(&mut command(&store, bad.path(), &["simulate", "--summary", "agent:main:main"]));
     assert_eq!((code, out.as_str()), (4, ""));
     assert!(
         err.contains("exit status: 7") && err.contains("out of paper") && err.contains("attempt 3"),
@@ -182,8 +189,9 @@ fn a_server_writes_the_summary_and_its_counts_are_measured() {
     let ((url, requested), store) = (serve("200 OK", body.to_string()), store());
     let settings =
         settings(&format!("kind = \"http\"\nmodel = \"gpt-5\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
-    let output =
-        command(&store, settings.path(), &["summarize", "agent:main:main", "--json"]).output().unwrap();
+    let output = command(&store, settings.path(), &["simulate", "--summary", "agent:main:main", "--json"])
+        .output()
+        .unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(answer["summary"].as_str().unwrap().starts_with("from afar"), "{answer}");
     let call = &answer["calls"][0];
@@ -199,7 +207,8 @@ fn a_key_repeated_by_the_server_is_masked() {
     let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
     let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
     let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
-    let (code, out, err) = run(&mut command(&store, settings.path(), &["summarize", "agent:main:main"]));
+    let (code, out, err) =
+        run(&mut command(&store, settings.path(), &["simulate", "--summary", "agent:main:main"]));
     assert!(code == 4 && out.is_empty() && err.contains("Check the key in KEY"), "{code} {err}");
     assert!(!err.contains(KEY), "{err}");
 }
@@ -216,7 +225,7 @@ fn ctrl_c_stops_the_summary_program_and_its_children() {
     let script = format!("sleep 300 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
     let settings = settings(&format!("kind = \"command\"\ncommand = [\"sh\", \"-c\", {script:?}]"));
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clawscope"));
-    command.args(["summarize", "agent:main:main"]).env("OPENCLAW_STATE_DIR", store.path());
+    command.args(["simulate", "--summary", "agent:main:main"]).env("OPENCLAW_STATE_DIR", store.path());
     command.env("XDG_CONFIG_HOME", settings.path()).stderr(std::process::Stdio::null());
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
@@ -260,7 +269,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     let sum: u64 = each.iter().map(|call| call["inputTokens"].as_u64().unwrap()).sum();
     assert_eq!(calls["inputTokens"], sum);
     assert!(calls["cost"].as_f64().unwrap() > 0.0 && assumed.get("summary").is_none(), "{calls}");
-    let reported = store.json(&["summarize", "agent:main:main", "--calls"]);
+    let reported = store.json(&["simulate", "--summary", "agent:main:main", "--calls"]);
     assert_eq!(reported["gateway"]["inputTokens"], calls["inputTokens"], "as `summarize` tells them");
 
     let made = store.json(&words("simulate", &["--summary", "--messages"]));
@@ -272,7 +281,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     let after = |answer: &Value| answer["after"]["tokens"].as_u64().unwrap();
     assert_eq!(after(&made) + 2000, after(&assumed) + tokens);
     assert_eq!(made["messages"][0]["summary"], made["summary"]["text"]);
-    assert_eq!(store.json(&["summarize", "agent:main:main"])["summary"], made["summary"]["text"]);
+    assert_eq!(store.json(&["simulate", "--summary", "agent:main:main"])["summary"], made["summary"]["text"]);
     assert_eq!(bytes(&store), before);
     let (code, out, err) = store.run(&words("simulate", &["--with", "extractive"]));
     assert!(

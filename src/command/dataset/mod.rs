@@ -1,17 +1,17 @@
-//! `clawscope dataset [PATH…] --out DIR`: writes sessions as Parquet files, and reads them with the person's own DuckDB.
+//! `clawscope export [PATH…] --format parquet --out DIR`: writes sessions as Parquet files, and reads them with the person's own DuckDB.
 
 mod query;
 mod replays;
 mod session_tables;
 mod update;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::environment::{Invocation, Workspace};
-use super::export::holds_sessions;
+use super::export::{has_plan_options, holds_sessions};
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use crate::cli::{DatasetArgs, StoreArgs};
+use crate::cli::{ExportArgs, StoreArgs};
 use crate::dataset::Table;
 use crate::dataset::folder::{DatasetFolder, FolderError};
 use crate::dataset::manifest::Manifest;
@@ -34,23 +34,46 @@ impl From<FolderError> for Failure {
 }
 
 pub(super) fn run(
-    args: &DatasetArgs,
+    args: &ExportArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Some(out) = args.out.as_deref() else { return query::print_recipes(output) };
+    if args.dataset.recipes {
+        return query::print_recipes(output);
+    }
+    refuse_options_of_documents(args)?;
+    let missing = || Failure::usage("--format parquet: missing --out DIR, the folder of the dataset.");
+    let out = args.out.as_deref().ok_or_else(missing)?;
     let root = absolute(&invocation.env.cwd, out);
-    let sql = args.query.as_deref().map(|query| query::read(query, invocation)).transpose()?;
-    let names_store = !args.paths.is_empty() || place.store.is_some() || place.demo;
+    let sql = args.dataset.query.as_deref().map(|query| query::read(query, invocation)).transpose()?;
+    let names_store = !args.targets.is_empty() || place.store.is_some() || place.demo;
     if sql.is_none() || names_store {
         write_dataset(args, (out, &root), place, invocation, output)?;
     }
     sql.map_or(Ok(()), |sql| query::run(&root, &sql, output))
 }
 
+/// Refuses the options that only a document of one session has.
+fn refuse_options_of_documents(args: &ExportArgs) -> Result<(), Failure> {
+    let given = [
+        ("--leaf", args.leaf.is_some()),
+        ("--force", args.force),
+        ("--no-redact", args.no_redact),
+        ("--mask-personal", args.mask_personal),
+        ("--shape-only", args.shape_only),
+        ("--size", args.size.is_some()),
+        ("--colours", args.colours.is_some()),
+        ("--policy, --set and their like", has_plan_options(&args.plan) || args.plan.window.is_some()),
+    ];
+    let given = given.into_iter().find(|(_, given)| *given);
+    given.map_or(Ok(()), |(option, _)| {
+        Err(Failure::usage(format!("--format parquet: {option} belongs to the other formats. Leave it out.")))
+    })
+}
+
 fn write_dataset(
-    args: &DatasetArgs,
+    args: &ExportArgs,
     (out, root): (&Path, &Path),
     place: &StoreArgs,
     invocation: &Invocation,
@@ -63,11 +86,11 @@ fn write_dataset(
         )));
     }
     let request = UpdateRequest {
-        replays: replays::parse(&args.replay, &invocation.env)?,
-        with_text: args.text,
-        host: args.host.clone().unwrap_or_else(host_name),
+        replays: replays::parse(&args.dataset.replay, &invocation.env)?,
+        with_text: args.dataset.text,
+        host: args.dataset.host.clone().unwrap_or_else(host_name),
     };
-    let workspaces = open_stores(&args.paths, place, invocation)?;
+    let workspaces = open_stores(&args.targets, place, invocation)?;
     let mut folder = DatasetFolder::open(root)?;
     // A filter of agents lists only a part of each store.
     let removes = place.agent.is_none();
@@ -80,12 +103,12 @@ fn host_name() -> String {
 }
 
 fn open_stores(
-    paths: &[PathBuf],
+    paths: &[String],
     place: &StoreArgs,
     invocation: &Invocation,
 ) -> Result<Vec<Workspace>, Failure> {
     if !paths.is_empty() {
-        let open = |path: &PathBuf| readable_store(Some(path), place, invocation);
+        let open = |path: &String| readable_store(Some(Path::new(path)), place, invocation);
         return paths.iter().map(open).collect();
     }
     let workspace = readable_store(None, place, invocation)?;

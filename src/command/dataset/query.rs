@@ -42,7 +42,7 @@ pub(super) fn read(query: &Path, invocation: &Invocation) -> Result<String, Fail
 pub(super) fn run(root: &Path, sql: &str, output: &mut Output) -> Result<(), Failure> {
     let Some(manifest) = folder::manifest(root)? else {
         return Err(Failure::unreadable(format!(
-            "{}: no dataset there. Name another folder, or write it first: clawscope dataset --out DIR",
+            "{}: no dataset there. Name another folder, or write it first: clawscope export --format parquet --out DIR",
             root.display()
         )));
     };

@@ -34,7 +34,7 @@ impl ComponentJson {
 /// Finds the programs; none of them is run.
 pub(super) fn find(env: &Environment, config: &Config) -> Vec<ComponentJson> {
     let component = |name: &str, purpose: &str| ComponentJson::new(env, name, purpose);
-    let mut found = vec![component(QUERY_PROGRAM, "`dataset --query`")];
+    let mut found = vec![component(QUERY_PROGRAM, "`export --query`")];
     match pager_line(env) {
         Some(line) => found.push(component(program_of(&line), "long output of commands")),
         None => found.push(component("less", "long output of commands, unless a variable turns it off")),

@@ -1,6 +1,6 @@
 //! The input of a summary: the session, and the compaction prepared for it.
 
-use crate::cli::{StoreArgs, SummarizeArgs};
+use crate::cli::{SimulateArgs, StoreArgs};
 use crate::command::environment::{Invocation, Workspace, at_leaf, require_context};
 use crate::command::failure::Failure;
 use crate::command::output::Output;
@@ -19,15 +19,15 @@ pub(super) struct SummaryInput {
 }
 
 pub(super) fn load_input(
-    args: &SummarizeArgs,
+    args: &SimulateArgs,
     writer: SummaryWriter,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<SummaryInput, Failure> {
-    let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
-    let session = workspace.open_session(&args.target.session, output)?;
-    let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
+    let workspace = Workspace::for_session(&args.context.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.context.target.session, output)?;
+    let session = require_context(at_leaf(&workspace, session, args.context.leaf.as_deref())?)?;
     let rules = session.ruleset.id.rules();
     let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
     let instructions = args.instructions.as_deref();

@@ -54,7 +54,7 @@ fn every_command_reads_a_database() {
             &["simulate"],
             &["explain"],
             &["replay"],
-            &["recovery"],
+            &["explain", "--recovery"],
             &["check", "--budget", "100%"],
         ];
         for command in commands {
@@ -91,9 +91,9 @@ fn a_locked_database_is_said_to_be_locked_and_no_answer_counts_as_whole() {
         &["sessions", store, "--json"],
         &["explain", "--all", store],
         &["search", "a", store],
-        &["cache", store],
+        &["cost", store],
         &["tree", "main", "--store", store],
-        &["dataset", store, "--out", out.to_str().unwrap()],
+        &["export", "--format", "parquet", store, "--out", out.to_str().unwrap()],
     ];
     for words in commands {
         let (code, _, said) = run(&mut program(words));

@@ -8,7 +8,7 @@ use crate::support::store::Store;
 #[test]
 fn recovery_compares_recorded_and_expected_steps() {
     let store = overflowed();
-    let answer = store.json(&["recovery", "main"]);
+    let answer = store.json(&["explain", "--recovery", "main"]);
     let wanted =
         ["session", "window", "compaction", "happened", "overflow", "attempts", "ending", "recorded"];
     has_keys(&answer, &wanted);
@@ -29,14 +29,14 @@ fn recovery_compares_recorded_and_expected_steps() {
     assert_eq!(answer["ending"]["outcome"], "earlierAnswer", "the run ends with the failed compaction");
     let recorded: Vec<_> = answer["recorded"].as_array().unwrap().iter().map(|seen| &seen["what"]).collect();
     assert_eq!(recorded, ["refused", "compacted", "answered"]);
-    let (code, out, _) = store.run(&["recovery", "main"]);
+    let (code, out, _) = store.run(&["explain", "--recovery", "main"]);
     assert_eq!(code, 0);
     assert!(out.contains("overflow at refused-0") && out.contains("compaction 8.10"), "{out}");
 }
 
 #[test]
 fn recovery_without_an_overflow_predicts_the_next_call() {
-    let answer = Store::new().json(&["recovery", "main"]);
+    let answer = Store::new().json(&["explain", "--recovery", "main"]);
     assert_eq!((&answer["happened"], &answer["overflow"]["entry"]), (&json!(false), &json!(null)));
     assert_eq!(answer["recorded"], json!([]));
 }

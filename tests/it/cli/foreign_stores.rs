@@ -38,7 +38,7 @@ fn a_transcript_under_two_keys_is_counted_once() {
     let row = json!({ "sessionId": "long-1", "updatedAt": 1_772_700_000_000_u64 });
     store.write_rows(&json!({ SESSION: row, "agent:main:telegram:direct:7": row }));
     assert_eq!(store.json(&["sessions"])["sessions"].as_array().expect("a list").len(), 2);
-    let cache = store.json(&["cache"]);
+    let cache = store.json(&["cost"]);
     assert_eq!((&cache["totals"]["calls"], &cache["totals"]["cost"]), (&json!(2), &json!(0.02)));
     assert_eq!(store.json(&["doctor"])["counts"]["transcripts"], 1);
     let (_, found, _) = store.run(&["search", "question"]);
@@ -76,8 +76,16 @@ fn a_secret_in_the_name_of_a_tool_is_shown_nowhere() {
             "content": [{ "type": "text", "text": "x".repeat(9_000) }] }),
     );
     let store = store(CONFIG, &[calling, result, answer("z", "r", 40_000, "stop")]);
-    let commands =
-        ["tree", "context", "context --breakdown", "simulate", "explain", "regret", "replay", "recovery"];
+    let commands = [
+        "tree",
+        "context",
+        "context --breakdown",
+        "simulate",
+        "explain",
+        "replay --lost",
+        "replay",
+        "explain --recovery",
+    ];
     for command in commands {
         let (name, options) = command.split_once(' ').unwrap_or((command, ""));
         for json in ["", "--json"] {
@@ -99,15 +107,20 @@ fn a_secret_in_a_providers_error_is_shown_nowhere() {
             "errorMessage": text, "content": [] }),
     );
     let store = store(CONFIG, &[refused]);
-    for command in
-        [&["recovery", SESSION][..], &["explain", SESSION], &["tree", SESSION], &["context", SESSION]]
-    {
+    for command in [
+        &["explain", "--recovery", SESSION][..],
+        &["explain", SESSION],
+        &["tree", SESSION],
+        &["context", SESSION],
+    ] {
         for json in [&[][..], &["--json"]] {
             let (_, out, error) = store.run(&[command, json].concat());
             assert!(out.len() > 100 && !out.contains("Zk3Lq9Xv"), "{command:?}: {out}{error}");
         }
     }
-    assert!(store.run(&["recovery", SESSION]).1.contains("213462 tokens > 200000 maximum, key ["));
+    assert!(
+        store.run(&["explain", "--recovery", SESSION]).1.contains("213462 tokens > 200000 maximum, key [")
+    );
 }
 
 #[test]
@@ -134,7 +147,8 @@ fn the_dataset_holds_fractional_counts() {
     huge["message"]["usage"]["input"] = json!(9.3e18);
     let store = store(CONFIG, &[odd, huge]);
     let out = store.path().join("dataset");
-    let (code, text, error) = store.run(&["dataset", "--out", out.to_str().expect("text")]);
+    let (code, text, error) =
+        store.run(&["export", "--format", "parquet", "--out", out.to_str().expect("text")]);
     assert_eq!((code, error.as_str()), (0, ""), "{text}");
     assert!(text.contains("calls 2"), "{text}");
 }

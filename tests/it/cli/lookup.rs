@@ -149,7 +149,7 @@ fn a_mistyped_name_suggests_the_nearest() {
         (&["schema", "expalin"], "Did you mean explain?"),
         (&["man", "expalin"], "Did you mean explain?"),
         (&["explian"], "Did you mean explain?"),
-        (&["rule", "prunning-5.1"], "Did you mean pruning-5.1?"),
+        (&["rules", "prunning-5.1"], "Did you mean pruning-5.1?"),
         (&["sessions", "--agent", "mian"], "Did you mean main?"),
         (&["simulate", "8812", "--set", "contextPrunning.ttl=5m"], "did you mean `contextPruning.ttl`?"),
     ] {

@@ -228,7 +228,7 @@ fn every_command_uses_todays_pi_rules_for_its_sessions() {
     assert_eq!(serde_json::from_str::<Value>(&named).unwrap()["sessions"][0]["reset"], json!(null));
 
     let session = ["019acff0", "--store", path];
-    let (_, recovery, _) = ask(&[&["recovery"], &session[..]].concat());
+    let (_, recovery, _) = ask(&[&["explain", "--recovery"], &session[..]].concat());
     assert!(recovery.contains("in the run") && !recovery.contains("pi-0.55"), "{recovery}");
     let (code, _, error) = ask(&[&["commit"], &session[..]].concat());
     assert!(code == 4 && error.contains("pi itself prunes nothing") && !error.contains("--gates"), "{error}");

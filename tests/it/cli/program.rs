@@ -11,31 +11,20 @@ use serde_json::{Value, json};
 use crate::support::store::{Store, lines, long_session, message, program, run};
 
 #[test]
-fn help_teaches_every_command_key_and_exit_code() {
+fn help_lists_nineteen_commands_in_groups_on_one_page() {
     let (code, out, _) = run(&mut program(&["--help"]));
     assert_eq!(code, 0);
     let commands = [
-        "sessions",
-        "tree",
-        "context",
-        "simulate",
-        "commit",
-        "undo",
-        "commits",
-        "compare",
-        "watch",
-        "doctor",
-        "completions",
-        "man",
+        "sessions", "tree", "context", "simulate", "commit", "undo", "search", "explain", "cost", "replay",
+        "sweep", "check", "export", "watch", "doctor", "settings", "rules", "demo", "guide",
     ];
-    for word in commands.iter().chain(&[
-        "contextPruning.tools.deny",
-        "contextTokens",
-        "NO_COLOR",
-        "OPENCLAW_STATE_DIR",
-        "Exit codes",
-    ]) {
+    for word in commands.iter().chain(&["Look", "Explain", "Try", "Write", "Share", "Set up", "Exit codes"]) {
         assert!(out.contains(word), "{word}");
+    }
+    assert_eq!(commands.len(), 19);
+    assert!(out.lines().count() <= 60, "{} lines", out.lines().count());
+    for word in ["completions", "schema"] {
+        assert!(!out.contains(word), "{word} works and is not listed");
     }
     for command in commands {
         let (code, out, _) = run(&mut program(&[command, "--help"]));
@@ -188,14 +177,14 @@ fn a_preset_expands_to_its_settings() {
     let lean = std::fs::File::create(folder.join("lean.toml"));
     lean.and_then(|mut file| file.write_all(b"contextTokens = 90000\n")).unwrap();
     let run_at_home = |words: &[&str]| run(program(words).env("HOME", home.path()));
-    let (code, out, _) = run_at_home(&["presets"]);
+    let (code, out, _) = run_at_home(&["settings", "--presets"]);
     assert!(code == 0 && out.contains("lean") && out.contains("contextTokens=90000"), "{out}");
     let (code, out, error) = run_at_home(&["context", "main", "--demo", "--settings", "lean"]);
     assert!(code == 0 && out.contains("contextTokens 90,000)"), "{out}{error}");
     let (code, out, _) =
         run_at_home(&["context", "main", "--demo", "--settings", "lean", "--set", "contextTokens=80000"]);
     assert!(code == 0 && out.contains("contextTokens 80,000)"), "{out}");
-    let (code, out, _) = run_at_home(&["presets", "--json"]);
+    let (code, out, _) = run_at_home(&["settings", "--presets", "--json"]);
     assert!(
         code == 0
             && out
@@ -209,7 +198,8 @@ fn a_preset_expands_to_its_settings() {
         code == 0 && out.contains("contextTokens 90,000)"),
         "a folder of that name hides nothing: {out}{error}"
     );
-    let (code, _, error) = run(program(&["presets"]).env_remove("HOME").env("XDG_CONFIG_HOME", ""));
+    let (code, _, error) =
+        run(program(&["settings", "--presets"]).env_remove("HOME").env("XDG_CONFIG_HOME", ""));
     assert!(code == 2 && error.contains("no home folder") || code == 0, "{error}");
     let (code, _, error) = run_at_home(&["replay", "main", "--demo", "--settings", "laen"]);
     assert!(code == 2 && error.contains("Did you mean lean?"), "{error}");

@@ -36,17 +36,17 @@ fn the_version_in_the_configuration_decides_whose_rules_apply() {
 #[test]
 fn a_rule_that_is_cited_can_be_printed() {
     let store = Store::new();
-    let (code, text, _) = store.run(&["rule", "pruning-5.12", "releases", "R61"]);
+    let (code, text, _) = store.run(&["rules", "pruning-5.12", "releases", "R61"]);
     assert!(code == 0 && text.starts_with("pruning 5.12  ") && text.contains("\nreleases R61  "), "{text}");
     assert!(!text.contains('␊'), "{text}");
-    let answer = store.json(&["rule", "compaction-8.1"]);
+    let answer = store.json(&["rules", "compaction-8.1"]);
     assert_eq!(
         (&answer["rules"][0]["document"], &answer["rules"][0]["id"]),
         (&json!("compaction"), &json!("8.1"))
     );
-    let (code, _, error) = store.run(&["rule", "pruning-99"]);
+    let (code, _, error) = store.run(&["rules", "pruning-99"]);
     assert!(code == 2 && error.contains("RULE \"pruning-99\": expected an id of pruning"), "{error}");
-    let (_, contents, _) = store.run(&["rule"]);
+    let (_, contents, _) = store.run(&["rules", "--sections"]);
     assert!(contents.contains("\n  5 Pruning algorithm\n"), "{contents}");
 }
 

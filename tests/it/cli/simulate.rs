@@ -86,10 +86,11 @@ fn the_parts_of_a_compaction_add_up_and_its_lines_are_reported_once() {
 
 #[test]
 fn sentences_group_their_digits_as_the_tables_do() {
-    for words in
-        [["context", "telegram:direct:8812", "--demo"], ["recovery", "telegram:direct:8812", "--demo"]]
-    {
-        let (code, out, _) = run(&mut program(&words));
+    for words in [
+        &["context", "telegram:direct:8812", "--demo"][..],
+        &["explain", "--recovery", "telegram:direct:8812", "--demo"],
+    ] {
+        let (code, out, _) = run(&mut program(words));
         assert_eq!(code, 0);
         assert!(!out.contains('\u{a0}'), "{out}");
     }
@@ -158,15 +159,15 @@ fn the_rule_that_a_table_offers_to_print_exists() {
         &["simulate", "main", "--policy", "guard"][..],
         &["simulate", "main"],
         &["simulate", "telegram:direct:8812", "--policy", "all"],
-        &["recovery", "telegram:direct:8812"],
+        &["explain", "--recovery", "telegram:direct:8812"],
     ] {
         let printed = program(words).arg("--demo").output().unwrap();
         let text = String::from_utf8(printed.stdout).unwrap();
         let offered = text
             .lines()
-            .find_map(|line| line.trim().strip_prefix("`clawscope rule ")?.strip_suffix("` prints a rule"));
+            .find_map(|line| line.trim().strip_prefix("`clawscope rules ")?.strip_suffix("` prints a rule"));
         let offered = offered.unwrap_or_else(|| panic!("{words:?}: {text}"));
-        let rule = program(&["rule", offered]).output().unwrap();
+        let rule = program(&["rules", offered]).output().unwrap();
         assert!(rule.status.success() && !rule.stdout.is_empty(), "{words:?}: {offered}");
     }
 }

@@ -25,17 +25,18 @@ fn output(words: &[&str], columns: Option<usize>) -> String {
 fn commands() -> Vec<Vec<&'static str>> {
     let mut all: Vec<Vec<&str>> = Vec::new();
     for key in [OVERFLOWED, COMPACTED] {
-        for command in
-            ["tree", "context", "recovery", "explain", "simulate", "replay", "check", "commits", "compare"]
-        {
+        for command in ["tree", "context", "explain", "simulate", "replay", "check", "sessions"] {
             all.push(vec![command, key]);
         }
+        all.push(vec!["explain", key, "--recovery"]);
+        all.push(vec!["undo", key, "--list"]);
+        all.push(vec!["undo", key, "--compare"]);
         all.push(vec!["context", key, "--breakdown"]);
         all.push(vec!["context", key, "--estimators"]);
         all.push(vec!["context", key, "--set", "contextTokens=100000"]);
         all.push(vec!["simulate", key, "--policy", "all"]);
         all.push(vec!["replay", key, "--timeline"]);
-        all.push(vec!["summarize", key, "--calls"]);
+        all.push(vec!["simulate", "--summary", key, "--calls"]);
         all.push(vec!["commit", key]);
         all.push(vec!["undo", key]);
         all.push(vec!["settings", key]);
@@ -51,8 +52,8 @@ fn commands() -> Vec<Vec<&'static str>> {
         &["rules", "--releases"],
         &["rules", "--diff", "2026.4.15"],
         &["settings"],
-        &["rule"],
-        &["rule", "pruning-5"],
+        &["rules", "--sections"],
+        &["rules", "pruning-5"],
         &["guide"],
         &["guide", "explain"],
         &["guide", "commands"],

@@ -72,7 +72,8 @@ fn duckdb_answers_every_recipe() {
 }
 
 fn query(out: &str, query: &str) -> String {
-    let mut command = crate::support::store::program(&["dataset", "--out", out, "--query", query]);
+    let mut command =
+        crate::support::store::program(&["export", "--format", "parquet", "--out", out, "--query", query]);
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     let (code, output, error) = crate::support::store::run(&mut command);
     assert_eq!(code, 0, "{query}: {error}");

@@ -88,7 +88,7 @@ fn path(folder: &tempfile::TempDir, name: &str) -> String {
 /// Writes a dataset; returns the program's output.
 #[track_caller]
 fn write(words: &[&str]) -> String {
-    let words: Vec<&str> = ["dataset"].iter().chain(words).copied().collect();
+    let words: Vec<&str> = ["export", "--format", "parquet"].iter().chain(words).copied().collect();
     let (code, output, error) = run(&mut program(&words));
     assert_eq!(code, 0, "{words:?}: {error}");
     output + &error
@@ -148,7 +148,7 @@ fn every_sum_equals_that_of_the_command() {
                 );
             }
         }
-        let cache = ask("cache");
+        let cache = ask("cost");
         let misses = found(Table::Cache, &[]);
         assert_near(sum(&misses, "cost"), json_sum(&cache["calls"], "/cost"), key);
         assert_near(sum(&misses, "missed"), json_sum(&cache["calls"], "/miss/tokens"), key);
@@ -158,7 +158,7 @@ fn every_sum_equals_that_of_the_command() {
             explained["findings"].as_array().unwrap().len(),
             "{key}"
         );
-        let regret = answer(&["regret", key, "--store", &store, "--set", "contextPruning.ttl=5m"]);
+        let regret = answer(&["replay", "--lost", key, "--store", &store, "--set", "contextPruning.ttl=5m"]);
         for (trace, member) in [("recorded", "recorded"), ("short", "simulated")] {
             let losses = found(Table::Losses, &[("trace", trace)]);
             let (lost, totals) = (&regret[member]["lost"], &regret[member]["totals"]);
@@ -321,13 +321,13 @@ fn mistakes_are_refused_before_anything_is_written() {
         (vec!["--out", &new, "--query", "overflows-per-week"], "no dataset there"),
         (vec![place.as_str()], "--out"),
     ] {
-        let words: Vec<&str> = ["dataset"].into_iter().chain(words).collect();
+        let words: Vec<&str> = ["export", "--format", "parquet"].into_iter().chain(words).collect();
         let (code, _, error) = run(&mut program(&words));
         assert!(code != 0 && error.contains(expected), "{words:?}: {error}");
     }
     assert_eq!(std::fs::read_dir(&full).unwrap().count(), 1);
     assert!(!Path::new(&new).exists() && !Path::new(&inside).exists());
-    let (code, recipes, _) = run(&mut program(&["dataset", "--recipes"]));
+    let (code, recipes, _) = run(&mut program(&["export", "--recipes"]));
     assert!(
         code == 0 && recipes.contains("overflows-per-week") && recipes.contains("Which models"),
         "{recipes}"

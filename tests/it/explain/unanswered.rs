@@ -104,7 +104,11 @@ fn on_store(command: &str, text: &str) -> serde_json::Value {
     made.failed(&text);
     let folder = made.on(200_000).write();
     let store = folder.path().to_str().expect("a path");
-    super::agreement::run(store, &[command, super::on_store::KEY]).1
+    super::agreement::run(
+        store,
+        &[&command.split(' ').collect::<Vec<_>>()[..], &[super::on_store::KEY]].concat(),
+    )
+    .1
 }
 
 #[test]
@@ -117,7 +121,7 @@ fn unknown_words_that_state_the_size_of_the_prompt_are_an_overflow_for_every_com
         assert_eq!(explained["overflow"], true, "{text}");
         assert_eq!(explained["verdict"]["confidence"], "likely", "{text}: {}", explained["verdict"]);
         assert_eq!(on_store("check", text)["state"], "overflow", "{text}");
-        let ending = &on_store("recovery", text)["ending"]["outcome"];
+        let ending = &on_store("explain --recovery", text)["ending"]["outcome"];
         assert_eq!(ending, "rawError", "{text}: the gateway does not know the words");
     }
     for text in [

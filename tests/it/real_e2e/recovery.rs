@@ -74,7 +74,7 @@ fn turn_of(entry: &Value) -> Option<usize> {
 fn expected(finished: &Finished, entry: &Value, request: &Request) -> Vec<&'static str> {
     let leaf = entry["id"].as_str().expect("an id");
     let moment = Moment::at(finished, finished.main(), leaf, request.at_ms);
-    let answer = moment.ask(&["recovery"]).expect("an answer");
+    let answer = moment.ask(&["explain", "--recovery"]).expect("an answer");
     if answer["happened"] == false {
         // Not recognised, so nothing follows.
         return vec!["refused"];

@@ -17,7 +17,7 @@ const COMMANDS: [&str; 30] = [
     "doctor STORE --json",
     "rules STORE --json",
     "explain --all --store STORE --json",
-    "cache --store STORE --json",
+    "cost --store STORE --json",
     "settings KEY --store STORE --json",
     "tree KEY --store STORE --json",
     "tree KEY --store STORE",
@@ -25,19 +25,19 @@ const COMMANDS: [&str; 30] = [
     "context KEY --store STORE --json",
     "context KEY --store STORE --messages --json",
     "context KEY --store STORE --breakdown --json",
-    "recovery KEY --store STORE --json",
+    "explain --recovery KEY --store STORE --json",
     "explain KEY --store STORE --json",
     "explain KEY --store STORE",
-    "cache KEY --store STORE --json",
-    "record KEY --store STORE --json",
-    "commits KEY --store STORE --json",
-    "compare KEY --store STORE --json",
+    "cost KEY --store STORE --json",
+    "sessions KEY --store STORE --json",
+    "undo --list KEY --store STORE --json",
+    "undo KEY --compare --store STORE --json",
     "simulate KEY --store STORE --now 2026-03-05T15:00:00Z --json",
     "replay KEY --store STORE --set contextPruning.ttl=5m --json",
-    "regret KEY --store STORE --json",
+    "replay --lost KEY --store STORE --json",
     "sweep KEY --store STORE --vary contextPruning.softTrimRatio=0.1 --json",
     "check KEY --store STORE --budget 10% --json",
-    "summarize KEY --store STORE --json",
+    "simulate --summary KEY --store STORE --json",
     "undo KEY --store STORE --json",
 ];
 
@@ -121,7 +121,7 @@ fn settings_and_documents_are_those_of_the_other_machine() {
     for words in [
         &["replay", KEY, "--store", "STORE", "--settings", "lean", "--json"][..],
         &["explain", KEY, "--store", "STORE", "--json"],
-        &["presets", "--store", "STORE"],
+        &["settings", "--presets", "--store", "STORE"],
     ] {
         let expected = run(words, &own, &there);
         assert_eq!(run(words, &far, Path::new("/nonexistent")), expected, "{words:?}");

@@ -97,7 +97,7 @@ fn a_command_that_needs_the_store_itself_is_refused() {
         &["undo", "agent:main:telegram:direct:8812", "--apply", "--store", &far],
         &["doctor", "--repair", &far],
         &["watch", &far],
-        &["dataset", &far, "--out", "d"],
+        &["export", "--format", "parquet", &far, "--out", "d"],
     ] {
         let (code, out, err) = programs.run(words);
         assert_eq!((code, out.as_str()), (4, ""), "{words:?}: {err}");

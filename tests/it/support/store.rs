@@ -82,7 +82,8 @@ impl Store {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{words:?}: {error}");
         let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let version = if words.first() == Some(&"explain") { 2 } else { 1 };
+        let is_explanation = words.first() == Some(&"explain") && !words.contains(&"--recovery");
+        let version = if is_explanation { 2 } else { 1 };
         assert_eq!(answer["schemaVersion"], version, "{words:?}");
         answer
     }

@@ -1,4 +1,4 @@
-//! `clawscope cache [SESSION]`: shows the prompt cache's ledger of a session, or its sums over a store.
+//! `clawscope cost [SESSION]`: shows the prompt cache's ledger of a session, or its sums over a store.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
-use crate::cli::{CacheArgs, StoreArgs};
+use crate::cli::{CostArgs, StoreArgs};
 use crate::format::{format_count, format_number, format_percent, format_time, quantity, round_tokens};
 use crate::report::cache_ledger::{
     CacheLedger, CacheTotals, CachedCall, CallCount, cache_ledger, totals_by_day,
@@ -23,7 +23,7 @@ use crate::units::Tokens;
 const MAX_CALLS: usize = 40;
 
 pub(super) fn run(
-    args: &CacheArgs,
+    args: &CostArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
@@ -51,7 +51,7 @@ pub(super) fn run(
 
 fn run_store(
     path: Option<&Path>,
-    args: &CacheArgs,
+    args: &CostArgs,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
