@@ -1,10 +1,11 @@
 //! Finds the matches of the rules: one search for the letters that rules need finds all candidates. A token is matched only
 //! where its letters are.
 
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use regex::Regex;
+use regex::{Regex, RegexSet, RegexSetBuilder};
 
 use super::proof::{
     PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
@@ -21,14 +22,22 @@ pub(super) struct CompiledRules {
     /// The rule that finds names of secrets, and the rules whose matches begin with one.
     names: usize,
     named: Vec<usize>,
-    /// For each of the letters, the rules that need them and whether in this very case.
-    rules_by_anchor: Vec<Vec<(usize, Option<String>)>>,
+    /// All of the latter in one search, which says which of them match; `None` if they do not compile.
+    named_set: OnceLock<Option<RegexSet>>,
+    /// For each of the letters, the rules whose matches begin with them in this very case.
+    tokens: Vec<Vec<(usize, String)>>,
+    /// For each of the letters, the groups of rules that need them.
+    groups_by_anchor: Vec<Vec<usize>>,
+    /// The rules that need one of the same letters, so that their lines are collected once.
+    groups: Vec<Vec<usize>>,
 }
 
 struct CompiledRule {
     kind: &'static str,
     proof: Proof,
     pattern: String,
+    /// A shorter pattern that reaches as far; empty if there is none.
+    brief: String,
     /// Whether matches begin with the letters that the rule needs.
     is_anchored: bool,
     regex: OnceLock<Pattern>,
@@ -60,19 +69,22 @@ impl CompiledRules {
             anchors: None,
             names: 0,
             named: Vec::new(),
-            rules_by_anchor: Vec::new(),
+            named_set: OnceLock::new(),
+            tokens: Vec::new(),
+            groups_by_anchor: Vec::new(),
+            groups: Vec::new(),
         };
-        let mut anchors: Vec<String> = Vec::new();
+        let mut letters = Letters::default();
+        let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut tokens_by_letters: Vec<(usize, usize, String)> = Vec::new();
         for token in tokens() {
             let proof = if token.needs_random { Proof::Random } else { Proof::Shape };
             if token.letters.is_empty() {
-                let letters = prefix_letters(token.pattern);
-                made.need(&mut anchors, &letters, Some(letters.clone()));
-                made.push(token.kind, proof, format!("^(?:{})", token.pattern), true);
+                let prefix = prefix_letters(token.pattern);
+                tokens_by_letters.push((letters.add(&prefix), made.rules.len(), prefix));
+                made.push(token.kind, proof, format!("^(?:{})", ascii_pattern(token.pattern)), true);
             } else {
-                for letters in token.letters.split('|') {
-                    made.need(&mut anchors, letters, None);
-                }
+                made.group(&mut groups, token.letters.split('|').map(|one| letters.add(one)).collect());
                 made.push(token.kind, proof, ascii_pattern(&NAMES.expand(token.pattern)), false);
             }
         }
@@ -81,67 +93,126 @@ impl CompiledRules {
             if rule.is_named {
                 made.named.push(made.rules.len());
             } else {
-                rule.letters.iter().for_each(|letters| made.need(&mut anchors, letters, None));
+                made.group(&mut groups, rule.letters.iter().map(|one| letters.add(one)).collect());
             }
             let pattern = if rule.is_named { format!(r"\A(?:{pattern})") } else { pattern };
             // The rules live as long as the program.
             made.push(rule.kind.leak(), rule.proof, pattern, false);
+            made.rules.last_mut().into_iter().for_each(|made| made.brief.clone_from(&rule.brief));
         }
         made.names = made.rules.len();
-        NAMES.letters("{names}").iter().for_each(|letters| made.need(&mut anchors, letters, None));
+        made.group(&mut groups, NAMES.letters("{names}").iter().map(|one| letters.add(one)).collect());
         let name = ascii_pattern(&NAMES.expand(&["(?i)", SECRET_NAME].concat()));
         made.push("value", Proof::Named, name, false);
+        made.tokens.resize(letters.all.len(), Vec::new());
+        for (at, rule, prefix) in tokens_by_letters {
+            made.tokens[at].push((rule, prefix));
+        }
+        made.groups_by_anchor.resize(letters.all.len(), Vec::new());
+        for (needed, group) in groups {
+            needed.into_iter().for_each(|at| made.groups_by_anchor[at].push(group));
+        }
         let mut builder = AhoCorasick::builder();
         let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
-        made.anchors = builder.build(&anchors).ok();
+        made.anchors = builder.build(&letters.all).ok();
         made
     }
 
     fn push(&mut self, kind: &'static str, proof: Proof, pattern: String, is_anchored: bool) {
-        self.rules.push(CompiledRule { kind, proof, pattern, is_anchored, regex: OnceLock::new() });
+        let (brief, regex) = (String::new(), OnceLock::new());
+        self.rules.push(CompiledRule { kind, proof, pattern, brief, is_anchored, regex });
     }
 
-    /// Notes that the rule which is added next needs some letters.
-    fn need(&mut self, anchors: &mut Vec<String>, letters: &str, exact: Option<String>) {
-        let folded = letters.to_ascii_lowercase();
-        let at = anchors.iter().position(|other| *other == folded).unwrap_or_else(|| {
-            anchors.push(folded);
-            self.rules_by_anchor.push(Vec::new());
-            anchors.len() - 1
+    /// Puts the rule that is added next into the group of those that need the same letters.
+    fn group(&mut self, groups: &mut HashMap<Vec<usize>, usize>, mut needed: Vec<usize>) {
+        needed.sort_unstable();
+        needed.dedup();
+        let at = *groups.entry(needed).or_insert_with(|| {
+            self.groups.push(Vec::new());
+            self.groups.len() - 1
         });
-        self.rules_by_anchor[at].push((self.rules.len(), exact));
+        self.groups[at].push(self.rules.len());
     }
 
     /// Finds all matches in a text, in order and without overlap; the first rule of the table names a match.
+    #[cfg(test)]
     pub(super) fn find_hits(&self, text: &str) -> Vec<Hit> {
+        self.find_hits_near(text, &[(0, text.len())])
+    }
+
+    /// Finds all matches that touch some lines of a text, and some around them.
+    pub(super) fn find_hits_near(&self, text: &str, near: &[(usize, usize)]) -> Vec<Hit> {
         let mut found: Vec<(usize, Hit)> = Vec::new();
-        let mut windows: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rules.len()];
         let mut ends = vec![0; self.rules.len()];
         let mut lines = Lines::new(text);
-        for at in self.anchors.iter().flat_map(|anchors| anchors.find_overlapping_iter(text)) {
-            for (rule, exact) in &self.rules_by_anchor[at.pattern().as_usize()] {
-                let tried = &self.rules[*rule];
-                if !tried.is_anchored {
-                    add_window(&mut windows[*rule], lines.around(at.start(), tried.regex().reach));
-                } else if at.start() >= ends[*rule]
-                    && exact.as_deref().is_none_or(|exact| text.as_bytes()[at.range()] == *exact.as_bytes())
-                    && let Some(hit) = tried.hit_at(text, at.start())
-                {
-                    ends[*rule] = hit.to;
-                    found.push((*rule, hit));
+        let grouped = self.anchored_lines(text, &mut lines, near, &mut ends, &mut found);
+        for (group, at) in self.groups.iter().zip(grouped).filter(|(_, at)| !at.is_empty()) {
+            let mut by_reach: [Option<Vec<(usize, usize)>>; 3] = [None, None, None];
+            for rule in group {
+                let reach = self.rules[*rule].regex().reach;
+                let windows = by_reach[reach as usize].get_or_insert_with(|| {
+                    let mut windows = Vec::new();
+                    at.iter().for_each(|line| add_window(&mut windows, lines.around(line.0, reach)));
+                    windows
+                });
+                if *rule == self.names {
+                    // The value may be on a line below the name.
+                    let is_near = |window: &&(usize, usize)| {
+                        touches(near, (window.0, lines.around(window.1, Reach::Lines).1))
+                    };
+                    let windows = windows.iter().filter(is_near).copied().collect::<Vec<_>>();
+                    self.find_named(text, &windows, &mut ends, &mut found);
+                    continue;
+                }
+                for window in windows.iter().filter(|window| touches(near, **window)) {
+                    found.extend(self.rules[*rule].hits(text, *window).map(|hit| (*rule, hit)));
                 }
             }
         }
-        let whole = [(0, text.len())];
-        let windows_of = |rule: usize| if self.anchors.is_none() { &whole[..] } else { &windows[rule] };
-        for (at, rule) in
-            self.rules.iter().enumerate().filter(|(at, rule)| !rule.is_anchored && *at != self.names)
-        {
-            let hits = windows_of(at).iter().flat_map(|window| rule.hits(text, *window));
-            found.extend(hits.map(|hit| (at, hit)));
-        }
-        self.find_named(text, windows_of(self.names), &mut ends, &mut found);
         merge(found)
+    }
+
+    /// Adds the tokens that begin with their letters, and returns the lines with the letters of each group, in order.
+    fn anchored_lines(
+        &self,
+        text: &str,
+        lines: &mut Lines<'_>,
+        near: &[(usize, usize)],
+        ends: &mut [usize],
+        found: &mut Vec<(usize, Hit)>,
+    ) -> Vec<Vec<(usize, usize)>> {
+        let mut searched = Vec::new();
+        for (from, to) in near {
+            let first = lines.around(*from, Reach::Lines).0;
+            add_window(&mut searched, (first, lines.around(*to, Reach::Lines).1));
+        }
+        let Some(anchors) = &self.anchors else { return vec![searched; self.groups.len()] };
+        let mut grouped: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.groups.len()];
+        for (from, to) in searched {
+            for at in anchors.find_overlapping_iter(&text[from..to]) {
+                let (start, end) = (from + at.start(), from + at.end());
+                for (rule, exact) in &self.tokens[at.pattern().as_usize()] {
+                    if start >= ends[*rule]
+                        && text.as_bytes()[start..end] == *exact.as_bytes()
+                        && let Some(hit) = self.rules[*rule].hit_at(text, start)
+                    {
+                        ends[*rule] = hit.to;
+                        found.push((*rule, hit));
+                    }
+                }
+                let groups = &self.groups_by_anchor[at.pattern().as_usize()];
+                if groups.is_empty() {
+                    continue;
+                }
+                let line = lines.around(start, Reach::OneLine);
+                for group in groups {
+                    if grouped[*group].last() != Some(&line) {
+                        grouped[*group].push(line);
+                    }
+                }
+            }
+        }
+        grouped
     }
 
     /// Every position in a window at which a name of a secret begins, also within another: `_pass` and `password`.
@@ -159,18 +230,45 @@ impl CompiledRules {
         ends: &mut [usize],
         found: &mut Vec<(usize, Hit)>,
     ) {
-        let names = windows.iter().flat_map(|window| self.name_starts(text, *window));
-        for at in names {
-            for rule in &self.named {
-                if at >= ends[*rule]
-                    && let Some(hit) = self.rules[*rule].hit_at(text, at)
+        let set = self.named_set.get_or_init(|| {
+            let patterns = self.named.iter().map(|rule| &self.rules[*rule].pattern);
+            RegexSetBuilder::new(patterns).size_limit(1 << 26).build().ok()
+        });
+        let Some(set) = set else { return };
+        for at in windows.iter().flat_map(|window| self.name_starts(text, *window)) {
+            for rule in set.matches(&text[at..]).iter().map(|matched| self.named[matched]) {
+                if at >= ends[rule]
+                    && let Some(hit) = self.rules[rule].hit_at(text, at)
                 {
-                    ends[*rule] = hit.to;
-                    found.push((*rule, hit));
+                    ends[rule] = hit.to;
+                    found.push((rule, hit));
                 }
             }
         }
     }
+}
+
+/// The letters of rules, in small letters and without repetition.
+#[derive(Default)]
+struct Letters {
+    all: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Letters {
+    fn add(&mut self, letters: &str) -> usize {
+        let folded = letters.to_ascii_lowercase();
+        *self.places.entry(folded).or_insert_with_key(|folded| {
+            self.all.push(folded.clone());
+            self.all.len() - 1
+        })
+    }
+}
+
+/// Whether a range shares a byte or an end with one of some ranges, which are in order.
+fn touches(ranges: &[(usize, usize)], (from, to): (usize, usize)) -> bool {
+    let first = ranges.partition_point(|range| range.1 < from);
+    ranges.get(first).is_some_and(|range| range.0 <= to)
 }
 
 /// Merges matches that overlap; the first rule names them.
@@ -194,8 +292,8 @@ fn merge(mut found: Vec<(usize, Hit)>) -> Vec<Hit> {
 impl CompiledRule {
     fn regex(&self) -> &Pattern {
         self.regex.get_or_init(|| {
-            let reach = Reach::of_pattern(&self.pattern);
-            Pattern { regex: compile(&self.pattern), reach }
+            let brief = if self.brief.is_empty() { &self.pattern } else { &self.brief };
+            Pattern { regex: compile(&self.pattern), reach: Reach::of_pattern(brief) }
         })
     }
 
@@ -351,9 +449,11 @@ mod tests {
         for (at, rule) in COMPILED.rules.iter().enumerate() {
             let built = regex::RegexBuilder::new(&rule.pattern).size_limit(1 << 24).build();
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
+            assert_eq!(rule.regex().reach, Reach::of_pattern(&rule.pattern), "{}", rule.pattern);
             assert!(
                 COMPILED.named.contains(&at)
-                    || COMPILED.rules_by_anchor.iter().flatten().any(|(rule, _)| *rule == at),
+                    || COMPILED.groups.iter().flatten().any(|rule| *rule == at)
+                    || COMPILED.tokens.iter().flatten().any(|(rule, _)| *rule == at),
                 "{}",
                 rule.pattern
             );

@@ -34,11 +34,16 @@ pub(super) fn detect(text: &str, views: &[View]) -> Vec<DetectedSecret> {
 
 fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     let mut found: Spans<Meant> = Spans::default();
-    for hit in find_all(text) {
+    for hit in find_all(text, &[(0, text.len())]) {
         found.add_merged(hit.from, hit.to, meant(&hit, text));
     }
     for (at, view) in views.iter().enumerate() {
-        let hits = if view.is_joined { COMPILED.find_hits(&view.text) } else { find_all(&view.text) };
+        let lines = view.new_lines();
+        let hits = if view.is_joined {
+            COMPILED.find_hits_near(&view.text, &lines)
+        } else {
+            find_all(&view.text, &lines)
+        };
         for hit in hits {
             if view.is_joined {
                 let to = joined_end(view, &hit);
@@ -68,9 +73,9 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     found.into_ranges().map(detected).collect()
 }
 
-/// Finds private keys, columns of tables, and what the rules match.
-fn find_all(text: &str) -> Vec<Hit> {
-    [find_keys(text), find_columns(text), COMPILED.find_hits(text)].concat()
+/// Finds private keys, columns of tables, and what the rules match near some lines of a text.
+fn find_all(text: &str, lines: &[(usize, usize)]) -> Vec<Hit> {
+    [find_keys(text), find_columns(text), COMPILED.find_hits_near(text, lines)].concat()
 }
 
 /// A piece of a secret in one of several texts: first byte, end byte, kind, and the whole secret.
@@ -114,7 +119,12 @@ fn for_encoded(text: &str, views: &[View], mut visit: impl FnMut(&str, Vec<(usiz
         visit(&inner, vec![(from, to)]);
     }
     for (at, view) in views.iter().enumerate() {
-        for (from, to, inner) in encoded_texts(&view.text) {
+        let lines = view.new_lines().into_iter();
+        let found = lines.flat_map(|(start, end)| {
+            let found = encoded_texts(&view.text[start..end]);
+            found.into_iter().map(move |(from, to, inner)| (start + from, start + to, inner))
+        });
+        for (from, to, inner) in found {
             let spans_seam = !view.is_joined || view.seams(from, to).next().is_some();
             if spans_seam {
                 // A word before or after the lines belongs to them.
@@ -179,9 +189,11 @@ pub(super) fn find_known(known: &KnownSecrets, text: &str, views: &[View]) -> Ve
         all.add_if_free(from, to, (kind, number));
     }
     for (at, view) in views.iter().enumerate() {
-        for (from, to, kind, number) in known.find(&view.text) {
-            for (from, to) in original_ranges(views, at, from, to) {
-                all.add_if_free(from, to, (kind, number));
+        for (start, end) in view.new_lines() {
+            for (from, to, kind, number) in known.find(&view.text[start..end]) {
+                for (from, to) in original_ranges(views, at, start + from, start + to) {
+                    all.add_if_free(from, to, (kind, number));
+                }
             }
         }
     }

@@ -4,8 +4,6 @@
 //! A document may hold megabytes of secrets, such as the signatures of all its thinking. Each piece of a secret takes a few
 //! bytes here, and a text is read once, however many there are.
 
-use std::collections::HashMap;
-
 use super::proof::{is_random, is_random_token};
 
 /// Minimum bytes of a secret that is searched for: a shorter word occurs in many texts.
@@ -31,7 +29,8 @@ type Start = [u8; MIN_SECRET_CHARS];
 #[derive(Debug)]
 pub(super) struct KnownSecrets {
     parts: Vec<Part>,
-    needles: HashMap<Start, Vec<Needle>>,
+    /// In the order of their starts.
+    needles: Vec<Needle>,
     filter: Filter,
 }
 
@@ -52,6 +51,7 @@ struct Part {
 /// A range of a part that identifies it.
 #[derive(Debug, Clone, Copy)]
 struct Needle {
+    start: Start,
     part: u32,
     from: u32,
     len: u32,
@@ -59,8 +59,7 @@ struct Needle {
 
 impl KnownSecrets {
     pub(super) fn new<'a>(secrets: impl Iterator<Item = (&'a str, (&'static str, usize))>) -> Self {
-        let mut made =
-            Self { parts: Vec::new(), needles: HashMap::new(), filter: Filter { words: Vec::new() } };
+        let mut made = Self { parts: Vec::new(), needles: Vec::new(), filter: Filter { words: Vec::new() } };
         for (secret, (kind, number)) in secrets {
             for part in parts(secret) {
                 for (from, piece) in pieces(part) {
@@ -69,6 +68,8 @@ impl KnownSecrets {
                 made.parts.push(Part { text: part.to_owned(), kind, number });
             }
         }
+        // Stable, so that of needles with one start those of the first secrets stay first.
+        made.needles.sort_by_key(|needle| needle.start);
         made.filter = Filter::new(&made.needles);
         made
     }
@@ -77,7 +78,7 @@ impl KnownSecrets {
     fn add(&mut self, part: &[u8], from: usize, len: usize) {
         let (Some(start), Ok(at)) = (start_at(part, from), u32::try_from(self.parts.len())) else { return };
         let (Ok(from), Ok(len)) = (u32::try_from(from), u32::try_from(len)) else { return };
-        self.needles.entry(start).or_default().push(Needle { part: at, from, len });
+        self.needles.push(Needle { start, part: at, from, len });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -103,11 +104,13 @@ impl KnownSecrets {
 
     /// The widest range around a position at which a needle begins, and its part.
     fn widest(&self, text: &str, at: usize, start: Start) -> Option<(usize, usize, &Part)> {
-        let meant = self.needles.get(&start)?.iter().filter_map(|needle| {
-            let part = self.parts.get(needle.part as usize)?;
-            let (from, to) = widened(text, at, &part.text, *needle)?;
-            Some((from, to, part))
-        });
+        let first = self.needles.partition_point(|needle| needle.start < start);
+        let meant =
+            self.needles[first..].iter().take_while(|needle| needle.start == start).filter_map(|needle| {
+                let part = self.parts.get(needle.part as usize)?;
+                let (from, to) = widened(text, at, &part.text, *needle)?;
+                Some((from, to, part))
+            });
         meant.max_by_key(|(from, to, _)| to - from)
     }
 }
@@ -117,11 +120,11 @@ fn start_at(text: &[u8], at: usize) -> Option<Start> {
 }
 
 impl Filter {
-    fn new(needles: &HashMap<Start, Vec<Needle>>) -> Self {
+    fn new(needles: &[Needle]) -> Self {
         let words = (needles.len() * FILTER_BITS / 64).next_power_of_two();
         let mut made = Self { words: vec![0; words] };
-        for start in needles.keys() {
-            let (word, bit) = made.place(*start);
+        for needle in needles {
+            let (word, bit) = made.place(needle.start);
             made.words[word] |= bit;
         }
         made

@@ -114,7 +114,7 @@ impl Redactor {
         }
         let mut texts = HashSet::new();
         for value in values {
-            collect_texts(value, &mut texts);
+            collect_texts(value, false, &mut texts);
         }
         let texts: Vec<String> = texts.into_iter().collect();
         self.seen_texts.detect_all(&texts, |text| detect_secrets(text, self.masks_personal));
@@ -345,17 +345,19 @@ fn detect_secrets(text: &str, masks_personal: bool) -> Vec<DetectedSecret> {
     found.into_ranges().map(|(.., one)| one).collect()
 }
 
-/// Collects the texts of a value in which secrets are looked for.
-fn collect_texts(value: &Value, texts: &mut HashSet<String>) {
+/// Collects the texts of a value in which secrets are looked for. A text below the name of a secret, such as the signature
+/// of a thought, is a secret as a whole and not searched.
+fn collect_texts(value: &Value, is_named: bool, texts: &mut HashSet<String>) {
     match value {
+        Value::String(_) if is_named => {}
         Value::String(text) => {
             texts.insert(text.to_string_lossy());
         }
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, is_named, texts)),
         Value::Object(object) => {
             for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                 texts.insert(key.to_string_lossy());
-                collect_texts(value, texts);
+                collect_texts(value, names::is_secret_member(object, key), texts);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -38,6 +38,9 @@ pub(super) struct Rule {
     /// Whether its matches begin with the name of a secret: then it is tried only where one is.
     #[serde(skip)]
     pub is_named: bool,
+    /// The pattern with a letter in place of the name of a secret: it reaches as far and is read in a fraction of the time.
+    #[serde(skip)]
+    pub brief: String,
     /// Texts in which the rule finds the secret between « and », which a form or nothing stands for.
     #[cfg(test)]
     pub samples: Vec<String>,
@@ -108,6 +111,7 @@ pub(super) fn rules() -> Vec<Rule> {
     for rule in &mut rules {
         let behind_flags = rule.pattern.trim_start_matches("(?i)").trim_start_matches("(?im)");
         rule.is_named = behind_flags.starts_with(SECRET_NAME);
+        rule.brief = NAMES.expand(&rule.pattern.replace(SECRET_NAME, "x"));
         rule.pattern = NAMES.expand(&rule.pattern);
         rule.letters = rule.letters.iter().flat_map(|letters| NAMES.letters(letters)).collect();
     }

@@ -1,5 +1,7 @@
 //! One other reading of a text, whose runs of bytes tell where each byte comes from.
 
+use super::windows::{Lines, Reach, add_window};
+
 /// A run of bytes of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
@@ -79,10 +81,38 @@ impl View {
     pub(super) fn seams(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
         let first = self.runs.partition_point(|run| run.at <= from).max(1);
         let pairs = self.runs[first - 1..].windows(2).take_while(move |pair| pair[1].at < to);
-        let is_seam = |pair: &&[Run]| {
-            let is_copy = pair.iter().all(|run| run.decoded.is_none());
-            is_copy && pair[0].from + (pair[1].at - pair[0].at) != pair[1].from
-        };
-        pairs.filter(is_seam).map(|pair| pair[1].at)
+        pairs.filter(|pair| is_seam(pair)).map(|pair| pair[1].at)
     }
+
+    /// The lines that no text before this one in its chain of readings has: those with a decoded character or a seam.
+    /// Everything in the other lines was found there.
+    pub(super) fn new_lines(&self) -> Vec<(usize, usize)> {
+        let (mut windows, mut lines) = (Vec::new(), Lines::new(&self.text));
+        let mut add = |from: usize, to: usize| {
+            let first = lines.around(from, Reach::OneLine).0;
+            add_window(&mut windows, (first, lines.around(to, Reach::OneLine).1));
+        };
+        // The parent may have had bytes before the first run and behind the last.
+        if !self.is_joined && self.runs.first().is_some_and(|run| run.from > 0) {
+            add(0, 0);
+        }
+        for (at, run) in self.runs.iter().enumerate() {
+            let end = self.runs.get(at + 1).map_or(self.text.len(), |next| next.at);
+            if run.decoded.is_some() && !self.is_joined {
+                add(run.at, end);
+            } else if at > 0 && is_seam(&self.runs[at - 1..=at]) {
+                add(run.at, run.at);
+            }
+        }
+        if !self.is_joined {
+            add(self.text.len(), self.text.len());
+        }
+        windows
+    }
+}
+
+/// Whether two copies meet that are apart in the parent.
+fn is_seam(pair: &[Run]) -> bool {
+    let is_copy = pair.iter().all(|run| run.decoded.is_none());
+    is_copy && pair[0].from + (pair[1].at - pair[0].at) != pair[1].from
 }
