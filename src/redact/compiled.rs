@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use rayon::prelude::*;
 use regex::{Regex, RegexSet, RegexSetBuilder};
 
 use super::proof::{
     PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
 };
-use super::rules::{NAMES, Proof, SECRET_NAME, rules};
+use super::rules::{NAME_MARK, NAMES, Proof, SECRET_NAME, rules};
 use super::tokens::tokens;
 use super::windows::{Lines, Reach, add_window};
 
@@ -36,16 +37,15 @@ struct CompiledRule {
     kind: &'static str,
     proof: Proof,
     pattern: String,
-    /// A shorter pattern that reaches as far; empty if there is none.
-    brief: String,
+    /// The pattern with a mark in place of the name of a secret; empty if it has none.
+    outline: String,
     /// Whether matches begin with the letters that the rule needs.
     is_anchored: bool,
-    regex: OnceLock<Pattern>,
-}
-
-struct Pattern {
-    regex: Regex,
-    reach: Reach,
+    regex: OnceLock<Regex>,
+    reach: OnceLock<Reach>,
+    /// Without it the rule cannot match: as the rule says, else the part before the name, unless a group is open there.
+    needs: String,
+    needs_regex: OnceLock<Option<Regex>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,9 @@ impl CompiledRules {
             let pattern = if rule.is_named { format!(r"\A(?:{pattern})") } else { pattern };
             // The rules live as long as the program.
             made.push(rule.kind.leak(), rule.proof, pattern, false);
-            made.rules.last_mut().into_iter().for_each(|made| made.brief.clone_from(&rule.brief));
+            if let Some(made) = made.rules.last_mut() {
+                (made.outline, made.needs) = (ascii_pattern(&rule.outline), ascii_pattern(&rule.needs));
+            }
         }
         made.names = made.rules.len();
         made.group(&mut groups, NAMES.letters("{names}").iter().map(|one| letters.add(one)).collect());
@@ -119,8 +121,17 @@ impl CompiledRules {
     }
 
     fn push(&mut self, kind: &'static str, proof: Proof, pattern: String, is_anchored: bool) {
-        let (brief, regex) = (String::new(), OnceLock::new());
-        self.rules.push(CompiledRule { kind, proof, pattern, brief, is_anchored, regex });
+        self.rules.push(CompiledRule {
+            kind,
+            proof,
+            pattern,
+            outline: String::new(),
+            is_anchored,
+            regex: OnceLock::new(),
+            reach: OnceLock::new(),
+            needs: String::new(),
+            needs_regex: OnceLock::new(),
+        });
     }
 
     /// Puts the rule that is added next into the group of those that need the same letters.
@@ -132,6 +143,23 @@ impl CompiledRules {
             self.groups.len() - 1
         });
         self.groups[at].push(self.rules.len());
+    }
+
+    /// Compiles side by side the rules of names, which a long text needs and any of which takes milliseconds.
+    pub(super) fn compile_names(&self) {
+        let group = self.groups.iter().find(|group| group.contains(&self.names));
+        rayon::join(
+            || self.named_set(),
+            || group.into_iter().flatten().par_bridge().for_each(|rule| self.rules[*rule].compile_first()),
+        );
+    }
+
+    fn named_set(&self) -> Option<&RegexSet> {
+        let set = self.named_set.get_or_init(|| {
+            let patterns = self.named.iter().map(|rule| &self.rules[*rule].pattern);
+            RegexSetBuilder::new(patterns).size_limit(1 << 26).build().ok()
+        });
+        set.as_ref()
     }
 
     /// Finds all matches in a text, in order and without overlap; the first rule of the table names a match.
@@ -149,7 +177,7 @@ impl CompiledRules {
         for (group, at) in self.groups.iter().zip(grouped).filter(|(_, at)| !at.is_empty()) {
             let mut by_reach: [Option<Vec<(usize, usize)>>; 3] = [None, None, None];
             for rule in group {
-                let reach = self.rules[*rule].regex().reach;
+                let reach = self.rules[*rule].reach();
                 let windows = by_reach[reach as usize].get_or_insert_with(|| {
                     let mut windows = Vec::new();
                     at.iter().for_each(|line| add_window(&mut windows, lines.around(line.0, reach)));
@@ -217,7 +245,7 @@ impl CompiledRules {
 
     /// Every position in a window at which a name of a secret begins, also within another: `_pass` and `password`.
     fn name_starts(&self, text: &str, (from, to): (usize, usize)) -> impl Iterator<Item = usize> {
-        let (regex, window) = (&self.rules[self.names].regex().regex, &text[..to]);
+        let (regex, window) = (self.rules[self.names].regex(), &text[..to]);
         let next = move |at: usize| regex.find_at(window, at).map(|name| name.start());
         std::iter::successors(next(from), move |at| next(window.ceil_char_boundary(at + 1)))
     }
@@ -230,11 +258,7 @@ impl CompiledRules {
         ends: &mut [usize],
         found: &mut Vec<(usize, Hit)>,
     ) {
-        let set = self.named_set.get_or_init(|| {
-            let patterns = self.named.iter().map(|rule| &self.rules[*rule].pattern);
-            RegexSetBuilder::new(patterns).size_limit(1 << 26).build().ok()
-        });
-        let Some(set) = set else { return };
+        let Some(set) = self.named_set() else { return };
         for at in windows.iter().flat_map(|window| self.name_starts(text, *window)) {
             for rule in set.matches(&text[at..]).iter().map(|matched| self.named[matched]) {
                 if at >= ends[rule]
@@ -290,16 +314,40 @@ fn merge(mut found: Vec<(usize, Hit)>) -> Vec<Hit> {
 }
 
 impl CompiledRule {
-    fn regex(&self) -> &Pattern {
-        self.regex.get_or_init(|| {
-            let brief = if self.brief.is_empty() { &self.pattern } else { &self.brief };
-            Pattern { regex: compile(&self.pattern), reach: Reach::of_pattern(brief) }
-        })
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| compile(&self.pattern))
+    }
+
+    fn reach(&self) -> Reach {
+        let pattern = if self.outline.is_empty() { &self.pattern } else { &self.outline };
+        *self.reach.get_or_init(|| Reach::of_pattern(pattern))
+    }
+
+    /// Compiles the pattern that the rule tries first.
+    fn compile_first(&self) {
+        self.reach();
+        if self.needs().is_none() {
+            self.regex();
+        }
+    }
+
+    /// Whether the rule may match in a window: the pattern with names need not compile for most texts.
+    fn may_match(&self, window: &str) -> bool {
+        self.needs().is_none_or(|needs| needs.is_match(window))
+    }
+
+    fn needs(&self) -> Option<&Regex> {
+        let needs = self.needs_regex.get_or_init(|| {
+            let before_name = self.outline.split_once(NAME_MARK).map(|(before, _)| before);
+            let needs = if self.needs.is_empty() { before_name? } else { &self.needs };
+            Regex::new(needs).ok()
+        });
+        needs.as_ref()
     }
 
     fn hit_at(&self, text: &str, at: usize) -> Option<Hit> {
         let at = text.is_char_boundary(at).then_some(at)?;
-        let regex = &self.regex().regex;
+        let regex = self.regex();
         if !regex.is_match(&text[at..]) {
             return None;
         }
@@ -307,7 +355,8 @@ impl CompiledRule {
     }
 
     fn hits(&self, text: &str, (from, to): (usize, usize)) -> impl Iterator<Item = Hit> {
-        let found = self.regex().regex.captures_iter(&text[from..to]);
+        let window = Some(&text[from..to]).filter(|window| self.may_match(window));
+        let found = window.into_iter().flat_map(|window| self.regex().captures_iter(window));
         found.filter_map(move |found| self.hit(text, from, &found))
     }
 
@@ -449,7 +498,7 @@ mod tests {
         for (at, rule) in COMPILED.rules.iter().enumerate() {
             let built = regex::RegexBuilder::new(&rule.pattern).size_limit(1 << 24).build();
             assert!(built.is_ok(), "{}: {built:?}", rule.pattern);
-            assert_eq!(rule.regex().reach, Reach::of_pattern(&rule.pattern), "{}", rule.pattern);
+            assert_eq!(rule.reach(), Reach::of_pattern(&rule.pattern), "{}", rule.pattern);
             assert!(
                 COMPILED.named.contains(&at)
                     || COMPILED.groups.iter().flatten().any(|rule| *rule == at)

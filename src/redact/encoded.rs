@@ -4,6 +4,14 @@ use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+/// The engines of the two alphabets.
+static ENGINES: [GeneralPurpose; 2] = {
+    const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    [GeneralPurpose::new(&STANDARD, CONFIG), GeneralPurpose::new(&URL_SAFE, CONFIG)]
+};
+
 /// Chars that are decoded first to see whether they encode text.
 const SNIFF_CHARS: usize = 32;
 
@@ -13,15 +21,22 @@ const MIN_CHARS: usize = 20;
 /// Finds encoded texts: first byte, end byte, and the decoded text.
 pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
-    let mut from = 0;
-    for run in text.as_bytes().chunk_by(|one, other| is_encoded(*one) == is_encoded(*other)) {
-        let end = from + run.len();
-        if run.len() >= MIN_CHARS && is_encoded(run[0]) {
-            let padding = text[end..].bytes().take(2).take_while(|byte| *byte == b'=').count();
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    // Each run of so many chars has one at every such step.
+    while let Some(probe) = bytes.get(at + MIN_CHARS - 1) {
+        if !is_encoded(*probe) {
+            at += MIN_CHARS;
+            continue;
+        }
+        let middle = at + MIN_CHARS - 1;
+        let from = middle - bytes[at..middle].iter().rev().take_while(|byte| is_encoded(**byte)).count();
+        let end = middle + bytes[middle..].iter().take_while(|byte| is_encoded(**byte)).count();
+        if end - from >= MIN_CHARS {
+            let padding = bytes[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
             let decoded = decode(&text[from..end]);
             found.extend(decoded.map(|decoded| (from, end + padding, decoded)));
         }
-        from = end;
+        at = end + 1;
     }
     found
 }
@@ -44,11 +59,7 @@ fn decode_hex(text: &str) -> Option<String> {
 }
 
 fn decode_base64(text: &str) -> Option<String> {
-    let config = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    let alphabet = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
-    let engine = GeneralPurpose::new(alphabet, config);
+    let engine = &ENGINES[usize::from(text.contains(['-', '_']))];
     // The head is enough to exclude most long words and every picture.
     let head = engine.decode(text.get(..SNIFF_CHARS.min(text.len() / 4 * 4))?).ok()?;
     as_text(&head)?;

@@ -12,10 +12,8 @@ pub(super) fn decode(text: &str, parent: Option<usize>) -> Option<View> {
     let bytes = text.as_bytes();
     let is_mail = is_quoted_printable(text);
     while at < bytes.len() {
-        if !is_special(bytes[at]) {
-            at += 1;
-            continue;
-        }
+        let Some(next) = bytes[at..].iter().position(|byte| SPECIAL[usize::from(*byte)]) else { break };
+        at += next;
         let rest = &text[at..];
         let decoded = match bytes[at] {
             b'+' => is_form_encoded(text, at).then_some((Some(' '), 1)),
@@ -39,8 +37,17 @@ pub(super) fn decode(text: &str, parent: Option<usize>) -> Option<View> {
     Some(view)
 }
 
-/// Whether a byte may begin something that is decoded.
-fn is_special(byte: u8) -> bool {
+/// The bytes that may begin something that is decoded.
+static SPECIAL: [bool; 256] = {
+    let (mut special, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        special[byte] = is_special(byte as u8);
+        byte += 1;
+    }
+    special
+};
+
+const fn is_special(byte: u8) -> bool {
     matches!(
         byte,
         b'\\'

@@ -37,6 +37,7 @@ pub use screen::redact_screen;
 pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
 use crate::js::{JsString, Object, Value};
+use compiled::COMPILED;
 use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};
 use known::KnownSecrets;
 use personal::detect_personal;
@@ -48,6 +49,9 @@ use views::views;
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==";
+
+/// Bytes of texts among which names of secrets are all but certain.
+const LONG_TEXTS: usize = 64 << 10;
 
 /// The secrets of a document and their placeholders.
 #[derive(Debug, Default)]
@@ -117,6 +121,9 @@ impl Redactor {
             collect_texts(value, false, &mut texts);
         }
         let texts: Vec<String> = texts.into_iter().collect();
+        if texts.iter().map(String::len).sum::<usize>() >= LONG_TEXTS {
+            COMPILED.compile_names();
+        }
         self.seen_texts.detect_all(&texts, |text| detect_secrets(text, self.masks_personal));
         for value in values {
             self.learn_value(value);

@@ -64,7 +64,11 @@ fn secret_columns(head: &str) -> Option<(Separator, Vec<Column>)> {
         return None;
     }
     let separators = ['|', '│', '\t', ';', ','].map(Separator::Char).into_iter().chain([Separator::Blanks]);
-    separators.into_iter().find_map(|separator| {
+    let has = |separator: &Separator| match separator {
+        Separator::Char(char) => head.contains(*char),
+        Separator::Blanks => head.contains("  "),
+    };
+    separators.into_iter().filter(has).find_map(|separator| {
         let cells = cells(head, separator);
         let is_head = cells.iter().filter(|(from, to)| from < to).count() >= 2
             && cells.iter().all(|(from, to)| is_title(bare(&head[*from..*to])));
