@@ -6,7 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use rayon::prelude::*;
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::Regex;
 
 use super::proof::{
     PLACEHOLDER_START, is_expression, is_ordinary, is_placeholder, is_random_token, is_word, placeholder_len,
@@ -23,8 +23,8 @@ pub(super) struct CompiledRules {
     /// The rule that finds names of secrets, and the rules whose matches begin with one.
     names: usize,
     named: Vec<usize>,
-    /// All of the latter in one search, which says which of them match; `None` if they do not compile.
-    named_set: OnceLock<Option<RegexSet>>,
+    /// Matches where one of the latter does. It has the names once, so it compiles and warms up as fast as one of them.
+    any_named: OnceLock<Regex>,
     /// For each of the letters, the rules whose matches begin with them in this very case.
     tokens: Vec<Vec<(usize, String)>>,
     /// For each of the letters, the groups of rules that need them.
@@ -69,7 +69,7 @@ impl CompiledRules {
             anchors: None,
             names: 0,
             named: Vec::new(),
-            named_set: OnceLock::new(),
+            any_named: OnceLock::new(),
             tokens: Vec::new(),
             groups_by_anchor: Vec::new(),
             groups: Vec::new(),
@@ -112,7 +112,9 @@ impl CompiledRules {
         }
         made.groups_by_anchor.resize(letters.all.len(), Vec::new());
         for (needed, group) in groups {
-            needed.into_iter().for_each(|at| made.groups_by_anchor[at].push(group));
+            for at in needed {
+                made.groups_by_anchor[at].push(group);
+            }
         }
         let mut builder = AhoCorasick::builder();
         let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
@@ -149,17 +151,20 @@ impl CompiledRules {
     pub(super) fn compile_names(&self) {
         let group = self.groups.iter().find(|group| group.contains(&self.names));
         rayon::join(
-            || self.named_set(),
+            || self.any_named(),
             || group.into_iter().flatten().par_bridge().for_each(|rule| self.rules[*rule].compile_first()),
         );
     }
 
-    fn named_set(&self) -> Option<&RegexSet> {
-        let set = self.named_set.get_or_init(|| {
-            let patterns = self.named.iter().map(|rule| &self.rules[*rule].pattern);
-            RegexSetBuilder::new(patterns).size_limit(1 << 26).build().ok()
-        });
-        set.as_ref()
+    fn any_named(&self) -> &Regex {
+        self.any_named.get_or_init(|| {
+            let behind = |rule: &usize| {
+                let (flags, behind) = self.rules[*rule].outline.split_once(NAME_MARK)?;
+                Some(format!("{}:{behind})", flags.strip_suffix(')')?))
+            };
+            let behind: Vec<String> = self.named.iter().filter_map(behind).collect();
+            compile(&format!(r"\A(?:{})(?:{})", self.rules[self.names].pattern, behind.join("|")))
+        })
     }
 
     /// Finds all matches in a text, in order and without overlap; the first rule of the table names a match.
@@ -180,7 +185,9 @@ impl CompiledRules {
                 let reach = self.rules[*rule].reach();
                 let windows = by_reach[reach as usize].get_or_insert_with(|| {
                     let mut windows = Vec::new();
-                    at.iter().for_each(|line| add_window(&mut windows, lines.around(line.0, reach)));
+                    for line in &at {
+                        add_window(&mut windows, lines.around(line.0, reach));
+                    }
                     windows
                 });
                 if *rule == self.names {
@@ -258,14 +265,15 @@ impl CompiledRules {
         ends: &mut [usize],
         found: &mut Vec<(usize, Hit)>,
     ) {
-        let Some(set) = self.named_set() else { return };
-        for at in windows.iter().flat_map(|window| self.name_starts(text, *window)) {
-            for rule in set.matches(&text[at..]).iter().map(|matched| self.named[matched]) {
-                if at >= ends[rule]
-                    && let Some(hit) = self.rules[rule].hit_at(text, at)
+        let any = self.any_named();
+        let names = windows.iter().flat_map(|window| self.name_starts(text, *window));
+        for at in names.filter(|at| any.is_match(&text[*at..])) {
+            for rule in &self.named {
+                if at >= ends[*rule]
+                    && let Some(hit) = self.rules[*rule].hit_at(text, at)
                 {
-                    ends[rule] = hit.to;
-                    found.push((rule, hit));
+                    ends[*rule] = hit.to;
+                    found.push((*rule, hit));
                 }
             }
         }
@@ -506,6 +514,10 @@ mod tests {
                 "{}",
                 rule.pattern
             );
+        }
+        for rule in &COMPILED.named {
+            let flags = COMPILED.rules[*rule].outline.split_once(NAME_MARK).map(|(flags, _)| flags);
+            assert!(matches!(flags, Some("(?i)" | "(?im)")), "{flags:?}");
         }
         for token in tokens().filter(|token| token.letters.is_empty()) {
             assert!(prefix_letters(token.pattern).len() >= 2, "{}", token.pattern);

@@ -42,9 +42,8 @@ pub(super) fn is_secret_name(key: &JsString) -> bool {
         return false;
     }
     let (key, names) = (key.to_string_lossy(), &NAMES.keys);
-    let name: String =
-        key.chars().filter(|char| !"_- ".contains(*char)).flat_map(char::to_lowercase).collect();
-    let lower = key.to_lowercase();
+    let lower = if key.is_ascii() { key.to_ascii_lowercase() } else { key.to_lowercase() };
+    let name: String = lower.split(['_', '-', ' ']).collect();
     let word = |word: &str| {
         lower == word || lower.strip_suffix(word).is_some_and(|rest| rest.ends_with(['_', '-', '.', ' ']))
     };
