@@ -56,21 +56,20 @@ fn redact(values: &[Value]) -> usize {
 /// [`SECRETS`] secrets of eight forms.
 fn transcript(bytes: usize) -> String {
     let mut chance = Chance { state: 1, secrets: 0 };
-    let (mut text, mut entry) = (String::new(), 0_usize);
-    while text.len() < bytes {
-        let is_due = text.len() * SECRETS / bytes > chance.secrets;
+    let (mut lines, mut size): (Vec<String>, usize) = (Vec::new(), 0);
+    while size < bytes {
+        let is_due = size * SECRETS / bytes > chance.secrets;
         let secret = if is_due { chance.secret() } else { String::new() };
         let said = format!("{}\n{secret}\n{}", chance.sentence(40), chance.log());
-        let signature = STANDARD.encode(chance.letters(1500));
-        let blocks = js::stringify(&Value::from(said.as_str()));
-        text += &format!(
-            r#"{{"type":"message","id":"{entry:08x}","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"{}","thinkingSignature":"{signature}"}},{{"type":"text","text":{blocks}}}]}}}}"#,
-            chance.sentence(60),
+        let (thought, signature) = (chance.sentence(60), STANDARD.encode(chance.letters(1500)));
+        let block = js::stringify(&Value::from(said.as_str()));
+        let line = format!(
+            r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"{thought}","thinkingSignature":"{signature}"}},{{"type":"text","text":{block}}}]}}}}"#,
         );
-        text.push('\n');
-        entry += 1;
+        size += line.len() + 1;
+        lines.push(line);
     }
-    text
+    lines.join("\n")
 }
 
 /// Repeatable chance, and the secrets that it made.
@@ -93,7 +92,7 @@ impl Chance {
 
     fn sentence(&mut self, words: usize) -> String {
         const WORDS: &str = "der die Verbindung Datei prüfen Übertragung Schlüssel während Straße Zugriff verweigert the build fails \
-                             because config token value missing in function key returns error for request with password";
+                             because config token value missing in function returns error for request with response";
         let all: Vec<&str> = WORDS.split_whitespace().collect();
         (0..words).map(|_| all[self.next(all.len())]).collect::<Vec<_>>().join(" ")
     }
