@@ -259,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn the_groups_of_the_help_have_every_command_that_is_not_hidden() {
+        let listed = help::GROUPS.iter().flat_map(|(_, commands)| commands.iter().map(|(name, _)| *name));
+        let cli = Cli::command();
+        let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
+        assert!(listed.eq(visible.map(clap::Command::get_name)));
+    }
+
+    #[test]
     fn every_command_has_an_example_in_its_help() {
         for command in Cli::command().get_subcommands() {
             let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
