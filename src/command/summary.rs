@@ -1,4 +1,4 @@
-//! Summaries as `summarize`, `simulate` and `commit` need them: the choice of a writer, generation with progress and
+//! Summaries as `simulate` and `commit` need them: the choice of a writer, generation with progress and
 //! cancellation, and the calls as text and JSON.
 
 use std::cell::RefCell;

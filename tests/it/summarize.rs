@@ -1,4 +1,4 @@
-//! `clawscope summarize` as a person uses it: offline, by a program, by a server; no write, and a report.
+//! `clawscope simulate --summary` as a person uses it: offline, by a program, by a server; no write, and a report.
 
 #[cfg(unix)]
 use std::fs;
@@ -270,7 +270,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     assert_eq!(calls["inputTokens"], sum);
     assert!(calls["cost"].as_f64().unwrap() > 0.0 && assumed.get("summary").is_none(), "{calls}");
     let reported = store.json(&["simulate", "--summary", "agent:main:main", "--calls"]);
-    assert_eq!(reported["gateway"]["inputTokens"], calls["inputTokens"], "as `summarize` tells them");
+    assert_eq!(reported["gateway"]["inputTokens"], calls["inputTokens"], "as `simulate --summary` tells them");
 
     let made = store.json(&words("simulate", &["--summary", "--messages"]));
     let tokens = made["summary"]["tokens"].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! The sums of a regret as JSON, for `regret` and `sweep`.
+//! The sums of a regret as JSON, for `replay --lost` and `sweep`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

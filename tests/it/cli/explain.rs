@@ -1,4 +1,4 @@
-//! `recovery` and `explain`.
+//! `explain`, with and without `--recovery`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The steps after a refusal, against those that `recovery` expects at that moment.
+//! The steps after a refusal, against those that `explain --recovery` expects at that moment.
 
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ fn turn_of(entry: &Value) -> Option<usize> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// What `recovery` expects right after the refusal.
+/// What `explain --recovery` expects right after the refusal.
 fn expected(finished: &Finished, entry: &Value, request: &Request) -> Vec<&'static str> {
     let leaf = entry["id"].as_str().expect("an id");
     let moment = Moment::at(finished, finished.main(), leaf, request.at_ms);
