@@ -270,9 +270,12 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     assert_eq!(calls["inputTokens"], sum);
     assert!(calls["cost"].as_f64().unwrap() > 0.0 && assumed.get("summary").is_none(), "{calls}");
     let reported = store.json(&["simulate", "--summary", "agent:main:main", "--calls"]);
-    assert_eq!(reported["gateway"]["inputTokens"], calls["inputTokens"], "as `simulate --summary` tells them");
+    assert_eq!(
+        reported["gateway"]["inputTokens"], calls["inputTokens"],
+        "as `simulate --summary` tells them"
+    );
 
-    let made = store.json(&words("simulate", &["--summary", "--messages"]));
+    let made = store.json(&words("simulate", &["--with", "extractive", "--messages"]));
     let tokens = made["summary"]["tokens"].as_u64().unwrap();
     assert_eq!(
         (&made["compaction"]["summaryTokens"], &made["compaction"]["summaryFrom"]),
@@ -316,7 +319,7 @@ fn the_assumed_summary_length_follows_earlier_summaries_unless_set() {
 fn a_summary_without_a_compaction_is_a_usage_error() {
     let store = store();
     for words in [
-        &["simulate", "agent:main:main", "--summary"][..],
+        &["simulate", "agent:main:main", "--with", "extractive"][..],
         &["commit", "agent:main:main", "--with", "extractive"],
     ] {
         let (code, _, err) = store.run(words);
@@ -328,7 +331,7 @@ fn a_summary_without_a_compaction_is_a_usage_error() {
 fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
     let store = store();
     let before = bytes(&store);
-    let planned = store.json(&words("simulate", &["--summary", "--messages"]));
+    let planned = store.json(&words("simulate", &["--with", "extractive", "--messages"]));
     let dry = store.json(&words("commit", &[]));
     assert_eq!((&dry["applied"], &dry["kind"]), (&json!(false), &json!("commit")));
     assert_eq!(dry["tokens"]["after"], planned["after"]["tokens"], "the real length");
