@@ -2,7 +2,7 @@
 
 use std::path::{MAIN_SEPARATOR, Path};
 
-use super::Command;
+use super::{Command, SessionsArgs};
 use crate::rulebook::begins_citation;
 
 /// A place that a command reads.
@@ -21,15 +21,20 @@ pub fn names_store(word: &str, cwd: &Path) -> bool {
     word.contains(['/', MAIN_SEPARATOR]) || matches!(word, "." | "..") || cwd.join(word).exists()
 }
 
+impl SessionsArgs {
+    /// Returns the session to show; `None` where the arguments name a store to list, or nothing.
+    pub fn session(&self, cwd: &Path) -> Option<&str> {
+        self.target.as_deref().filter(|word| self.path.is_some() || !names_store(word, cwd))
+    }
+}
+
 impl Command {
     /// Returns the place that the command reads. `cwd` is the folder that relative paths start from.
     pub fn read_place(&self, cwd: &Path) -> ReadPlace<'_> {
         let session = match self {
-            Self::Sessions(args) => match args.target.as_deref() {
-                Some(word) if args.path.is_none() && names_store(word, cwd) => {
-                    return ReadPlace::Store(Some(Path::new(word)));
-                }
-                word => word,
+            Self::Sessions(args) => match args.session(cwd) {
+                None => return ReadPlace::Store(args.target.as_deref().map(Path::new)),
+                session => session,
             },
             Self::Search(args) => return ReadPlace::Store(args.list.path.as_deref()),
             Self::Doctor(args) if !args.about_self => return ReadPlace::Store(args.list.path.as_deref()),

@@ -198,7 +198,10 @@ fn run_command(
     output: &mut Output,
 ) -> Result<(), Failure> {
     match command {
-        Command::Sessions(args) => sessions::run(args, place, invocation, output),
+        Command::Sessions(args) => match args.session(&invocation.env.cwd) {
+            Some(session) => record::run(args, session, place, invocation, output),
+            None => sessions::run(args, place, invocation, output),
+        },
         Command::Search(args) => search::run(args, place, invocation, output),
         Command::Tree(args) => tree::run(args, place, invocation, output),
         Command::Context(args) if args.estimators => estimators::run(args, place, invocation, output),

@@ -11,7 +11,7 @@ use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
 use super::sessions::RollupJson;
 use super::table::{Align, Cell, Table};
-use crate::cli::StoreArgs;
+use crate::cli::{SessionsArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::ids::SessionKey;
 use crate::js::Value;
@@ -21,11 +21,13 @@ use crate::session::family::{Families, Rollup};
 use crate::store::session::Session;
 
 pub(super) fn run(
-    (session, json): (&str, bool),
+    args: &SessionsArgs,
+    session: &str,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    refuse_list_options(args, session)?;
     let workspace = Workspace::for_session(session, place, invocation)?;
     let key = workspace.find_session(session, output)?;
     let unlisted = || Failure::usage(format!("{key}: the store does not list this session."));
@@ -37,7 +39,7 @@ pub(super) fn run(
         view.fields.extend(lineage_fields(&loaded.lineage));
     }
     let rollup = family_usage(&workspace, session);
-    if json {
+    if args.json {
         return Ok(output.json(&record_json(&workspace, session, &view, rollup.as_ref()))?);
     }
     output.line(Tone::Strong, &view.title)?;
@@ -50,6 +52,16 @@ pub(super) fn run(
         table(section).print_rows(output, "  ")?;
     }
     Ok(())
+}
+
+/// Refuses the options of the list for one session.
+fn refuse_list_options(args: &SessionsArgs, session: &str) -> Result<(), Failure> {
+    let given = [("--filter", args.filter.is_some()), ("--sort", args.sort.is_some())];
+    given.into_iter().find(|(_, given)| *given).map_or(Ok(()), |(option, _)| {
+        Err(Failure::usage(format!(
+            "{option} selects sessions of a list, and {session} is one session. A store is a PATH, such as ./{session}."
+        )))
+    })
 }
 
 fn table(fields: &[RecordField]) -> Table {

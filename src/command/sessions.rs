@@ -1,5 +1,4 @@
-//! `clawscope sessions [PATH|SESSION]`: reads every transcript of a store and prints one line per session, or shows one
-//! session.
+//! `clawscope sessions [PATH]`: reads every transcript of a store and prints one line per session.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,12 +10,11 @@ use super::environment::{Invocation, SessionsByKey, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::parallel::map_by_size;
-use super::record;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
 use super::table::{Align, Cell, Table};
 use super::usage_totals::CostOriginJson;
-use crate::cli::{SessionsArgs, SortBy, StoreArgs, names_store, secrets};
+use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_cents, format_count, format_estimate, format_number, format_percent};
@@ -40,13 +38,7 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let target = args.target.as_deref();
-    let is_session = |word: &&str| args.path.is_some() || !names_store(word, &invocation.env.cwd);
-    if let Some(session) = target.filter(is_session) {
-        refuse_list_options(args, session)?;
-        return record::run((session, args.json), place, invocation, output);
-    }
-    let mut workspace = Workspace::from_path(target.map(Path::new), place, invocation)?;
+    let mut workspace = Workspace::from_path(args.target.as_deref().map(Path::new), place, invocation)?;
     let listed = std::mem::take(&mut workspace.listed.items);
     let (items, unread) = read_all(&workspace, listed);
     let rollups = Families::build(&items).rollups(&items);
@@ -70,16 +62,6 @@ pub(super) fn run(
         print(&workspace, items, &findings, args.sort, output)?;
     }
     workspace.require_databases()
-}
-
-/// Refuses the options of the list for one session.
-fn refuse_list_options(args: &SessionsArgs, session: &str) -> Result<(), Failure> {
-    let given = [("--filter", args.filter.is_some()), ("--sort", args.sort.is_some())];
-    given.into_iter().find(|(_, given)| *given).map_or(Ok(()), |(option, _)| {
-        Err(Failure::usage(format!(
-            "{option} selects sessions of a list, and {session} is one session. A store is a PATH, such as ./{session}."
-        )))
-    })
 }
 
 /// Returns the indices of the sessions that the filter selects, in the requested order.
