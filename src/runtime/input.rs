@@ -18,8 +18,8 @@ use crate::app::event::Event;
 /// Time that [`Input::stop`] gives the thread that reads.
 const STOP_WAIT: Duration = Duration::from_millis(300);
 
-/// Reads the terminal in a thread of its own, until stopped: after a part of a sequence the terminal library waits for
-/// the rest in a blocking read, and everything else must go on meanwhile.
+/// Reads the terminal in a separate thread, until stopped. After an unfinished sequence, the terminal library blocks until
+/// the rest arrives, and the screen must not wait for that.
 #[derive(Debug)]
 pub(super) struct Input {
     stop: oneshot::Sender<()>,
@@ -47,11 +47,11 @@ impl Input {
         Ok(Self { stop, ended, receiver, late_response })
     }
 
-    /// Stops reading, so that another program may read. Inside a sequence without an end the thread reads on: no other
-    /// thread can end its read.
+    /// Stops reading, so that another program may read. Inside an unfinished sequence the thread reads on, because nothing
+    /// can interrupt its read.
     pub(super) async fn stop(self) {
         drop(self.stop);
-        // Both ends are as good as each other: the thread has ended, or it cannot be waited for.
+        // After the time limit the thread is blocked in a read, and waiting longer would freeze the screen.
         drop(timeout(STOP_WAIT, self.ended).await);
     }
 

@@ -1,4 +1,5 @@
-//! `clawscope export [PATH…] --format parquet --out DIR`: writes sessions as Parquet files, and reads them with the person's own DuckDB.
+//! `clawscope export [PATH…] --format parquet --out DIR`: writes sessions as Parquet files, and reads them with the
+//! person's own DuckDB.
 
 mod query;
 mod replays;
