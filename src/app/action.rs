@@ -14,8 +14,7 @@ pub enum ScreenKind {
     /// Compares the recorded recovery from an overflow with the expected one.
     Recovery,
     Explain,
-    /// Lists the commits of the session and which are in force.
-    Commits,
+    /// Lists the commits of the session and which are in force, and compares two branches.
     Branches,
     /// Shows the store's record of a session.
     Record,
@@ -28,13 +27,13 @@ pub enum ScreenKind {
     Compare,
     /// Lists the presets and compares two of them.
     Presets,
-    /// Lists the actions so far, as command lines.
-    CommandLog,
 }
 
 /// A user action. [`ACTIONS`] has its keymap name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
+    /// Closes the screen on top; without one, quits.
+    Close,
     /// Quits from any screen.
     Quit,
     /// Steps back once: closes the screen, clears the filter or leaves the pane; at the top level, quits.
@@ -65,20 +64,22 @@ pub enum Action {
     Top,
     /// Moves to the last row and follows appended rows.
     Bottom,
+    /// Moves left, folds a row, or lowers the focused setting.
+    Left,
+    /// Moves right, unfolds a row, or raises the focused setting.
+    Right,
+    /// Does ten times the step of [`Action::Left`].
+    FarLeft,
+    FarRight,
     NextMessage,
     PreviousMessage,
-    NextTurn,
-    PreviousTurn,
+    /// Moves to the next user turn, or shows the next setting on the map.
+    Next,
+    Previous,
     NextChange,
     PreviousChange,
     Open,
     Fold,
-    /// Folds the row, or moves to its turn or branch.
-    Collapse,
-    /// Unfolds the row, or moves into it.
-    Expand,
-    FoldAll,
-    UnfoldAll,
     /// Searches or filters the focused pane.
     Search,
     NextMatch,
@@ -103,29 +104,20 @@ pub enum Action {
     /// Shows the entry as the file stores it.
     Raw,
     Wrap,
-    /// Scrolls left in lines that do not wrap; at their start, focuses the transcript.
-    ScrollLeft,
-    ScrollRight,
     Thinking,
-    /// Lowers the focused setting by one slider step.
+    /// Lowers the focused setting by one slider step; folds every row of a tree.
     Less,
     More,
-    /// Lowers the focused setting by ten slider steps.
-    MuchLess,
-    MuchMore,
     ToDefault,
     ToConfig,
     AllToConfig,
     /// Undoes the last change of a setting.
     UndoTuning,
     RedoTuning,
-    Edit,
+    /// Copies what a screen is about; on the main screen, offers the texts by letter.
     Copy,
-    CopyPath,
-    /// Copies the entry id or the session key.
-    CopyId,
-    /// Offers the texts that can be copied, by letter.
-    CopyMenu,
+    /// Offers what to show and how, by letter.
+    ViewMenu,
     /// Marks the row with a letter.
     Mark,
     GoToMark,
@@ -143,32 +135,11 @@ pub enum Action {
     Repair,
     Reload,
     TogglePause,
-    NextCall,
-    PreviousCall,
-    /// Moves ten calls forward.
-    SkipCalls,
-    SkipCallsBack,
-    NextOverflow,
-    PreviousOverflow,
-    ZoomIn,
-    ZoomOut,
     InWords,
     /// Switches the bars between cost and uncached tokens.
     CostOrCache,
-    CellRight,
-    CellLeft,
-    /// Selects the next value of the setting that the map holds fixed.
-    RaiseThird,
-    LowerThird,
-    NextMeasure,
-    /// Moves to the smallest change after which every call fits.
-    Smallest,
     /// Swaps the axes of the map.
     TurnAxes,
-    NextAxis,
-    PreviousAxis,
-    NextAxisDown,
-    PreviousAxisDown,
     /// Edits the varied settings and their ranges.
     EditAxes,
     /// Edits the tokens that every prompt must leave free.
@@ -254,6 +225,10 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::PageUp, "page-up", ActionGroup::Move, "page up"),
     (Action::Top, "top", ActionGroup::Move, "first row"),
     (Action::Bottom, "bottom", ActionGroup::Move, "last row, and follow"),
+    (Action::Left, "left", ActionGroup::Move, "left: fold, scroll, previous call or cell, decrease"),
+    (Action::Right, "right", ActionGroup::Move, "right: unfold, scroll, next call or cell, increase"),
+    (Action::FarLeft, "far-left", ActionGroup::Move, "ten steps left"),
+    (Action::FarRight, "far-right", ActionGroup::Move, "ten steps right"),
     (Action::NextPane, "next-pane", ActionGroup::Screen, "next pane"),
     (Action::PreviousPane, "previous-pane", ActionGroup::Screen, "previous pane"),
     (Action::FocusSessions, "focus-sessions", ActionGroup::Screen, "focus the sessions"),
@@ -261,18 +236,18 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::FocusMessage, "focus-message", ActionGroup::Screen, "focus the message"),
     (Action::FocusTuning, "focus-tuning", ActionGroup::Screen, "focus the tuning pane"),
     (Action::Zoom, "zoom", ActionGroup::Screen, "toggle full screen"),
-    (Action::BorderLeft, "border-left", ActionGroup::Screen, "move the border left"),
-    (Action::BorderRight, "border-right", ActionGroup::Screen, "move the border right"),
+    (Action::BorderLeft, "border-left", ActionGroup::Move, "move the border left"),
+    (Action::BorderRight, "border-right", ActionGroup::Move, "move the border right"),
     (Action::Show(ScreenKind::Breakdown), "breakdown", ActionGroup::Screen, "what is in the window"),
-    (Action::Open, "open", ActionGroup::Screen, "open"),
+    (Action::Open, "open", ActionGroup::Screen, "open, or edit the value"),
     (Action::Back, "back", ActionGroup::Screen, "back"),
     (Action::JumpBack, "jump-back", ActionGroup::Screen, "back to before a jump"),
     (Action::JumpForward, "jump-forward", ActionGroup::Screen, "forward again"),
     (Action::Search, "search", ActionGroup::Screen, "search or filter"),
     (Action::Show(ScreenKind::Search), "search-all", ActionGroup::Screen, "search all sessions"),
-    (Action::NextMatch, "next-match", ActionGroup::Screen, "next match"),
-    (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match"),
-    (Action::NextOrder, "next-order", ActionGroup::Screen, "sort by next column"),
+    (Action::NextMatch, "next-match", ActionGroup::Screen, "next match, overflow or smallest change"),
+    (Action::PreviousMatch, "previous-match", ActionGroup::Screen, "previous match or overflow"),
+    (Action::NextOrder, "next-order", ActionGroup::Screen, "next column or measure"),
     (Action::ReverseOrder, "reverse-order", ActionGroup::Screen, "reverse the order"),
     (Action::Show(ScreenKind::Record), "session-record", ActionGroup::Screen, "the session's record"),
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
@@ -281,14 +256,10 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Recovery), "recovery", ActionGroup::Screen, "recovery from an overflow"),
     (Action::Show(ScreenKind::Rule), "rule", ActionGroup::Screen, "show the row's rule"),
     (Action::Fold, "fold", ActionGroup::Transcript, "fold"),
-    (Action::Collapse, "collapse", ActionGroup::Transcript, "fold, or go to parent"),
-    (Action::Expand, "expand", ActionGroup::Transcript, "unfold, or go inside"),
-    (Action::FoldAll, "fold-all", ActionGroup::Transcript, "fold all turns"),
-    (Action::UnfoldAll, "unfold-all", ActionGroup::Transcript, "unfold all"),
     (Action::NextMessage, "next-message", ActionGroup::Transcript, "next message"),
     (Action::PreviousMessage, "previous-message", ActionGroup::Transcript, "previous message"),
-    (Action::NextTurn, "next-turn", ActionGroup::Transcript, "next user turn"),
-    (Action::PreviousTurn, "previous-turn", ActionGroup::Transcript, "previous user turn"),
+    (Action::Next, "next", ActionGroup::Transcript, "next user turn, next setting on a map"),
+    (Action::Previous, "previous", ActionGroup::Transcript, "previous user turn or setting"),
     (Action::NextChange, "next-change", ActionGroup::Transcript, "next changed message"),
     (Action::PreviousChange, "previous-change", ActionGroup::Transcript, "previous changed message"),
     (Action::CycleFilter, "cycle-filter", ActionGroup::Transcript, "next filter"),
@@ -301,13 +272,9 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),
-    (Action::ScrollRight, "scroll-right", ActionGroup::Message, "scroll long lines"),
-    (Action::ScrollLeft, "scroll-left", ActionGroup::Message, "scroll back, or leave"),
     (Action::Thinking, "thinking", ActionGroup::Message, "toggle thinking"),
-    (Action::Copy, "copy", ActionGroup::Message, "copy"),
-    (Action::CopyPath, "copy-path", ActionGroup::Message, "copy the file path"),
-    (Action::CopyId, "copy-id", ActionGroup::Message, "copy the id"),
-    (Action::CopyMenu, "copy-menu", ActionGroup::Message, "choose what to copy"),
+    (Action::Copy, "copy", ActionGroup::Screen, "copy…"),
+    (Action::ViewMenu, "view", ActionGroup::Screen, "what to show…"),
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
     (Action::NextTarget, "next-target", ActionGroup::Tuning, "next call or session"),
@@ -316,47 +283,24 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
     (Action::PreviousPolicy, "previous-policy", ActionGroup::Tuning, "previous policy"),
     (Action::ToggleGate, "toggle-gate", ActionGroup::Tuning, "respect or ignore gates"),
-    (Action::Less, "less", ActionGroup::Tuning, "decrease"),
-    (Action::More, "more", ActionGroup::Tuning, "increase"),
-    (Action::MuchLess, "much-less", ActionGroup::Tuning, "decrease by ten"),
-    (Action::MuchMore, "much-more", ActionGroup::Tuning, "increase by ten"),
-    (Action::Edit, "edit", ActionGroup::Tuning, "edit the value"),
+    (Action::Less, "less", ActionGroup::Tuning, "decrease; fold everything"),
+    (Action::More, "more", ActionGroup::Tuning, "increase; unfold everything"),
     (Action::ToDefault, "to-default", ActionGroup::Tuning, "reset to default"),
     (Action::ToConfig, "to-config", ActionGroup::Tuning, "reset to config"),
     (Action::AllToConfig, "all-to-config", ActionGroup::Tuning, "reset all to config"),
     (Action::UndoTuning, "undo-tuning", ActionGroup::Tuning, "undo the last change"),
     (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
-    (Action::Show(ScreenKind::CommandLog), "command-log", ActionGroup::Screen, "command log"),
     (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
     (Action::ChooseRuleset, "ruleset", ActionGroup::Tuning, "use the rules of another release"),
-    (Action::NextCall, "next-call", ActionGroup::Timeline, "next call"),
-    (Action::PreviousCall, "previous-call", ActionGroup::Timeline, "previous call"),
-    (Action::SkipCalls, "skip-calls", ActionGroup::Timeline, "ten calls forward"),
-    (Action::SkipCallsBack, "skip-calls-back", ActionGroup::Timeline, "ten calls back"),
-    (Action::NextOverflow, "next-overflow", ActionGroup::Timeline, "next overflow"),
-    (Action::PreviousOverflow, "previous-overflow", ActionGroup::Timeline, "previous overflow"),
-    (Action::ZoomIn, "zoom-in", ActionGroup::Timeline, "zoom in"),
-    (Action::ZoomOut, "zoom-out", ActionGroup::Timeline, "zoom out"),
     (Action::InWords, "in-words", ActionGroup::Timeline, "toggle text view"),
     (Action::CostOrCache, "cost-or-cache", ActionGroup::Timeline, "toggle cost and cache"),
-    (Action::CellRight, "cell-right", ActionGroup::Compare, "next cell"),
-    (Action::CellLeft, "cell-left", ActionGroup::Compare, "previous cell"),
-    (Action::NextMeasure, "next-measure", ActionGroup::Compare, "next measure"),
-    (Action::Smallest, "smallest", ActionGroup::Compare, "go to smallest change"),
-    (Action::NextAxis, "next-axis", ActionGroup::Compare, "next x-axis setting"),
-    (Action::PreviousAxis, "previous-axis", ActionGroup::Compare, "previous x-axis setting"),
-    (Action::NextAxisDown, "next-axis-down", ActionGroup::Compare, "next y-axis setting"),
-    (Action::PreviousAxisDown, "previous-axis-down", ActionGroup::Compare, "previous y-axis setting"),
     (Action::TurnAxes, "turn-axes", ActionGroup::Compare, "swap axes"),
     (Action::EditAxes, "edit-axes", ActionGroup::Compare, "edit settings and ranges"),
     (Action::Headroom, "headroom", ActionGroup::Compare, "tokens to leave free"),
-    (Action::RaiseThird, "raise-third", ActionGroup::Compare, "raise the third setting"),
-    (Action::LowerThird, "lower-third", ActionGroup::Compare, "lower the third setting"),
     (Action::Commit, "commit", ActionGroup::Commit, "commit…"),
     (Action::Undo, "undo", ActionGroup::Commit, "undo a commit…"),
-    (Action::Show(ScreenKind::Commits), "commits", ActionGroup::Commit, "list commits"),
-    (Action::Show(ScreenKind::Branches), "branches", ActionGroup::Commit, "compare branches"),
+    (Action::Show(ScreenKind::Branches), "branches", ActionGroup::Commit, "branches and commits"),
     (Action::Repair, "repair", ActionGroup::Commit, "repair a broken commit"),
     (Action::Yes, "yes", ActionGroup::Commit, "write"),
     (Action::No, "no", ActionGroup::Commit, "cancel"),
@@ -377,6 +321,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::ToggleUtc, "toggle-utc", ActionGroup::Program, "toggle UTC and local"),
     (Action::NextTheme, "next-theme", ActionGroup::Program, "next theme"),
     (Action::ShowSecrets, "show-secrets", ActionGroup::Program, "toggle secrets"),
+    (Action::Close, "close", ActionGroup::Program, "close the screen, or quit"),
     (Action::Quit, "quit", ActionGroup::Program, "quit"),
 ];
 
@@ -389,8 +334,26 @@ impl Action {
         self.definition().1
     }
 
+    /// Returns the words that run the action from the palette, as `:repair`.
+    pub fn typed_name(self) -> String {
+        format!(":{}", self.name())
+    }
+
     pub fn description(self) -> &'static str {
         self.definition().3
+    }
+
+    /// Whether the action moves the focus between panes.
+    pub fn is_focus(self) -> bool {
+        matches!(
+            self,
+            Self::FocusSessions
+                | Self::FocusTranscript
+                | Self::FocusMessage
+                | Self::FocusTuning
+                | Self::NextPane
+                | Self::PreviousPane
+        )
     }
 
     /// Whether repeating the action moves on: a number before its key repeats it.
@@ -405,28 +368,22 @@ impl Action {
                 | Self::PageUp
                 | Self::NextMessage
                 | Self::PreviousMessage
-                | Self::NextTurn
-                | Self::PreviousTurn
+                | Self::Next
+                | Self::Previous
                 | Self::NextChange
                 | Self::PreviousChange
                 | Self::NextMatch
                 | Self::PreviousMatch
-                | Self::NextCall
-                | Self::PreviousCall
-                | Self::SkipCalls
-                | Self::SkipCallsBack
-                | Self::NextOverflow
-                | Self::PreviousOverflow
-                | Self::CellLeft
-                | Self::CellRight
                 | Self::NextPolicy
                 | Self::PreviousPolicy
                 | Self::Less
                 | Self::More
-                | Self::ScrollLeft
-                | Self::ScrollRight
                 | Self::JumpBack
                 | Self::JumpForward
+                | Self::Left
+                | Self::Right
+                | Self::FarLeft
+                | Self::FarRight
                 | Self::UndoTuning
                 | Self::RedoTuning
         )

@@ -16,7 +16,7 @@ use crate::session::setting_change::SettingChange;
 
 /// Names the keys that the pane has no setting for.
 pub(super) fn unknown_settings_text(keys: &[&str]) -> String {
-    format!("{}: not in this pane; press y to copy the patch", keys.join(", "))
+    format!("{}: not in this pane; y p copies the patch", keys.join(", "))
 }
 
 /// Returns the policies of a replay under the config.

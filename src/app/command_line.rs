@@ -1,23 +1,14 @@
 //! The command line that prints the contents of the screen, so that the screens teach the commands.
 
-use std::sync::Arc;
-
 use crate::app::action::ScreenKind;
 use crate::app::command_words::CommandWords;
-use crate::app::effect::{Effect, PendingWrite};
 use crate::app::layout::Pane;
-use crate::app::logged_command::LoggedCommand;
 use crate::app::screens::Overlay;
 use crate::app::state::App;
-use crate::commit::UndoTarget;
-use crate::export::{Format, file_name};
 use crate::gateway::provenance::Provenance;
 use crate::policy::PolicySet;
 use crate::session::LoadedSession;
 use crate::session::preset_values::set_text;
-
-/// The most commands that are remembered.
-const MAX_COMMANDS: usize = 500;
 
 impl App {
     /// Returns the command line for the screen; `None` before a store is listed.
@@ -58,8 +49,7 @@ impl App {
             ScreenKind::Recovery => of_session("explain").flag("--recovery"),
             ScreenKind::Estimators => of_session("context").flag("--estimators"),
             ScreenKind::Breakdown => of_session("context").flag("--breakdown"),
-            ScreenKind::Commits => of_session("undo").flag("--list"),
-            ScreenKind::Branches => of_session("undo").flag("--compare"),
+            ScreenKind::Branches => of_session("undo").flag("--list"),
             ScreenKind::Timeline => self.with_plan(of_session("replay").flag("--timeline"), session),
             ScreenKind::Compare => {
                 let axes = self.axis_texts().into_iter();
@@ -133,74 +123,5 @@ impl App {
             Provenance::Flag | Provenance::Tuned => words.option("--ruleset", listing.ruleset.id.id()),
             _ => words,
         })
-    }
-
-    /// Logs the command of the current screen, unless it was logged last, and every file that is written.
-    pub(super) fn log_commands(&mut self, effects: &[Effect]) {
-        let written = effects.iter().filter_map(|effect| self.in_store(self.written_command(effect)?));
-        // A text is searched for once it is typed in full.
-        let shown = self.shown_command().filter(|_| self.input.is_none());
-        let commands: Vec<CommandWords> = shown.into_iter().chain(written).collect();
-        for words in commands {
-            self.log_line(words.line(), words.subject());
-        }
-        let own = effects.iter().filter_map(|effect| match effect {
-            Effect::RunCommand { run, .. } => Some(run.line()),
-            _ => None,
-        });
-        for line in own {
-            self.log_line(line.clone(), line);
-        }
-    }
-
-    /// Returns the command that writes the same as an effect.
-    fn written_command(&self, effect: &Effect) -> Option<CommandWords> {
-        let of = |name, session: &LoadedSession| CommandWords::new(name).value(&session.item.key.0);
-        Some(match effect {
-            Effect::Export { format, session, plan, .. } => {
-                self.export_command(*format, session, plan.is_some())?
-            }
-            Effect::Write { pending: PendingWrite::Commit { session, .. }, .. } => {
-                self.with_plan(of("commit", session), session).flag("--apply")
-            }
-            Effect::Write { pending: PendingWrite::ByHand { session, change }, .. } => {
-                let words = of("commit", session);
-                let names = change.names(session).into_iter();
-                names.fold(words, |words, name| words.option(change.option(), name)).flag("--apply")
-            }
-            Effect::Write { pending: PendingWrite::Undo { session, target }, .. } => {
-                let words = of("undo", session);
-                let words = match target {
-                    UndoTarget::LastCommit => words,
-                    UndoTarget::LastUndo => words.flag("--redo"),
-                    UndoTarget::Entry(id) => words.option("--commit", id),
-                };
-                words.flag("--apply")
-            }
-            _ => return None,
-        })
-    }
-
-    fn export_command(&self, format: Format, shown: &LoadedSession, has_plan: bool) -> Option<CommandWords> {
-        let session = self.active_session()?;
-        let words =
-            CommandWords::new("export").value(&session.item.key.0).option("--format", format.as_str());
-        let words = self.with_leaf(words, session);
-        let words = if has_plan { self.with_gates(self.with_plan(words, session)) } else { words };
-        Some(words.option("--out", file_name(&shown.item, format.extension())))
-    }
-
-    /// While settings are moved, one line keeps up with them.
-    fn log_line(&mut self, line: String, subject: String) {
-        let command = LoggedCommand { at_ms: self.now_ms, line, subject };
-        let commands = Arc::make_mut(&mut self.history.commands);
-        match commands.last_mut() {
-            Some(last) if last.line == command.line => return,
-            Some(last) if last.subject == command.subject => *last = command,
-            _ => commands.push(command),
-        }
-        if commands.len() > MAX_COMMANDS {
-            commands.remove(0);
-        }
     }
 }

@@ -2,9 +2,6 @@
 
 use crate::text::shell;
 
-/// Options that follow a slider or the clock: a line that differs only in them is about the same thing.
-const MOVING: [&str; 2] = ["--set", "--now"];
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandWords {
     name: &'static str,
@@ -48,18 +45,6 @@ impl CommandWords {
         }
         words.join(" ")
     }
-
-    /// Returns the topic of the line, without the values that follow a slider or the clock.
-    pub(super) fn subject(&self) -> String {
-        let mut still = self.clone();
-        for (name, value) in &mut still.options {
-            if MOVING.contains(name) {
-                *value = None;
-            }
-        }
-        still.options.dedup();
-        still.line()
-    }
 }
 
 /// A value that begins with a dash needs an equals sign to be none of the options.
@@ -91,16 +76,5 @@ mod tests {
             let words = CommandWords::new("simulate").value(key).option("--leaf", key);
             assert_eq!(split(&words), ["clawscope", "simulate", key, "--leaf", key]);
         }
-    }
-
-    #[test]
-    fn a_moved_setting_and_a_later_time_are_the_same_subject() {
-        let at = |ttl: &str, now: &str| {
-            let words = CommandWords::new("simulate").value("k").option("--set", format!("ttl={ttl}"));
-            words.option("--set", "softTrimRatio=0.2").option("--now", now)
-        };
-        assert_eq!(at("5m", "1").subject(), at("9m", "2").subject());
-        assert_ne!(at("5m", "1").subject(), CommandWords::new("simulate").value("k").subject());
-        assert_eq!(at("5m", "1").line(), "clawscope simulate k --set ttl=5m --set softTrimRatio=0.2 --now 1");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::app::action::Action;
 use crate::app::effect::{Effect, PendingWrite};
+use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::screens::write::SummaryStage;
@@ -14,13 +16,7 @@ use crate::js::{self, Object, Value};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::Policy;
 use crate::session::message::MessageText;
-use crate::session::{LoadedSession, ManualChange, SessionItem};
-use crate::text::shell;
-
-fn copy(text: Option<String>, label: &'static str) -> Vec<Effect> {
-    let text = text.filter(|text| !text.is_empty());
-    text.map(|text| Effect::Copy { text, label }).into_iter().collect()
-}
+use crate::session::{LoadedSession, ManualChange};
 
 impl App {
     pub(super) fn undo(&mut self) -> Vec<Effect> {
@@ -42,13 +38,14 @@ impl App {
 
     pub(super) fn open_commit_dialog(&mut self) -> Vec<Effect> {
         if self.target != Target::NextCall {
-            let words = "only the next call can be committed; press a to select it";
-            self.show_toast(words.into(), true);
+            let key = self.key_words(KeyContext::Main, Action::NextTarget);
+            self.show_toast(format!("only the next call can be committed; press {key} to select it"), true);
             return Vec::new();
         }
         let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {
-            self.show_note("nothing to write; press p to preview a plan first".to_owned());
+            let key = self.key_words(KeyContext::Main, Action::TogglePrune);
+            self.show_note(format!("nothing to write; press {key} to preview a plan first"));
             return Vec::new();
         };
         if !self.preview.waiting_policies.is_empty() {
@@ -57,10 +54,10 @@ impl App {
             return Vec::new();
         }
         if plan.is_empty() {
-            let why = plan
-                .gate
-                .reason()
-                .map_or("no message changes", |_| "the gate is closed; press i to preview anyway");
+            let why = match plan.gate.reason() {
+                Some(_) => "the gate is closed; ignore gates in tuning to preview anyway",
+                None => "no message changes",
+            };
             self.show_note(format!("nothing to write: {why}"));
             return Vec::new();
         }
@@ -186,31 +183,6 @@ impl App {
         let made = plan.as_ref().and_then(|plan| self.summary_for(&session, plan));
         self.show_note("exporting…".into());
         vec![Effect::Export { format, session, plan, summary: made }]
-    }
-
-    /// The selected session, while the list of sessions is focused.
-    fn focused_item(&self) -> Option<&SessionItem> {
-        self.sessions.selected().filter(|_| self.focus == Pane::Sessions)
-    }
-
-    pub(super) fn copy_selected(&self) -> Vec<Effect> {
-        match self.focused_item() {
-            Some(item) => copy(Some(item.key.0.clone()), "session key"),
-            None => copy(self.text_to_copy(), "message"),
-        }
-    }
-
-    pub(super) fn copy_path(&self) -> Vec<Effect> {
-        let open = self.active_session().map(|session| &session.item);
-        let path = self.focused_item().or(open).and_then(|item| item.path.as_ref());
-        copy(path.map(|path| shell::word(&path.to_string_lossy())), "path")
-    }
-
-    pub(super) fn copy_id(&self) -> Vec<Effect> {
-        match self.focused_item() {
-            Some(item) => copy(Some(item.id.clone()), "session id"),
-            None => copy(self.selected_entry_name(), "entry id"),
-        }
     }
 
     pub(super) fn show_in_pager(&self) -> Vec<Effect> {

@@ -247,18 +247,18 @@ mod tests {
     #[test]
     fn a_key_with_another_use_is_a_warning_that_names_both() {
         let mut keymap = Keymap::standard();
-        let tables = "[[command]]\nkey = \"o\"\nname = \"Edit\"\ncommand = 'vi \"$CLAWSCOPE_FILE\"'\non = \"entry\"\n\
+        let tables = "[[command]]\nkey = \"d\"\nname = \"Edit\"\ncommand = 'vi \"$CLAWSCOPE_FILE\"'\non = \"entry\"\n\
                       [[command]]\nkey = \"f5\"\nname = \"List\"\ncommand = \"ls\"\n\
                       [[command]]\nkey = \"f5\"\nname = \"Other\"\ncommand = \"ls\"\n";
         let warnings = bind_commands(&mut keymap, &commands(tables)).expect("keys");
         assert_eq!(warnings.len(), 2, "{warnings:?}");
         assert!(
-            warnings[0].contains("\"o\" on an entry runs \"Edit\", no longer pager (open in pager)"),
+            warnings[0].contains("\"d\" on an entry runs \"Edit\", no longer diff (toggle diff)"),
             "{warnings:?}"
         );
         assert!(warnings[1].contains("runs \"Other\", no longer \"List\""), "{warnings:?}");
-        assert_eq!(keymap.keys_for(KeyContext::Transcript, Action::Custom(0)), ["o"]);
-        assert!(keymap.keys_for(KeyContext::Transcript, Action::Pager).is_empty());
+        assert_eq!(keymap.keys_for(KeyContext::Transcript, Action::Custom(0)), ["d"]);
+        assert!(keymap.keys_for(KeyContext::Transcript, Action::Diff).is_empty());
         assert_eq!(keymap.keys_for(KeyContext::Sessions, Action::Custom(2)), ["f5"]);
     }
 

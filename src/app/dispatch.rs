@@ -29,7 +29,8 @@ impl App {
     fn dispatch_to_main(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Show(kind) => return self.toggle_screen(kind),
-            Action::Quit => return vec![Effect::Quit],
+            Action::Close if self.views.pop().is_some() => {}
+            Action::Close | Action::Quit => return vec![Effect::Quit],
             Action::Back => self.back(),
             Action::JumpBack => return self.jump(false),
             Action::JumpForward => return self.jump(true),
@@ -54,15 +55,19 @@ impl App {
             Action::Bottom => return self.move_cursor(isize::MAX / 2),
             Action::NextMatch => self.go_to_match(true),
             Action::PreviousMatch => self.go_to_match(false),
+            Action::Left
+            | Action::Right
+            | Action::FarLeft
+            | Action::FarRight
+            | Action::Less
+            | Action::More => {
+                return self.move_sideways(action);
+            }
             Action::Fold
-            | Action::Collapse
-            | Action::Expand
-            | Action::FoldAll
-            | Action::UnfoldAll
             | Action::NextMessage
             | Action::PreviousMessage
-            | Action::NextTurn
-            | Action::PreviousTurn
+            | Action::Next
+            | Action::Previous
             | Action::NextChange
             | Action::PreviousChange
             | Action::CycleFilter
@@ -72,33 +77,24 @@ impl App {
             Action::Diff => self.zoom_message(MessageView::Diff),
             Action::Raw => self.zoom_message(MessageView::Raw),
             Action::Wrap => self.change_message_view(MessagePane::toggle_wrap),
-            Action::ScrollLeft => return self.scroll_message_sideways(-1),
-            Action::ScrollRight => return self.scroll_message_sideways(1),
             Action::Thinking => self.change_message_view(MessagePane::toggle_thinking),
             Action::TogglePolicy => self.toggle_policy(),
             Action::NextPolicy => self.focus_policy_by(1),
             Action::PreviousPolicy => self.focus_policy_by(-1),
             Action::TogglePrune
             | Action::ToggleGate
-            | Action::Less
-            | Action::More
-            | Action::MuchLess
-            | Action::MuchMore
             | Action::ToDefault
             | Action::ToConfig
-            | Action::AllToConfig
-            | Action::Edit => self.dispatch_tuning(action),
+            | Action::AllToConfig => self.dispatch_tuning(action),
             Action::NextOrder => self.sort_by_next_column(),
             Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),
             Action::ChooseRuleset => return self.choose_ruleset(),
             Action::UndoTuning => return self.step_tuning(false),
             Action::RedoTuning => return self.step_tuning(true),
-            Action::Copy => return self.copy_selected(),
-            Action::CopyPath => return self.copy_path(),
-            Action::CopyId => return self.copy_id(),
+            Action::Copy => self.ask_letter(KeyMenuKind::Copy),
+            Action::ViewMenu => self.ask_letter(KeyMenuKind::View),
             Action::CopyPatch => return self.copy_patch(),
-            Action::CopyMenu => self.ask_letter(KeyMenuKind::Copy),
             Action::Mark => self.ask_letter(KeyMenuKind::Mark),
             Action::GoToMark => self.ask_letter(KeyMenuKind::GoToMark),
             Action::Pager => return self.show_in_pager(),
@@ -129,30 +125,32 @@ impl App {
             }
             Action::ShowSecrets => self.toggle_secrets(),
             Action::Custom(at) => return self.run_custom(at),
-            // Only the timeline and the comparison have calls and cells.
-            Action::NextCall
-            | Action::PreviousCall
-            | Action::SkipCalls
-            | Action::SkipCallsBack
-            | Action::NextOverflow
-            | Action::PreviousOverflow
-            | Action::ZoomIn
-            | Action::ZoomOut
-            | Action::InWords
+            // Only the timeline and the comparison have these.
+            Action::InWords
             | Action::CostOrCache
-            | Action::CellRight
-            | Action::CellLeft
-            | Action::RaiseThird
-            | Action::LowerThird
-            | Action::NextMeasure
-            | Action::Smallest
             | Action::TurnAxes
-            | Action::NextAxis
-            | Action::PreviousAxis
-            | Action::NextAxisDown
-            | Action::PreviousAxisDown
             | Action::EditAxes
             | Action::Headroom => {}
+        }
+        Vec::new()
+    }
+
+    /// Moves sideways in the focused pane: folds a row, scrolls a message, or moves a setting.
+    fn move_sideways(&mut self, action: Action) -> Vec<Effect> {
+        if matches!(self.overlay(), Some(Overlay::Timeline)) {
+            self.dispatch_tuning(action);
+            return Vec::new();
+        }
+        if self.overlay().is_some() {
+            return Vec::new();
+        }
+        match (self.focus, action) {
+            (Pane::Sessions, Action::Right) => return self.open_selected(),
+            (Pane::Sessions | Pane::Transcript, _) => self.dispatch_to_transcript(action),
+            (Pane::Message, Action::Left | Action::FarLeft) => return self.scroll_message_sideways(-1),
+            (Pane::Message, Action::Right | Action::FarRight) => return self.scroll_message_sideways(1),
+            (Pane::Message, _) => {}
+            (Pane::Tuning, _) => self.dispatch_tuning(action),
         }
         Vec::new()
     }
@@ -252,7 +250,7 @@ impl App {
                 }
             }
             (None, Pane::Message) => self.set_zoom(!self.zoom),
-            (None, Pane::Tuning) => return self.open_commit_dialog(),
+            (None, Pane::Tuning) => self.edit_setting(),
         }
         Vec::new()
     }
@@ -342,21 +340,23 @@ impl App {
                 self.tuning.policies = self.tuning.policies.with(Policy::Prune, true);
                 self.tuning.preview = true;
             }
-            Action::Less => self.adjust_setting(-1.0),
-            Action::More => self.adjust_setting(1.0),
-            Action::MuchLess => self.adjust_setting(-10.0),
-            Action::MuchMore => self.adjust_setting(10.0),
+            Action::Left | Action::Less => self.adjust_setting(-1.0),
+            Action::Right | Action::More => self.adjust_setting(1.0),
+            Action::FarLeft => self.adjust_setting(-10.0),
+            Action::FarRight => self.adjust_setting(10.0),
             Action::ToDefault => self.tuning.reset_to_default(),
             Action::ToConfig => self.tuning.reset_to_config(),
             Action::AllToConfig => self.tuning.reset_all(),
-            Action::Edit if self.notify_if_fixed() || self.tuning.focused_row().is_none() => return,
-            Action::Edit => {
-                self.input = Some(LineInput::new(InputPurpose::Setting, self.tuning.edit_text()));
-                return;
-            }
             _ => return,
         }
         self.replan(true);
+    }
+
+    /// Opens a line to type the focused setting.
+    pub(super) fn edit_setting(&mut self) {
+        if !self.notify_if_fixed() && self.tuning.focused_row().is_some() {
+            self.input = Some(LineInput::new(InputPurpose::Setting, self.tuning.edit_text()));
+        }
     }
 
     /// Moves the focused setting, or opens a line to type lists and texts.

@@ -20,7 +20,6 @@ use crate::report::timeline::RecordedSession;
 use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
 use crate::session::{LoadedSession, ManualChange};
-use crate::text::shell;
 use crate::units::Moment;
 use crate::write::summary::calls::SummaryCallsRequest;
 use crate::write::summary::job::SummaryResult;
@@ -70,17 +69,6 @@ pub struct ProgramRun {
     pub words: Vec<String>,
     /// The values of the row, for the environment.
     pub variables: Vec<(RowVariable, String)>,
-}
-
-impl ProgramRun {
-    /// Returns the line that a shell would run, with the variables that the command reads.
-    pub fn line(&self) -> String {
-        let reads = |variable: RowVariable| self.words.iter().any(|word| variable.is_in(word));
-        let read = self.variables.iter().filter(|(variable, _)| reads(*variable));
-        let assigned =
-            read.map(|(variable, value)| [variable.name(), "=", &shell::posix_word(value)].concat());
-        assigned.chain(self.words.iter().map(|word| shell::posix_word(word))).collect::<Vec<_>>().join(" ")
-    }
 }
 
 /// A request to the shell.

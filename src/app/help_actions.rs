@@ -39,10 +39,11 @@ impl App {
                 "no message has changed yet"
             }
             Action::Commit if !self.changes_something() => "the plan has no changes",
-            Action::NextMatch | Action::PreviousMatch if !found => "no search is active",
-            Action::NextOverflow | Action::PreviousOverflow if self.failed_overflow().is_none() => {
-                "no call overflowed"
-            }
+            Action::NextMatch | Action::PreviousMatch => match self.overlay() {
+                Some(Overlay::Timeline) if self.failed_overflow().is_none() => "no call overflowed",
+                None if !found => "no search is active",
+                _ => "",
+            },
             _ => "",
         }
     }

@@ -22,6 +22,9 @@ impl App {
         if !self.options.motion {
             self.flash = crate::app::state::Flash::default();
         }
+        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
+            return vec![Effect::Quit];
+        }
         if self.input.is_some() {
             return self.on_input_key(key);
         }
@@ -94,7 +97,6 @@ impl App {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let Some(prompt) = &mut self.input else { return Vec::new() };
         match key.code {
-            KeyCode::Char('c') if control => vec![Effect::Quit],
             KeyCode::Enter => self.submit_input(),
             KeyCode::Esc => self.escape_input(),
             KeyCode::Down => self.move_while_typing(1),
@@ -198,7 +200,6 @@ impl App {
         let Some(Overlay::Palette(palette)) = self.views.top_mut() else { return Vec::new() };
         match key.code {
             KeyCode::Esc => drop(self.views.pop()),
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return vec![Effect::Quit],
             KeyCode::Enter => {
                 let (chosen, row) = (palette.chosen(), palette.row_number());
                 self.views.pop();

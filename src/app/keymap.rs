@@ -14,8 +14,10 @@ const DEFAULTS: &str = include_str!("../../assets/keymap.toml");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyContext {
-    /// Anywhere on the main screen.
+    /// Everywhere but in a dialog.
     Global,
+    /// On the main screen, whichever pane has the focus.
+    Main,
     Sessions,
     Transcript,
     /// The message pane, and the full-screen message.
@@ -30,9 +32,26 @@ pub enum KeyContext {
 }
 
 impl KeyContext {
-    /// Whether the keys of the main screen do nothing here.
-    pub fn is_alone(self) -> bool {
-        matches!(self, Self::Dialog | Self::List | Self::Help | Self::Timeline | Self::Compare)
+    /// Returns the tables whose keys work here, this one first.
+    fn tables(self) -> &'static [Self] {
+        match self {
+            Self::Global => &[Self::Global],
+            Self::Main => &[Self::Main, Self::Global],
+            Self::Sessions => &[Self::Sessions, Self::Main, Self::Global],
+            Self::Transcript => &[Self::Transcript, Self::Main, Self::Global],
+            Self::Message => &[Self::Message, Self::Main, Self::Global],
+            Self::Tuning => &[Self::Tuning, Self::Main, Self::Global],
+            Self::Dialog => &[Self::Dialog],
+            Self::List => &[Self::List, Self::Global],
+            Self::Help => &[Self::Help, Self::Global],
+            Self::Timeline => &[Self::Timeline, Self::Global],
+            Self::Compare => &[Self::Compare, Self::Global],
+        }
+    }
+
+    /// Whether this is a pane of the main screen.
+    pub fn is_pane(self) -> bool {
+        self.tables().contains(&Self::Main)
     }
 }
 
@@ -124,18 +143,16 @@ impl Keymap {
         replaced
     }
 
-    /// Returns the action of a key: the context's own, otherwise the global one. Dialogs, lists, the timeline and the
-    /// comparison have no global keys.
+    /// Returns the action of a key: the context's own, otherwise that of the main screen, otherwise the global one.
     pub fn action_for(&self, context: KeyContext, event: KeyEvent) -> Option<Action> {
         self.action_of(context, normalize(event.code, event.modifiers))
     }
 
     fn action_of(&self, context: KeyContext, key: KeyChord) -> Option<Action> {
-        let find = |context| {
-            let keys = self.bindings.get(&context)?;
+        context.tables().iter().find_map(|table| {
+            let keys = self.bindings.get(table)?;
             keys.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
-        };
-        find(context).or_else(|| if context.is_alone() { None } else { find(KeyContext::Global) })
+        })
     }
 
     /// Returns the actions with a key of the context's own.
@@ -143,16 +160,13 @@ impl Keymap {
         self.bindings.get(&context).into_iter().flatten().map(|(_, action)| *action).collect()
     }
 
-    /// Returns the keys of an action as the footer writes them, the context's own before global ones.
+    /// Returns the keys of an action as the footer writes them, the context's own before others.
     pub fn keys_for(&self, context: KeyContext, action: Action) -> Vec<String> {
-        let bound = |context| self.bindings.get(&context).map(Vec::as_slice).unwrap_or_default();
-        let own = bound(context);
-        let is_alone = context == KeyContext::Global || context.is_alone();
-        let global = if is_alone { &[][..] } else { bound(KeyContext::Global) };
-        let shadowed = |key: &KeyChord| own.iter().any(|(own, _)| own == key);
-        let global = global.iter().filter(|(key, _)| !shadowed(key));
-        let mut keys: Vec<&KeyChord> =
-            own.iter().chain(global).filter(|(_, does)| *does == action).map(|(key, _)| key).collect();
+        let bound = context.tables().iter().filter_map(|table| self.bindings.get(table)).flatten();
+        let mut keys: Vec<&KeyChord> = bound
+            .filter(|(key, does)| *does == action && self.action_of(context, *key) == Some(action))
+            .map(|(key, _)| key)
+            .collect();
         keys.sort_by_key(|key| display_rank(key));
         keys.into_iter().map(key_text).collect()
     }
@@ -255,18 +269,9 @@ fn key_text((code, modifiers): &KeyChord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::action::ACTIONS;
 
     fn press(code: KeyCode, modifiers: KeyModifiers) -> KeyEvent {
         KeyEvent::new(code, modifiers)
-    }
-
-    #[test]
-    fn a_pane_key_overrides_the_global_one() {
-        let keymap = Keymap::standard();
-        let c = press(KeyCode::Char('c'), KeyModifiers::NONE);
-        assert_eq!(keymap.action_for(KeyContext::Transcript, c), Some(Action::Commit));
-        assert_eq!(keymap.action_for(KeyContext::Tuning, c), Some(Action::ToConfig));
     }
 
     #[test]
@@ -276,12 +281,34 @@ mod tests {
         assert_eq!(keymap.action_for(KeyContext::Dialog, slash), None);
     }
 
+    /// Keys with another use in a question, which names them: yes, no, and what the question is about.
+    const ANSWERS: [&str; 5] = ["yes", "no", "repair", "copy-patch", "reload"];
+
     #[test]
-    fn every_action_can_be_reached_by_a_key() {
+    fn a_key_has_one_meaning_in_the_whole_program() {
         let keymap = Keymap::standard();
-        let bound: Vec<Action> = keymap.bindings.values().flatten().map(|(_, action)| *action).collect();
-        let lost: Vec<&str> = ACTIONS.iter().filter(|row| !bound.contains(&row.0)).map(|row| row.1).collect();
-        assert_eq!(lost, Vec::<&str>::new());
+        let mut meanings: BTreeMap<String, std::collections::BTreeSet<&str>> = BTreeMap::new();
+        for (key, action) in keymap.bindings.values().flatten() {
+            if !ANSWERS.contains(&action.name()) {
+                meanings.entry(key_text(key)).or_default().insert(action.name());
+            }
+        }
+        meanings.retain(|_, actions| actions.len() > 1);
+        assert_eq!(meanings, BTreeMap::new());
+    }
+
+    #[test]
+    fn at_most_18_keys_work_everywhere_besides_those_that_move() {
+        let keymap = Keymap::standard();
+        let tables = [KeyContext::Global, KeyContext::Main];
+        let bound = tables.iter().flat_map(|table| keymap.own_actions(*table));
+        let moves = |action: &Action| {
+            use crate::app::action::ActionGroup;
+            action.is_movement() || action.definition().2 == ActionGroup::Move || action.is_focus()
+        };
+        let keys: std::collections::BTreeSet<&str> =
+            bound.filter(|action| !moves(action)).map(Action::name).collect();
+        assert!(keys.len() <= 18, "{}: {keys:?}", keys.len());
     }
 
     #[test]

@@ -1,21 +1,51 @@
-//! Two keys for one thing: `y` and a letter copies, `m` and a letter marks a row, `'` and the letter returns to it.
+//! Two keys for one thing: `y` and a letter copies, `v` and a letter changes what is shown, `m` and a letter marks a row,
+//! `'` and the letter returns to it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
+use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::place::JumpRow;
 use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
+use crate::app::status_hints::preferred_key;
+use crate::format::quantity;
 use crate::js;
 use crate::store::sqlite::database_of;
 use crate::text::shell;
+
+/// The views of the main screen.
+const MAIN_VIEWS: &[(char, Action)] = &[
+    ('s', Action::Show(ScreenKind::Policies)),
+    ('r', Action::Show(ScreenKind::Rule)),
+    ('f', Action::CycleFilter),
+    ('h', Action::ToggleHistory),
+    ('t', Action::Thinking),
+    ('l', Action::Wrap),
+    ('o', Action::Pager),
+    ('/', Action::Show(ScreenKind::Search)),
+];
+
+/// The views and switches of every screen.
+const SHARED_VIEWS: &[(char, Action)] = &[
+    ('w', Action::Show(ScreenKind::Breakdown)),
+    ('d', Action::Show(ScreenKind::Record)),
+    ('!', Action::Show(ScreenKind::Problems)),
+    ('p', Action::TogglePause),
+    ('u', Action::ToggleUtc),
+    ('m', Action::ToggleMouse),
+    ('*', Action::ShowSecrets),
+    ('c', Action::NextTheme),
+];
 
 impl App {
     /// Opens the window that waits for a letter.
     pub(super) fn ask_letter(&mut self, kind: KeyMenuKind) {
         let rows = match kind {
             KeyMenuKind::Copy => self.copy_rows(),
+            KeyMenuKind::View => self.view_rows(),
             KeyMenuKind::Mark | KeyMenuKind::GoToMark => self.mark_rows(),
         };
         if kind == KeyMenuKind::GoToMark && rows.is_empty() {
@@ -34,12 +64,12 @@ impl App {
         let Some(Overlay::Letters(window)) = self.views.pop() else { return Vec::new() };
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match (key.code, window.kind) {
-            (KeyCode::Char('c'), _) if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return vec![Effect::Quit];
-            }
-            (KeyCode::Char(letter), KeyMenuKind::Copy) if plain => {
-                let row = window.rows.into_iter().find(|row| row.letter == letter);
-                return row.map(|row| Effect::Copy { text: row.text, label: row.name }).into_iter().collect();
+            (KeyCode::Char(letter), KeyMenuKind::Copy | KeyMenuKind::View) if plain => {
+                return match window.rows.into_iter().find(|row| row.letter == letter) {
+                    Some(KeyMenuRow { action: Some(action), .. }) => self.dispatch(action),
+                    Some(row) => vec![Effect::Copy { text: row.text, label: row.name }],
+                    None => Vec::new(),
+                };
             }
             (KeyCode::Char(letter), KeyMenuKind::Mark) if plain && letter.is_ascii_alphabetic() => {
                 self.set_mark(letter);
@@ -56,7 +86,7 @@ impl App {
     /// The texts that `y` offers for the selected row or session.
     fn copy_rows(&self) -> Vec<KeyMenuRow> {
         let row = |letter, name, text: Option<String>| {
-            text.filter(|text| !text.is_empty()).map(|text| KeyMenuRow { letter, name, text })
+            text.filter(|text| !text.is_empty()).map(|text| KeyMenuRow { letter, name, text, action: None })
         };
         let item = match self.focus {
             Pane::Sessions => self.sessions.selected(),
@@ -67,8 +97,9 @@ impl App {
         let of_session = [
             row('s', "session id", item.map(|item| item.id.clone())),
             row('k', "session key", key.clone().filter(|_| self.focus != Pane::Sessions)),
-            row('p', "path", path),
+            row('f', "file path", path),
             row('c', "command line", self.command_line()),
+            self.patch_row(),
         ];
         let of_row = if self.focus == Pane::Sessions {
             vec![row('y', "session key", key)]
@@ -84,6 +115,45 @@ impl App {
             ]
         };
         of_row.into_iter().chain(of_session).flatten().collect()
+    }
+
+    /// The patch for the changed settings.
+    fn patch_row(&self) -> Option<KeyMenuRow> {
+        let text = quantity(self.changed_settings(self.active_session()?).len() as u64, "changed setting");
+        let action = Some(Action::CopyPatch);
+        self.tuning.has_changes().then_some(KeyMenuRow { letter: 'p', name: "config patch", text, action })
+    }
+
+    /// The views and switches that `v` offers on the screen.
+    fn view_rows(&self) -> Vec<KeyMenuRow> {
+        let of_screen: &[(char, Action)] = match self.overlay() {
+            Some(Overlay::Timeline) => &[('x', Action::InWords), ('b', Action::CostOrCache)],
+            Some(Overlay::Compare) => {
+                &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom)]
+            }
+            Some(_) => &[],
+            None => MAIN_VIEWS,
+        };
+        let rows = of_screen.iter().chain(SHARED_VIEWS).map(|(letter, action)| {
+            let name = action.description();
+            KeyMenuRow { letter: *letter, name, text: String::new(), action: Some(*action) }
+        });
+        rows.collect()
+    }
+
+    /// Returns the key of an action, its two keys in the view menu, or the words that run it, as `:repair`.
+    pub fn key_words(&self, context: KeyContext, action: Action) -> String {
+        let keymap = &self.options.keymap;
+        if let Some(key) = preferred_key(action, &keymap.keys_for(context, action)) {
+            return key.to_owned();
+        }
+        let of_screen: &[(char, Action)] = if context.is_pane() { MAIN_VIEWS } else { &[] };
+        let view = keymap.keys_for(context, Action::ViewMenu).into_iter().next();
+        let letter = of_screen.iter().chain(SHARED_VIEWS).find(|(_, known)| *known == action);
+        match view.zip(letter) {
+            Some((view, (letter, _))) => format!("{view} {letter}"),
+            None => action.typed_name(),
+        }
     }
 
     /// The message with a heading, as a document has it.
@@ -117,7 +187,7 @@ impl App {
             let excerpt = pane.excerpts.get(&entry).map(|excerpt| excerpt.with_secrets(self.secrets));
             let words = excerpt.map_or("", |excerpt| excerpt.text.as_str());
             let text = format!("{} {words}", pane.session.index.display_id(entry));
-            Some(KeyMenuRow { letter: *letter, name: "", text })
+            Some(KeyMenuRow { letter: *letter, name: "", text, action: None })
         });
         known.collect()
     }

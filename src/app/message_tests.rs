@@ -144,7 +144,7 @@ fn keys_scroll_search_and_change_the_view() {
     assert!(app.zoom && app.message_screen().expect("a message").layout.body.side_by_side);
     press(&mut app, " ");
     assert!(app.message.unfold);
-    press(&mut app, "w");
+    press(&mut app, "vl");
     assert!(app.message.wrap);
     press(&mut app, "/ring_300.cpp\n");
     assert_eq!(place(&app), Some((0, 1)));

@@ -30,7 +30,6 @@ pub mod legend;
 mod letter_keys;
 mod likely_actions;
 pub mod line_editor;
-mod logged_command;
 pub mod message;
 pub mod message_body;
 pub mod message_header;

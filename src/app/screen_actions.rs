@@ -1,7 +1,5 @@
 //! Opens screens, passes actions to them, and carries out their outcomes.
 
-use std::sync::Arc;
-
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
@@ -27,7 +25,6 @@ impl App {
             focused_policy: self.tuning.policy,
             problem_count: self.diagnostics().count(),
             cited_rule: self.cited_rule(),
-            commands: Arc::clone(&self.history.commands),
         }
     }
 
@@ -154,6 +151,10 @@ impl App {
     pub(super) fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
         match outcome {
             Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}
+            Outcome::Request => {
+                let context = self.screen_context();
+                return self.overlay().map(|screen| screen.requests(&context)).unwrap_or_default();
+            }
             Outcome::Close => drop(self.views.pop()),
             Outcome::GoTo(entry) => self.go_to_entry(entry),
             Outcome::Say(text) => self.show_note(text.to_owned()),

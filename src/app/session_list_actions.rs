@@ -47,9 +47,9 @@ impl App {
         let height = self.pane_height(Pane::Sessions);
         match action {
             Action::Fold => self.sessions.toggle_fold(height),
-            Action::Collapse => self.sessions.collapse(height),
-            Action::FoldAll => self.sessions.fold_all(true, height),
-            Action::UnfoldAll => self.sessions.fold_all(false, height),
+            Action::Left => self.sessions.collapse(height),
+            Action::Less => self.sessions.fold_all(true, height),
+            Action::More => self.sessions.fold_all(false, height),
             _ => {}
         }
     }

@@ -7,7 +7,6 @@ use crate::app::action::Action;
 use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Border;
-use crate::app::logged_command::LoggedCommand;
 use crate::app::place::{JumpRow, JumpTarget, PendingJump};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::screens::search::PendingHit;
@@ -104,11 +103,9 @@ pub struct Navigation {
     pub(super) is_walking_sessions: bool,
 }
 
-/// The actions so far, for the command log and the palette.
+/// The actions so far, for the palette.
 #[derive(Debug, Clone, Default)]
 pub struct ActionHistory {
-    /// The command lines of the actions, oldest first.
-    pub(super) commands: Arc<Vec<LoggedCommand>>,
     /// Actions run from the palette, the last first.
     pub(super) recent_actions: Vec<Action>,
 }

@@ -112,7 +112,7 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::Open], "open"),
             (&[Action::Search], "filter"),
             (&[Action::NextOrder], "sort"),
-            (&[Action::Show(ScreenKind::Record)], "record"),
+            (&[Action::ViewMenu], "view"),
             NEXT_PANE,
         ],
         Pane::Transcript => transcript_hints(app),
@@ -121,23 +121,22 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::Down, Action::Up], "scroll"),
             (&[Action::Diff], "diff"),
             (&[Action::Raw], "raw"),
-            (&[Action::Wrap], "wrap"),
+            (&[Action::ViewMenu], "view"),
             (&[Action::Search], "search"),
             (&[Action::Zoom], "full screen"),
             (&[Action::Copy], "copy"),
-            (&[Action::Pager], "open"),
             NEXT_PANE,
         ],
         Pane::Tuning => vec![
             (&[Action::Less, Action::More], "adjust"),
             (&[Action::PreviousPolicy, Action::NextPolicy], "policy"),
             (&[Action::TogglePolicy], "on/off"),
-            (&[Action::Edit], "edit"),
+            (&[Action::Open], "edit"),
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),
-            (&[Action::CopyPatch], "copy patch"),
+            (&[Action::Copy], "copy"),
             (&[Action::UndoTuning], "undo"),
-            (&[Action::Open], "commit…"),
+            (&[Action::Commit], "commit…"),
             NEXT_PANE,
         ],
     }
@@ -166,8 +165,8 @@ fn detail_hints(app: &App) -> Vec<Hint> {
         hints.push((&[Action::Diff], on(diff, "text", "diff")));
     }
     hints.push((&[Action::Raw], on(view == MessageView::Raw, "text", "raw")));
-    hints.push((&[Action::Wrap], on(app.message.wrap, "no wrap", "wrap")));
-    hints.push((&[Action::Copy], on(diff, "copy after", "copy")));
+    hints.push((&[Action::ViewMenu], "view"));
+    hints.push((&[Action::Copy], "copy"));
     let back = if app.size.0 < 100 { 1 } else { hints.len() };
     hints.insert(back, (&[Action::Back], "back"));
     hints
@@ -204,14 +203,12 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Recovery => "back to recovery",
         ScreenKind::Problems => "back to the problems",
         ScreenKind::Estimators => "back to the estimates",
-        ScreenKind::Commits => "back to the commits",
         ScreenKind::Branches => "back to the branches",
         ScreenKind::Compare => "back to compare",
         ScreenKind::Policies => "back to the policies",
         ScreenKind::Search => "back to the hits",
         ScreenKind::Record => "back to the record",
         ScreenKind::Presets => "back to the presets",
-        ScreenKind::CommandLog => "back to the commands",
         ScreenKind::Help | ScreenKind::Palette | ScreenKind::Rule => "back",
     };
     (&[Action::JumpBack], words)
@@ -224,10 +221,9 @@ fn right_hints(app: &App) -> Vec<Hint> {
         }
         (Some(_), _) | (_, Some(_)) => Vec::new(),
         _ if app.zoom && app.focus == Pane::Message => {
-            let pager = if app.size.0 < 100 { "open" } else { "open in pager" };
-            vec![(&[Action::Search], "search"), (&[Action::Pager], pager)]
+            vec![(&[Action::Search], "search")]
         }
-        _ => vec![(&[Action::Show(ScreenKind::Palette)], "run"), (&[Action::Quit], "quit")],
+        _ => vec![(&[Action::Show(ScreenKind::Palette)], "run"), (&[Action::Close], "quit")],
     }
 }
 
@@ -241,7 +237,11 @@ fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<Strin
     }
     let both = actions.iter().zip(&bound);
     let first: Option<Vec<&str>> = both.map(|(action, keys)| preferred_key(*action, keys)).collect();
-    first.map(|keys| keys.join("/"))
+    match (first, actions) {
+        (Some(keys), _) => Some(keys.join("/")),
+        (None, [action]) => Some(app.key_words(context, *action)),
+        (None, _) => None,
+    }
 }
 
 /// Chooses one of several keys: `n` next to `y`, esc to leave.

@@ -104,7 +104,7 @@ impl App {
                     hit.map(|(_, hit)| hit.text.with_secrets(&screen.query, self.secrets).into_owned());
                 return Some(self.follow(Outcome::copy(text, "hit")));
             }
-            Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll => {}
+            Action::Left | Action::Right | Action::Less | Action::More => {}
             _ => return None,
         }
         Some(Vec::new())

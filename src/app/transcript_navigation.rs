@@ -23,8 +23,8 @@ impl App {
         let to = match action {
             Action::NextMessage => pane.find_row(true, is_message),
             Action::PreviousMessage => pane.find_row(false, is_message),
-            Action::NextTurn => pane.find_row(true, is_turn),
-            Action::PreviousTurn => pane.find_row(false, is_turn),
+            Action::Next => pane.find_row(true, is_turn),
+            Action::Previous => pane.find_row(false, is_turn),
             Action::NextChange => pane.find_row(true, changed),
             Action::PreviousChange => pane.find_row(false, changed),
             other => return pane.dispatch_fold(other, height),
@@ -49,10 +49,10 @@ impl TranscriptPane {
     fn dispatch_fold(&mut self, action: Action, height: usize) {
         match action {
             Action::Fold => self.toggle_fold(height),
-            Action::Collapse => self.collapse(height),
-            Action::Expand => self.expand(height),
-            Action::FoldAll => self.fold_all(height),
-            Action::UnfoldAll => self.unfold_all(height),
+            Action::Left => self.collapse(height),
+            Action::Right => self.expand(height),
+            Action::Less => self.fold_all(height),
+            Action::More => self.unfold_all(height),
             Action::CycleFilter => self.filter = self.filter.cycle(1),
             Action::CycleFilterBack => self.filter = self.filter.cycle(-1),
             Action::ToggleHistory => self.folds.history = !self.folds.history,

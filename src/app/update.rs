@@ -65,9 +65,7 @@ impl App {
         effects.extend(self.stop_store_search());
         self.clear_expired();
         self.request_missing(&mut effects);
-        if is_input {
-            self.log_commands(&effects);
-        }
+        if is_input {}
         effects
     }
 

@@ -11,7 +11,7 @@ use crate::format::{format_size, quantity};
 use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::glyphs;
-use crate::ui::status::{draw_offers, first_key};
+use crate::ui::status::draw_offers;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_right, title};
 use crate::units::Bytes;
@@ -64,7 +64,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
             title: "No store",
             headline: ("✗ Cannot read the store", Role::Danger),
             reason: error,
-            offers: &[(Action::Reload, "reload"), (Action::Demo, "demo store"), (Action::Quit, "quit")],
+            offers: &[(Action::Reload, "reload"), (Action::Demo, "demo store"), (Action::Close, "quit")],
         },
         (None, None) => EmptyState {
             title: "Sessions",
@@ -106,7 +106,7 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
         };
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.opening.loading.is_none() {
-        let open = first_key(app, crate::app::keymap::KeyContext::Sessions, Action::Open);
+        let open = app.key_words(crate::app::keymap::KeyContext::Sessions, Action::Open);
         let why = format!("{open} opens the session under the cursor.");
         EmptyState { title: "", headline: ("No session is open.", Role::Bright), reason: &why, offers: &[] }
             .draw_body(app, theme, area, buf);

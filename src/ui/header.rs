@@ -17,7 +17,6 @@ use crate::session::overflow::CallState;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
 use crate::ui::glyphs;
-use crate::ui::status::first_key;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
 
@@ -189,7 +188,7 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 }
 
 fn help<'a>(app: &App, theme: &Theme, words: &'a str) -> Fact<'a> {
-    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Help));
+    let key = app.key_words(KeyContext::Global, Action::Show(ScreenKind::Help));
     vec![Span::styled(key, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
 }
 
@@ -321,7 +320,7 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
         0 => quantity(count, "problem"),
         lines => format!("{} unreadable", quantity(lines, "line")),
     };
-    let key = first_key(app, KeyContext::Global, Action::Show(ScreenKind::Problems));
+    let key = app.key_words(KeyContext::Global, Action::Show(ScreenKind::Problems));
     vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
 }
 

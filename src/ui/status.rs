@@ -9,7 +9,7 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::line_editor::LineEditor;
 use crate::app::state::{InputPurpose, LineInput};
-use crate::app::status_hints::{ShownHint, preferred_key};
+use crate::app::status_hints::ShownHint;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -125,12 +125,6 @@ fn hint_spans<'a>(hint: &ShownHint, theme: &Theme) -> Vec<Span<'a>> {
     ]
 }
 
-/// Returns the first key of an action, empty if none is bound.
-pub(super) fn first_key(app: &App, context: KeyContext, action: Action) -> String {
-    let keys = app.options.keymap.keys_for(context, action);
-    preferred_key(action, &keys).unwrap_or_default().to_owned()
-}
-
 /// Draws the keys that a state offers, as `D demo store`.
 pub(super) fn draw_offers(
     app: &App,
@@ -142,10 +136,7 @@ pub(super) fn draw_offers(
 ) {
     let mut x = at.0;
     for (action, words) in offers {
-        let key = first_key(app, KeyContext::Global, *action);
-        if key.is_empty() {
-            continue;
-        }
+        let key = app.key_words(KeyContext::Global, *action);
         let spans = [
             Span::styled(key, theme.bold(Role::Text)),
             Span::styled(format!(" {words}"), theme.style(Role::Muted)),

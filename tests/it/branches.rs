@@ -172,7 +172,7 @@ fn a_repair_does_not_wait_and_names_the_lock_owner() {
 
 fn committed(driver: &Driver) -> Vec<(String, CommitStatus)> {
     match driver.app.overlay() {
-        Some(Overlay::Commits(screen)) => {
+        Some(Overlay::Branches(screen)) => {
             screen.rows().iter().map(|row| (row.receipt.id.clone(), row.status)).collect()
         }
         other => panic!("{other:?}"),
@@ -190,7 +190,7 @@ fn tuned() -> Driver {
 #[test]
 fn the_screen_lists_commits_and_takes_one_back() {
     let mut driver = tuned();
-    driver.press("U");
+    driver.press("b");
     let [(id, CommitStatus::InForce)] = &committed(&driver)[..] else { panic!("{:?}", committed(&driver)) };
     let id = id.clone();
     driver.press("u");
@@ -202,20 +202,17 @@ fn the_screen_lists_commits_and_takes_one_back() {
     // An inactive commit cannot be undone; the list stays open.
     driver.press("G u");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to undo")));
-    driver.press("enter");
-    assert!(driver.app.overlay().is_none());
-    let session = driver.app.displayed_session().unwrap();
-    assert_eq!(session.index.display_id(driver.app.selected_entry().unwrap()), rows[1].0);
 }
 
 #[test]
 fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     let mut driver = tuned();
-    driver.press("C");
+    driver.press("b enter");
     let shown = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Branches(screen)) => {
-            let Some(Ok(view)) = &screen.comparison else { panic!("{:?}", screen.comparison) };
-            (screen.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
+            let comparison = screen.comparison.as_ref().expect("a comparison");
+            let Some(Ok(view)) = &comparison.result else { panic!("{:?}", comparison.result) };
+            (comparison.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
         }
         other => panic!("{other:?}"),
     };
@@ -223,18 +220,19 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
     assert!(changed > 0 && before > after && active, "{changed} {before} {after}");
     driver.press("space");
     assert!(shown(&driver).0 > changed);
+    driver.press("esc");
+    assert_eq!(committed(&driver).len(), 1, "esc returns to the list");
+    driver.press("enter");
+    assert_eq!(shown(&driver).1, before);
     driver.press("G enter");
     assert!(driver.app.overlay().is_none());
-    // The same from the list of commits.
-    driver.press("U C");
-    assert_eq!(shown(&driver).1, before);
 }
 
 #[test]
 fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("A");
+    driver.press(":repair");
     assert!(
         driver
             .app
@@ -247,7 +245,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     driver.event(clawscope::app::event::Event::FilesChanged(vec![path.clone()]));
     let torn = std::fs::read(&path).unwrap();
     assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("press A to repair it")),
+        driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("type :repair to repair it")),
         "{:?}",
         driver.app.toast
     );
@@ -260,7 +258,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
             .app
             .toast
             .as_ref()
-            .is_some_and(|toast| toast.text.contains("press A to repair it") && toast.is_error)
+            .is_some_and(|toast| toast.text.contains("type :repair to repair it") && toast.is_error)
     );
     driver.press("u");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
@@ -270,7 +268,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
         dialog.stage
     );
     assert_eq!(std::fs::read(&path).unwrap(), torn, "nothing was changed by looking and asking");
-    driver.press("A");
+    driver.press(":repair");
     assert!(driver.app.overlay().is_none());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("The rest was appended")),

@@ -12,7 +12,7 @@ use clawscope::write::summary::job::SummaryResult;
 use crate::support::driver::{Driver, append_to};
 
 /// From pruning, where the tuning starts, to the compaction, switched on.
-const COMPACT: &str = ", , , , , x";
+const COMPACT: &str = "4 , , , , , x";
 
 /// The overflowed build session under a plan that compacts it; `first` are keys before that.
 fn compacting(first: &str) -> Driver {
@@ -32,7 +32,7 @@ fn keep(driver: &mut Driver, tokens: &str) {
     let by = at as isize - tuning.focused_row().expect("a focused row") as isize;
     driver.press("4");
     driver.press(&(if by < 0 { "k " } else { "j " }).repeat(by.unsigned_abs()));
-    driver.press(&format!("e ctrl-u text:{tokens} enter 2"));
+    driver.press(&format!("enter ctrl-u text:{tokens} enter 2"));
 }
 
 fn dialog(driver: &Driver) -> &WriteDialog {

@@ -115,7 +115,8 @@ fn an_entry_appended_during_the_confirmation_is_committed_too() {
 #[test]
 fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
     let mut driver = tuned();
-    let reread = driver.key_effects("R");
+    driver.press(": text:reload");
+    let reread = driver.key_effects("enter");
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     driver.press("c");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
@@ -145,7 +146,7 @@ fn a_search_continues_while_the_session_reloads() {
     let text = line(&driver, "feedf00e", "libatomic, a last time");
     driver.append(&text);
     assert_eq!(pane(&driver).matches.len(), found.len() + 1);
-    driver.press("R");
+    driver.press(":reload");
     assert_eq!(pane(&driver).matches.len(), found.len() + 1, "reading again forgets no match");
 }
 
@@ -169,10 +170,10 @@ fn a_file_rewritten_in_place_shows_no_old_text() {
 fn switching_the_preview_or_the_gate_lights_no_setting() {
     let mut driver = tuned();
     assert_eq!(driver.app.flash.setting, None);
-    driver.press("i");
+    driver.press("4 i 2");
     assert_eq!(driver.app.flash.setting, None, "the numbers moved, the setting did not");
     assert!(driver.app.flash.total);
-    driver.press("i 4 j j j H");
+    driver.press("4 i j j j H");
     assert_eq!(driver.app.flash.setting, Some(driver.app.tuning.cursor));
 }
 
@@ -183,7 +184,7 @@ fn an_entry_without_its_message_is_a_diagnostic_that_can_be_copied() {
     driver.append("{\"type\":\"message\",\"id\":\"feedf00d\",\"parentId\":null}\n");
     assert!(loaded_session(&driver).context_throws);
     assert_eq!(pane(&driver).diagnostics.len(), before + 1);
-    driver.press("! g y");
+    driver.press("v ! g y");
     let copied = driver.copied.last().expect("copied");
     assert!(copied.contains("feedf00d") && copied.contains("has no message"), "{copied}");
 }
@@ -345,7 +346,7 @@ fn texts_are_read_for_the_context_that_is_shown() {
     let mut driver = tuned();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
-    driver.press("2 , , , , , x");
+    driver.press("4 , , , , , x 2");
     assert!(driver.app.preview.waiting_policies.is_empty() && loaded_session(&driver).details.is_some());
     driver.press("a");
     assert!(
@@ -364,7 +365,7 @@ fn a_disabled_policy_is_not_replayed() {
     let mut driver = tuned();
     driver.press("2 e enter");
     let with = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
-    driver.press("x");
+    driver.press("4 x 2");
     let without = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
     assert_eq!((with.overflows, without.overflows), (0, 1), "{with:?} {without:?}");
 }

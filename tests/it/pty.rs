@@ -158,7 +158,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     program.keys("/8812");
     program.keys("\r");
     program.until_shown("overflow");
-    program.keys(",,,,,x");
+    program.keys("4,,,,,x2");
     program.until_shown(" added ~");
     until_offered(&mut program);
     assert!(!file.exists(), "nobody has confirmed yet");
@@ -487,7 +487,7 @@ fn the_pager_gets_the_terminal_and_gives_it_back() {
     let path = store.dir.path().to_str().unwrap().to_owned();
     let mut program = Started::new(&[&path], &[("PAGER", &pager)]);
     program.until_shown("hello there");
-    program.keys("o");
+    program.keys("vo");
     program.until("the pager has the terminal", |screen| {
         !screen.alternate_screen() && screen.contents().contains("in the pager")
     });
@@ -506,7 +506,7 @@ fn copying_uses_the_terminals_clipboard() {
     let store = Store::new();
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
-    program.keys("y");
+    program.keys("yy");
     program.until_shown("Copied");
     assert_eq!(program.until_copied(), "aGVsbG8gdGhlcmU=", "hello there");
     program.keys("q");
@@ -529,7 +529,7 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     program.keys("1/8812\r");
     program.until_shown("direct:8812");
     program.until_shown("prompt is too long");
-    program.keys("2pi");
+    program.keys("p4i2");
     program.until_shown("plan");
     program.keys("c");
     program.until_shown("Write this plan");
@@ -585,7 +585,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
         let text = screen.contents();
         text.contains("1 overflow") && text.contains("simulated   peak 176k   no overflow")
     });
-    program.keys("P");
+    program.keys(":copy-patch\r");
     program.until_shown("Copied config patch");
     let copied = base64::engine::general_purpose::STANDARD.decode(program.until_copied()).unwrap();
     let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();

@@ -72,14 +72,14 @@ fn changes_of_a_setting_are_undone_and_redone_step_by_step() {
     program.until_shown("was 1h");
     program.keys("jjjl");
     program.until_shown("was 0.50");
-    program.keys("z");
+    program.keys("\u{1b}z");
     program.until("the second change is undone", |screen| {
         let text = screen.contents();
         text.contains("was 1h") && !text.contains("was 0.50")
     });
-    program.keys("z");
+    program.keys("\u{1b}z");
     program.until("the first change is undone", |screen| !screen.contents().contains("was 1h"));
-    program.keys("ZZ");
+    program.keys("\u{1b}Z\u{1b}Z");
     program.until("both are back", |screen| {
         let text = screen.contents();
         text.contains("was 1h") && text.contains("was 0.50")

@@ -369,7 +369,7 @@ fn a_plan_frees_the_same_wherever_it_is_shown() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to(name);
     let at_rest = driver.app.preview.policy_savings.clone();
-    driver.press("s");
+    driver.press(":policies");
     let now = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
     let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
     assert!(
@@ -383,10 +383,10 @@ fn a_plan_frees_the_same_wherever_it_is_shown() {
     }
     driver.press("esc p");
     let after = driver.app.preview.totals.after.expect("a plan").total();
-    driver.press("s");
+    driver.press(":policies");
     let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
     assert_eq!(screen.prompts.last().map(|(_, tokens)| *tokens), Some(after));
-    driver.press("esc B");
+    driver.press("esc v w");
     let Some(Overlay::Breakdown(screen)) = driver.app.overlay() else { panic!("no screen") };
     assert_eq!(screen.contents.after.as_ref().expect("a plan").budget.total(), after);
     let parts = screen.sections.iter().filter(|section| matches!(section.kind, SectionKind::Part(_)));
@@ -470,7 +470,7 @@ fn counts_of_one_prompt_name_what_they_include() {
 fn the_screen_of_problems_speaks_of_the_open_session_only() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
-    driver.press("!");
+    driver.press("v !");
     let shown = text_of(&drawn(&driver.app, &dark()));
     assert!(
         shown.contains("No problems in the open session.") && shown.contains("`clawscope doctor`"),

@@ -64,7 +64,7 @@ fn a_preview_shows_the_configured_policies_or_a_single_one() {
     assert_eq!(on(&driver), []);
     driver.press("p");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
-    driver.press("p , , x");
+    driver.press("4 p , , x");
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("x");
     assert!(driver.app.preview.plan.is_none() && on(&driver).is_empty());
@@ -78,12 +78,12 @@ fn each_policy_changes_the_totals_separately_and_together() {
     driver.press("p");
     let pruned = plan(&driver).total_after();
     agree(&driver);
-    driver.press(", , 4 e ctrl-u text:5 enter");
+    driver.press("4 , , enter ctrl-u text:5 enter");
     let both = plan(&driver).total_after();
     assert!(both < pruned, "{both} < {pruned}");
     assert!(plan(&driver).count(Fate::Dropped) > 10);
     agree(&driver);
-    driver.press(". . x");
+    driver.press(". . x 2");
     assert_eq!(on(&driver), [Policy::History]);
     let limited = plan(&driver).total_after();
     assert!(both < limited && limited < plan(&driver).total_before());
@@ -93,7 +93,7 @@ fn each_policy_changes_the_totals_separately_and_together() {
 #[test]
 fn moving_a_setting_switches_its_policy_on() {
     let mut driver = opened();
-    driver.press("p , , , , , 4");
+    driver.press("p 4 , , , , ,");
     assert_eq!(driver.app.tuning.policy, Policy::Compact);
     driver.press("j j h");
     assert_eq!(on(&driver), [Policy::Compact, Policy::History, Policy::Prune]);
@@ -116,7 +116,7 @@ fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
     let mut driver = opened();
     driver.press("2 k k k");
     let entry = driver.app.selected_entry();
-    driver.press(", , , , , x");
+    driver.press("4 , , , , , x");
     assert_eq!(driver.app.selected_entry(), entry, "the cursor stays on its entry");
     let at = cut(&driver).expect("a line");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
@@ -137,14 +137,14 @@ fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
 #[test]
 fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
     let mut driver = opened();
-    driver.press(", , , , , x 4 j j");
+    driver.press("4 , , , , , x j j");
     let before = cut(&driver).expect("a line");
     driver.press("L L L L");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     let row = cut(&driver).expect("a line");
     assert!(row < before, "more is kept: {row} < {before}");
     assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
-    driver.press("2 - ctrl-n ctrl-n ctrl-n f");
+    driver.press("2 - v f v f v f v h");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
     assert_eq!(pane.rows.iter().filter(|row| row.kind == RowKind::Cut).count(), 1);
 }
@@ -152,7 +152,7 @@ fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
 #[test]
 fn keys_on_the_cut_lead_to_the_steps() {
     let mut driver = opened();
-    driver.press(", , , , , x 2 g");
+    driver.press("4 , , , , , x 2 g");
     let at = cut(&driver).expect("a line");
     driver.press(&"j ".repeat(at));
     driver.press("space enter");
@@ -165,7 +165,7 @@ fn texts_are_requested_once_while_other_policies_are_shown() {
     let mut driver = opened_without_texts();
     driver.press("p");
     let pruned = plan(&driver).total_after();
-    driver.press(", , , , ,");
+    driver.press("4 , , , , ,");
     let effects = driver.key_effects("x");
     let requested = |effects: &[Effect]| {
         effects.iter().filter(|effect| matches!(effect, Effect::LoadDetails { .. })).count()
@@ -186,7 +186,7 @@ fn texts_are_requested_once_while_other_policies_are_shown() {
 #[test]
 fn texts_of_an_older_reading_are_dropped() {
     let mut driver = opened_without_texts();
-    driver.press("p , , , , ,");
+    driver.press("4 p , , , , ,");
     driver.key_effects("x");
     let read = |driver: &Driver| {
         let LoadedSession { source, index, context, .. } = loaded_session(driver);
@@ -212,7 +212,7 @@ fn changed_line() -> EffectError {
 #[test]
 fn unreadable_texts_are_reported_and_not_requested_again() {
     let mut driver = opened();
-    driver.press("p , , , , ,");
+    driver.press("4 p , , , , ,");
     driver.key_effects("x");
     let subject = loaded_session(&driver).view_key();
     let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
@@ -220,7 +220,7 @@ fn unreadable_texts_are_reported_and_not_requested_again() {
         driver.app.preview.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error)
     );
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
-    driver.press("R");
+    driver.press(":reload");
     assert!(
         !driver.app.preview.details_failed && driver.app.preview.waiting_policies.is_empty(),
         "a new reading asks anew"
@@ -230,7 +230,7 @@ fn unreadable_texts_are_reported_and_not_requested_again() {
 #[test]
 fn a_growing_session_keeps_its_texts() {
     let mut driver = opened();
-    driver.press("p , , , , , x");
+    driver.press("4 p , , , , , x 2");
     let before = loaded_session(&driver).context.messages.len();
     let index = &loaded_session(&driver).index;
     let parent = index.display_id(index.last().expect("an entry"));
@@ -253,7 +253,7 @@ fn a_growing_session_keeps_its_texts() {
 #[test]
 fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
     let mut driver = opened();
-    driver.press("s");
+    driver.press(":policies");
     let alone = |driver: &Driver, step| match driver.app.overlay() {
         Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
         _ => panic!("no screen"),
@@ -269,14 +269,14 @@ fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
     driver.press("enter");
     assert!(driver.app.overlay().is_none());
     assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, Policy::History));
-    driver.press("s s");
+    driver.press(":policies esc");
     assert!(driver.app.overlay().is_none());
 }
 
 #[test]
 fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let mut driver = opened();
-    driver.press("s g");
+    driver.press(":policies g");
     let calls = |driver: &Driver| match driver.app.overlay() {
         Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
         _ => panic!("no screen"),
@@ -317,7 +317,7 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     let area = driver.app.layout().tuning;
     click(&mut driver, history, area.y);
     assert_eq!(on(&driver), [Policy::History]);
-    driver.press("s");
+    driver.press(":policies");
     let top = driver.app.policies_area().y;
     // The first line names the phase, the second is the first policy.
     click(&mut driver, 2, top + 2);
@@ -340,9 +340,9 @@ fn among_tabs_the_line_under_them_names_the_step() {
 #[test]
 fn the_patch_puts_every_key_at_its_readers_path() {
     let mut driver = opened();
-    driver.press(", , 4 e ctrl-u text:20 enter");
-    driver.press(", , , e ctrl-u text:34000 enter");
-    driver.press(", , e ctrl-u text:0.6 enter P");
+    driver.press(", , 4 enter ctrl-u text:20 enter");
+    driver.press(", , , enter ctrl-u text:34000 enter");
+    driver.press(", , enter ctrl-u text:0.6 enter :copy-patch");
     let patch = driver.copied.last().expect("copied");
     assert_eq!(
         patch,
@@ -353,7 +353,7 @@ fn the_patch_puts_every_key_at_its_readers_path() {
 #[test]
 fn a_kept_message_says_that_the_compaction_keeps_it() {
     let mut driver = opened();
-    driver.press(", , , , , x");
+    driver.press("4 , , , , , x 2");
     let last = plan(&driver).fates().last().expect("a message");
     assert_eq!((last.fate, last.reason), (Fate::Kept, Reason::KeptRecent));
 }

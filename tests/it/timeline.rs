@@ -153,33 +153,33 @@ fn enter_opens_the_answer_of_the_call_and_t_returns_to_it() {
 #[test]
 fn zoom_shows_fewer_calls_around_the_cursor_and_all_again() {
     let mut driver = opened();
-    driver.press("H H H + +");
+    driver.press("H H H z z");
     assert_eq!(seen(&driver), 33);
     let stretch = driver.app.timeline_screen.viewport;
     assert!(stretch.visible(135).contains(&cursor(&driver)));
     driver.press("pgup");
     assert!(driver.app.timeline_screen.viewport.visible(135).contains(&cursor(&driver)));
     assert_ne!(driver.app.timeline_screen.viewport, stretch, "the stretch follows the cursor");
-    driver.press("-");
-    assert_eq!(seen(&driver), 66);
     driver.press("z");
+    assert_eq!(seen(&driver), 66);
+    driver.press("z z z");
     assert_eq!(seen(&driver), 135);
 }
 
 #[test]
 fn a_setting_that_is_moved_on_the_timeline_moves_the_curve() {
     let mut driver = opened();
-    driver.press("{ {");
+    driver.press("- -");
     let before = timeline(&driver);
     assert!(before.is_simulated());
     let cleared = |timeline: &Timeline| timeline.totals[TraceKind::Simulated as usize].changed_messages;
     assert!(cleared(before) > 0, "a shorter ttl lets pruning run");
     let few = cleared(before);
-    driver.press("{ { {");
+    driver.press("- - -");
     assert!(cleared(timeline(&driver)) > few);
     let peak = timeline(&driver).totals.map(|total| total.peak.0);
     assert!(peak[1] < peak[0], "{peak:?}");
-    driver.press("c");
+    driver.press("backspace");
     assert_eq!(cleared(timeline(&driver)), 0, "with the configured ttl it does not");
 }
 
@@ -206,8 +206,8 @@ fn the_timeline_replays_the_tuned_settings() {
 #[test]
 fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let mut driver = opened();
-    let first = driver.key_effects("{");
-    let second = driver.key_effects("{");
+    let first = driver.key_effects("-");
+    let second = driver.key_effects("-");
     let asks = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Replay { .. }));
     assert!(asks(&first) && asks(&second));
     let ttl = |driver: &Driver| timeline(driver).settings(TraceKind::Simulated).policies.prune.ttl_ms;
@@ -215,7 +215,7 @@ fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let newest = ttl(&driver);
     driver.perform(first);
     assert_eq!(ttl(&driver), newest);
-    driver.key_effects("{");
+    driver.key_effects("-");
     driver.now_ms += Millis(200.0);
     driver.effects(Event::Timer);
     assert!(shown(&driver).contains("replaying…"));
@@ -224,7 +224,7 @@ fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
 #[test]
 fn another_session_is_replayed_and_late_results_of_the_previous_are_dropped() {
     let mut driver = opened();
-    let late = driver.key_effects("{");
+    let late = driver.key_effects("-");
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
     assert!(driver.app.timeline().is_none());
@@ -262,10 +262,10 @@ fn a_session_that_grows_is_followed_at_its_last_call() {
 #[test]
 fn b_shows_the_cache_and_words_give_the_same_without_curves() {
     let mut driver = opened();
-    driver.press("b");
+    driver.press("v b");
     assert_eq!(driver.app.timeline_screen.bar_metric, BarMetric::Cache);
     assert!(shown(&driver).contains("Tokens not read from the cache"));
-    driver.press("T");
+    driver.press("v x");
     let words = shown(&driver);
     assert!(words.contains("1 prompt does not fit") && words.contains("203"), "{words}");
     driver.press("y");
@@ -321,13 +321,13 @@ fn timelines_of_no_call_and_one_call_are_readable() {
         r#"{"type":"message","id":"u","parentId":null,"timestamp":"2026-03-05T08:00:00.000Z","message":{"role":"user","content":"anyone?"}}"#,
     ];
     let mut driver = on(&lines.map(str::to_owned), 80, 24);
-    driver.press("t n + l enter t T");
+    driver.press("t n z l enter t v x");
     assert!(driver.app.timeline().is_some_and(|timeline| timeline.is_empty()));
-    driver.press("T");
+    driver.press("v x");
     assert!(shown(&driver).contains("No calls recorded"), "{}", shown(&driver));
     for size in [(60, 20), (80, 24), (130, 36)] {
         let mut driver = on(&session(1, &[]), size.0, size.1);
-        driver.press("t + - n l h");
+        driver.press("t z z n l h");
         let text = shown(&driver);
         assert!(text.contains("Call #1") && text.contains("1 call"), "{text}");
     }

@@ -217,10 +217,10 @@ fn the_screen_hides_secrets_until_the_key_shows_them() {
         let hidden = screen(&driver);
         assert!(!holds(&hidden, &secret), "{hidden}");
         assert!(hidden.contains("⟨telegram⟩") && hidden.contains("[redacted:"), "{hidden}");
-        driver.press("*");
+        driver.press("v *");
         let shown = screen(&driver);
         assert!(holds(&shown, &secret), "{shown}");
-        driver.press("*");
+        driver.press("v *");
         assert!(!holds(&screen(&driver), &secret));
     }
 }

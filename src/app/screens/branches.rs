@@ -1,7 +1,6 @@
-//! Two full-screen lists: the commits of the session, and the messages of two branches compared. Every row leads to
-//! its entry.
+//! The branches of a session: its commits, and the messages of two branches compared.
 
-mod screens;
+mod screen;
 
 use std::sync::Arc;
 
@@ -12,13 +11,13 @@ use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
 use crate::report::compare::BranchComparison;
 use crate::write::commit_list::{CommitRecord, CommitStatus};
-pub use screens::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen};
+pub use screen::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, Comparison};
 
 impl App {
     pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, EffectError>) {
         let rows = self.size.1;
         let list = self.views.find_mut(|view| match view {
-            Overlay::Commits(screen) => Some(screen),
+            Overlay::Branches(screen) => Some(screen),
             _ => None,
         });
         if let Some(screen) = list {
@@ -37,16 +36,18 @@ impl App {
             _ => None,
         });
         if let Some(screen) = list {
-            screen.comparison = Some(comparison);
-            screen.move_by(0, rows);
+            screen.on_compared(comparison, rows);
         }
     }
 
     /// Returns the commit to undo: the one under the cursor of the list, otherwise the last one. `None` with a toast
     /// when it is not in force.
     pub(in crate::app) fn undo_target(&mut self) -> Option<UndoTarget> {
-        let Some(Overlay::Commits(screen)) = self.overlay() else { return Some(UndoTarget::LastCommit) };
-        let committed = screen.selected()?;
+        let list = match self.overlay() {
+            Some(Overlay::Branches(screen)) => screen.selected(),
+            _ => None,
+        };
+        let Some(committed) = list else { return Some(UndoTarget::LastCommit) };
         if committed.status == CommitStatus::InForce {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
         }
@@ -79,9 +80,7 @@ impl App {
         let Some(found) = self.active_session().and_then(|session| session.unfinished_commit.as_ref()) else {
             return;
         };
-        let key = self.options.keymap.keys_for(crate::app::keymap::KeyContext::Global, Action::Repair);
-        let key = key.first().cloned().unwrap_or_default();
-        let words = format!("{}; press {key} to repair it", found.description());
+        let words = format!("{}; type {} to repair it", found.description(), Action::Repair.typed_name());
         self.show_toast(words, true);
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::app::layout::Layout;
-use crate::app::logged_command::LoggedCommand;
 use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
 use crate::plan::Plan;
@@ -31,8 +30,6 @@ pub struct ScreenContext {
     pub problem_count: usize,
     /// The rule behind the selected row of the main screen; empty if no rule decides it.
     pub cited_rule: &'static str,
-    /// The logged actions, oldest first.
-    pub commands: Arc<Vec<LoggedCommand>>,
 }
 
 impl ScreenContext {
@@ -48,6 +45,8 @@ pub enum Outcome {
     /// The screen has no use for the action.
     Ignored,
     Done,
+    /// The screen needs other data than before.
+    Request,
     Close,
     /// Closes every screen and moves to an entry of the transcript.
     GoTo(EntryIx),

@@ -39,12 +39,10 @@ impl HelpSubject {
                 ScreenKind::Breakdown => "Window",
                 ScreenKind::Recovery => "Recovery",
                 ScreenKind::Explain => "Explain",
-                ScreenKind::Commits => "Commits",
                 ScreenKind::Branches => "Branches",
                 ScreenKind::Rule => "Rule",
                 ScreenKind::Record => "Record",
                 ScreenKind::Presets => "Presets",
-                ScreenKind::CommandLog => "Commands",
                 ScreenKind::Search => "Search",
                 ScreenKind::Timeline => "Timeline",
                 ScreenKind::Compare => "Compare",
@@ -134,8 +132,8 @@ impl HelpScreen {
     pub(super) fn on_action(&mut self, action: Action) -> Outcome {
         match action {
             Action::Search => self.is_typing = true,
-            Action::NextPane => self.turn_page(1),
-            Action::PreviousPane => self.turn_page(3),
+            Action::NextPane | Action::Right => self.turn_page(1),
+            Action::PreviousPane | Action::Left => self.turn_page(3),
             Action::Open => return Outcome::Program(ProgramScreen::Help),
             Action::Back if self.topic.is_some() => self.close_topic(),
             Action::Back if self.is_searching() => self.set_search(LineEditor::default()),

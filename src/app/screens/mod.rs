@@ -3,7 +3,6 @@
 
 pub mod branches;
 pub mod breakdown;
-pub mod command_log;
 pub mod compare;
 pub mod context;
 pub mod estimators;
@@ -28,9 +27,8 @@ pub mod write;
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::keymap::KeyContext;
-use branches::{BranchesScreen, CommitsScreen};
+use branches::BranchesScreen;
 use breakdown::BreakdownScreen;
-use command_log::CommandLogScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
 use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
@@ -62,14 +60,11 @@ pub enum Overlay {
     Recovery(RecoveryScreen),
     /// The explanation of the session's overflow.
     Explain(ExplainScreen),
-    Commits(CommitsScreen),
     Branches(BranchesScreen),
     /// The session record.
     Record(RecordScreen),
     /// The presets, two of them side by side.
     Presets(PresetsScreen),
-    /// The actions so far, as command lines.
-    CommandLog(CommandLogScreen),
     /// The text of the rule behind a row.
     Rule(RuleScreen),
     /// Its state is in [`crate::app::App::search_screen`].
@@ -105,17 +100,9 @@ impl Overlay {
             }
             ScreenKind::Recovery => session.map(|_| Self::Recovery(RecoveryScreen::default()))?,
             ScreenKind::Explain => session.map(|_| Self::Explain(ExplainScreen::default()))?,
-            ScreenKind::Commits => session.map(|_| Self::Commits(CommitsScreen::default()))?,
-            ScreenKind::Branches => {
-                let commits = match below {
-                    Some(Self::Commits(commits)) => Some(commits),
-                    _ => None,
-                };
-                session.map(|_| Self::Branches(BranchesScreen::open(context, commits)))?
-            }
+            ScreenKind::Branches => session.map(|_| Self::Branches(BranchesScreen::open(context)))?,
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
             ScreenKind::Presets => Self::Presets(PresetsScreen::default()),
-            ScreenKind::CommandLog => Self::CommandLog(CommandLogScreen::open(context)),
             ScreenKind::Rule => {
                 Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
             }
@@ -136,11 +123,9 @@ impl Overlay {
             Self::Breakdown(_) => ScreenKind::Breakdown,
             Self::Recovery(_) => ScreenKind::Recovery,
             Self::Explain(_) => ScreenKind::Explain,
-            Self::Commits(_) => ScreenKind::Commits,
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
             Self::Presets(_) => ScreenKind::Presets,
-            Self::CommandLog(_) => ScreenKind::CommandLog,
             Self::Rule(_) => ScreenKind::Rule,
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
@@ -171,8 +156,7 @@ impl Overlay {
             Self::Breakdown(screen) => screen.blocks.is_empty(),
             Self::Recovery(screen) => screen.result.is_none(),
             Self::Explain(screen) => screen.result.is_none(),
-            Self::Commits(screen) => screen.commits.is_none(),
-            Self::Branches(screen) => screen.comparison.is_none(),
+            Self::Branches(screen) => screen.is_waiting(),
             Self::Record(screen) => screen.view.is_none(),
             Self::Help(_)
             | Self::Palette(_)
@@ -180,7 +164,6 @@ impl Overlay {
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Presets(_)
-            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Timeline
             | Self::Search
@@ -215,11 +198,9 @@ impl Overlay {
             Self::Breakdown(screen) => screen.hints(),
             Self::Recovery(_) => RecoveryScreen::hints(),
             Self::Explain(screen) => screen.hints(),
-            Self::Commits(_) => CommitsScreen::hints(),
-            Self::Branches(_) => BranchesScreen::hints(),
+            Self::Branches(screen) => screen.hints(),
             Self::Record(_) => RecordScreen::hints(),
             Self::Presets(_) => PresetsScreen::hints(),
-            Self::CommandLog(_) => CommandLogScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
             Self::Search | Self::Letters(_) => vec![CLOSE],
@@ -241,11 +222,9 @@ impl Overlay {
             | Self::Problems(_)
             | Self::Estimators(_)
             | Self::Breakdown(_)
-            | Self::Commits(_)
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -269,10 +248,7 @@ impl Overlay {
             Self::Breakdown(screen) => screen.requests(shown),
             Self::Recovery(_) => vec![Effect::ReadRecovery { session: active }],
             Self::Explain(_) => vec![Effect::Explain { session: active }],
-            Self::Commits(_) => vec![Effect::ReadCommits { session: active }],
-            Self::Branches(screen) => {
-                vec![Effect::CompareBranches { session: active, leaves: screen.leaves }]
-            }
+            Self::Branches(screen) => screen.requests(&active),
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
@@ -280,7 +256,6 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -295,7 +270,6 @@ impl Overlay {
             Self::Estimators(screen) => *screen = EstimatorsScreen::default(),
             Self::Recovery(screen) => *screen = RecoveryScreen::default(),
             Self::Explain(screen) => *screen = ExplainScreen::default(),
-            Self::Commits(screen) => *screen = CommitsScreen::default(),
             Self::Branches(screen) => *screen = BranchesScreen::default(),
             // The window's contents are made anew at once, and a dialog refuses to write to another file.
             Self::Breakdown(_)
@@ -307,7 +281,6 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Search
             | Self::Timeline
@@ -330,11 +303,9 @@ impl Overlay {
             Self::Breakdown(_) => Some(BreakdownScreen::list_rows(context)),
             Self::Recovery(_) => Some(recovery::list_rows(context.size.1)),
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
-            Self::Commits(_) => Some(CommitsScreen::list_rows(context.size.1)),
-            Self::Branches(_) => Some(BranchesScreen::list_rows(context.size.1)),
+            Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
-            Self::CommandLog(_) => Some(CommandLogScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
@@ -359,11 +330,9 @@ impl Overlay {
             Self::Breakdown(screen) => screen.move_by(by, context),
             Self::Recovery(screen) => screen.move_by(by, context.size.1),
             Self::Explain(screen) => screen.move_by(by, context.size),
-            Self::Commits(screen) => screen.move_by(by, context.size.1),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
             Self::Presets(_) => return Outcome::Program(ProgramScreen::Presets),
-            Self::CommandLog(screen) => screen.move_by(by, context.size.1),
             Self::Rule(screen) => screen.move_by(by, context),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
@@ -384,11 +353,9 @@ impl Overlay {
             Self::Breakdown(screen) => screen.on_action(action, context),
             Self::Recovery(screen) => screen.on_action(action),
             Self::Explain(screen) => screen.on_action(action),
-            Self::Commits(screen) => screen.on_action(action),
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
             Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
-            Self::CommandLog(screen) => screen.on_action(action),
             Self::Rule(screen) => screen.on_action(action),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
@@ -411,11 +378,9 @@ impl Overlay {
             | Self::Estimators(_)
             | Self::Recovery(_)
             | Self::Explain(_)
-            | Self::Commits(_)
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::CommandLog(_)
             | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }

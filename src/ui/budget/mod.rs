@@ -20,7 +20,6 @@ use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::{CountSource, LoadedSession};
 use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
-use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
@@ -267,7 +266,7 @@ impl<'a> BudgetView<'a> {
     /// Draws the selected prompt and the key that selects the next one.
     fn target(&self, buf: &mut Buffer) {
         let (y, target) = (self.layout.legend.y, self.app.target);
-        let key = first_key(self.app, KeyContext::Transcript, Action::NextTarget);
+        let key = self.app.key_words(KeyContext::Transcript, Action::NextTarget);
         let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
         let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
         put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));

@@ -1,4 +1,4 @@
-//! Two screens: the commits of a session, and two of its branches side by side.
+//! The branches of a session: its commits, and two branches side by side.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,9 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::screens::branches::{
-    BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, CommitsScreen,
-};
+use crate::app::screens::branches::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, Comparison};
 use crate::commit::ReceiptKind;
 use crate::format::{format_short_estimate, quantity, time_of_day};
 use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
@@ -22,15 +20,16 @@ use crate::write::commit_list::{CommitRecord, CommitStatus, describe_count};
 /// Columns of one of pi's ids; a narrower column omits the number.
 const SHORT_ID: u16 = 8;
 
-pub(in crate::ui) fn draw_commits(
-    app: &App,
-    theme: &Theme,
-    screen: &CommitsScreen,
-    area: Rect,
-    buf: &mut Buffer,
-) {
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BranchesScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
-    let after = title(theme, buf, area, "Commits", true);
+    match &screen.comparison {
+        Some(comparison) => draw_comparison(app, theme, comparison, area, buf),
+        None => draw_commits(app, theme, screen, area, buf),
+    }
+}
+
+fn draw_commits(app: &App, theme: &Theme, screen: &BranchesScreen, area: Rect, buf: &mut Buffer) {
+    let after = title(theme, buf, area, "Branches", true);
     let rows = match &screen.commits {
         Some(Ok(rows)) if rows.is_empty() => {
             return note(theme, "No commits in this session", "c writes a plan as a new branch.", area, buf);
@@ -130,16 +129,9 @@ impl Columns {
     }
 }
 
-pub(in crate::ui) fn draw_comparison(
-    app: &App,
-    theme: &Theme,
-    screen: &BranchesScreen,
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    clear(theme, buf, area);
-    let after = title(theme, buf, area, "Compare branches", true);
-    let view = match &screen.comparison {
+fn draw_comparison(app: &App, theme: &Theme, screen: &Comparison, area: Rect, buf: &mut Buffer) {
+    let after = title(theme, buf, area, "Two branches", true);
+    let view = match &screen.result {
         Some(Ok(view)) => view,
         Some(Err(error)) => return note(theme, "Cannot compare the branches", &error.to_string(), area, buf),
         None => return note(theme, "Reading…", "", area, buf),

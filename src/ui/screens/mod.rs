@@ -2,7 +2,6 @@
 
 mod branches;
 mod breakdown;
-mod command_log;
 mod compare;
 mod estimators;
 mod explain;
@@ -44,9 +43,7 @@ pub(super) fn draw(
         Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
         Overlay::Recovery(screen) => recovery::draw(app, theme, screen, body, buf),
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
-        Overlay::Commits(screen) => branches::draw_commits(app, theme, screen, body, buf),
-        Overlay::Branches(screen) => branches::draw_comparison(app, theme, screen, body, buf),
-        Overlay::CommandLog(screen) => command_log::draw(app, theme, screen, body, buf),
+        Overlay::Branches(screen) => branches::draw(app, theme, screen, body, buf),
         Overlay::Presets(screen) => presets::draw(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),

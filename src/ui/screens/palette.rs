@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::keymap::KeyContext;
 use crate::app::screens::palette::{PaletteCommand, PaletteRow, PaletteScreen};
 use crate::ui::frame_box::{Frame, inside, selected};
-use crate::ui::status::{draw_input, first_key};
+use crate::ui::status::draw_input;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar};
 
@@ -78,18 +78,10 @@ fn draw_row(
 /// The key where the palette was opened, otherwise on another screen.
 fn key_of(app: &App, below: KeyContext, command: &PaletteCommand) -> String {
     let PaletteCommand::Action(action) = *command else { return String::new() };
-    let contexts = [
-        below,
-        KeyContext::Global,
-        KeyContext::Transcript,
-        KeyContext::Message,
-        KeyContext::Tuning,
-        KeyContext::Timeline,
-        KeyContext::Compare,
-        KeyContext::Dialog,
-    ];
-    let keys = contexts.into_iter().map(|context| first_key(app, context, action));
-    keys.into_iter().find(|key| !key.is_empty()).unwrap_or_default()
+    let contexts =
+        [below, KeyContext::Transcript, KeyContext::Tuning, KeyContext::Timeline, KeyContext::Compare];
+    let mut keys = contexts.into_iter().map(|context| app.key_words(context, action));
+    keys.find(|key| !key.starts_with(':')).unwrap_or_default()
 }
 
 /// Splits a text into spans, with the characters at `hits` in their own style.

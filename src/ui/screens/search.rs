@@ -19,7 +19,7 @@ use crate::session::search::{SearchHit, SearchQuery, SessionHits};
 use crate::session::title::shown_name;
 use crate::session::{Mark, SessionItem};
 use crate::text;
-use crate::ui::status::{draw_input, first_key};
+use crate::ui::status::draw_input;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{
     clear, on_title, put, put_facts_right, put_right, put_spans, row_at, scrollbar, title,
@@ -66,7 +66,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
 
 /// Draws the words, and how much was found and read.
 fn query_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
-    let key = first_key(app, KeyContext::List, Action::Show(ScreenKind::Search));
+    let key = app.key_words(KeyContext::List, Action::Show(ScreenKind::Search));
     let end = area.right().saturating_sub(1);
     let facts = facts(app, theme, area.width >= 100);
     let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &facts);
@@ -249,9 +249,9 @@ impl HitLine<'_> {
         };
         let rest = format_number((session.count - shown) as u64);
         let (key, words) = if shown < session.hits.len() {
-            (first_key(self.app, KeyContext::List, Action::Fold), " shows them")
+            (self.app.key_words(KeyContext::List, Action::Fold), " shows them")
         } else {
-            (first_key(self.app, KeyContext::List, Action::Open), " opens the session; n continues there")
+            (self.app.key_words(KeyContext::List, Action::Open), " opens the session; n continues there")
         };
         let spans = [
             Span::styled(format!("…  {rest} more   "), theme.style(Role::Muted)),

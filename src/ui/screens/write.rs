@@ -27,7 +27,6 @@ use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
 use crate::ui::glyphs;
-use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
@@ -465,7 +464,7 @@ impl<'a> Builder<'a> {
         let mut spans = Vec::new();
         for (at, (action, words)) in offers.iter().enumerate() {
             let leads = *action == Action::Yes;
-            let key = first_key(self.app, KeyContext::Dialog, *action);
+            let key = self.app.key_words(KeyContext::Dialog, *action);
             let role = if leads { Role::Plan } else { Role::Text };
             if at > 0 {
                 spans.push(Span::raw("    "));

@@ -17,7 +17,6 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, Policy};
 use crate::session::setting_change::SettingChange;
-use crate::ui::status::first_key;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_facts_right, spans_width};
 
@@ -217,7 +216,7 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 
 /// Draws why the pruner would not run now, or that the preview ignores this.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-    let key = || first_key(app, KeyContext::Tuning, Action::ToggleGate);
+    let key = || app.key_words(KeyContext::Tuning, Action::ToggleGate);
     let shown = app.preview.plan.is_some()
         && app.tuning.policy == Policy::Prune
         && app.tuning.is_policy_on(Policy::Prune)

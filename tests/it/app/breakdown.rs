@@ -30,7 +30,7 @@ fn the_sections_of_the_window_add_up_to_the_bar() {
         ["telegram:direct:8812", "slack:channel:c07infra", "research:main", "feishu:direct:ou_3f7c21ab"]
     {
         driver.go_to(key);
-        driver.press("B");
+        driver.press("v w");
         let parts = |line: bool| -> u64 {
             let parts = breakdown(&driver).sections.iter().filter(|s| matches!(s.kind, SectionKind::Part(_)));
             let tokens = |section: &Section| {
@@ -56,7 +56,7 @@ fn the_sections_of_the_window_add_up_to_the_bar() {
                 .values()
                 .all(|block| block.as_ref().is_ok_and(|block| block.chars > Chars(0.0)))
         );
-        driver.press("B");
+        driver.press("v w");
         assert!(driver.app.overlay().is_none());
     }
 }
@@ -65,7 +65,7 @@ fn the_sections_of_the_window_add_up_to_the_bar() {
 fn a_heavy_message_leads_to_its_row_in_the_transcript() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("3 z B - j j j j j j j j j l j j enter");
+    driver.press("3 z v w - j j j j j j j j j l j j enter");
     assert!(driver.app.overlay().is_none() && !driver.app.zoom);
     assert_eq!(driver.app.focus, Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
@@ -77,7 +77,7 @@ fn a_heavy_message_leads_to_its_row_in_the_transcript() {
 fn sections_fold_and_keep_the_cursor() {
     let mut driver = Driver::demo(80, 24);
     driver.go_to("telegram:direct:8812");
-    driver.press("B -");
+    driver.press("v w -");
     let sections = breakdown(&driver).sections.len();
     assert_eq!(breakdown(&driver).rows.len(), sections);
     driver.press("j space");
@@ -88,7 +88,7 @@ fn sections_fold_and_keep_the_cursor() {
     let screen = breakdown(&driver);
     assert_eq!(screen.scroll.cursor + 1, screen.rows.len());
     assert!(screen.scroll.top > 0);
-    driver.press("g y b");
+    driver.press("g y esc");
     assert!(driver.copied[0].starts_with("System prompt  ~9,8"), "{:?}", driver.copied);
     assert!(driver.app.overlay().is_none());
 }
@@ -96,7 +96,7 @@ fn sections_fold_and_keep_the_cursor() {
 #[test]
 fn a_preview_shows_each_part_of_the_window_after_the_plan() {
     let mut driver = tuned();
-    driver.press("B");
+    driver.press("v w");
     let session = driver.app.displayed_session().expect("a session");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
     let after = session.next_budget_after(plan);
@@ -116,7 +116,7 @@ fn a_preview_shows_each_part_of_the_window_after_the_plan() {
 fn the_window_grows_with_its_session_while_it_is_shown() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("B j j");
+    driver.press("v w j j");
     let before = breakdown(&driver).contents.now.budget.total();
     let leaf = driver.app.displayed_session().expect("a session").index.entries.len() - 1;
     let session = driver.app.displayed_session().expect("a session");
@@ -138,7 +138,7 @@ fn the_window_grows_with_its_session_while_it_is_shown() {
 fn blocks_of_an_older_reading_are_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    let requested = driver.key_effects("B");
+    let requested = driver.key_effects("v w");
     assert!(
         matches!(requested.as_slice(), [.., Effect::ReadBlocks { .. }] | [Effect::ReadBlocks { .. }, ..]),
         "{requested:?}"

@@ -13,7 +13,7 @@ use crate::support::driver::Driver;
 fn compared() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("w a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
+    driver.press("w v a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
     driver.press("text:contextPruning.keepLastAssistants=1,3,5 enter");
     driver
 }
@@ -40,7 +40,7 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     driver.press("y");
     let patch = driver.copied.last().expect("a patch");
     assert!(patch.contains("\"ttl\": \"30m\"") && patch.contains("\"keepLastAssistants\": 1"), "{patch}");
-    driver.press("s");
+    driver.press(":save-plan");
     let (name, text) = driver.saved.last().expect("a file");
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     assert_eq!((name.as_str(), json["cells"].as_array().map(Vec::len)), ("clawscope-sweep.json", Some(12)));
@@ -75,14 +75,14 @@ fn keys_change_the_axes_and_tuned_settings_hold_in_every_cell() {
     let keys = |driver: &Driver| -> Vec<String> {
         driver.app.compare_screen.sweep_state.axes.iter().map(|axis| axis.key().to_owned()).collect()
     };
-    driver.press("x");
+    driver.press("v x");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants", "contextPruning.ttl"]);
-    driver.press("] m m");
+    driver.press("] o o");
     assert_eq!(keys(&driver)[0], "contextPruning.keepLastAssistants");
     assert_ne!(keys(&driver)[1], "contextPruning.ttl");
     assert_eq!(driver.app.compare_screen.metric, clawscope::app::screens::compare::MapMetric::Overflows);
     // Errors are reported where the text is typed.
-    driver.press("a ctrl-u text:contextPruning.ttl=soon enter");
+    driver.press("v a ctrl-u text:contextPruning.ttl=soon enter");
     assert!(driver.app.input.as_ref().and_then(|prompt| prompt.error.as_ref()).is_some());
     driver.press("ctrl-u text:contextPruning.keepLastAssistants=1,3 enter");
     assert_eq!(keys(&driver), ["contextPruning.keepLastAssistants"]);
@@ -125,7 +125,7 @@ fn leaving_the_comparison_stops_the_sweep_and_drops_late_cells() {
 fn a_cell_with_settings_outside_the_tuning_pane_can_only_be_copied() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("w a ctrl-u text:contextTokens=120000,160000 enter g enter");
+    driver.press("w v a ctrl-u text:contextTokens=120000,160000 enter g enter");
     assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)), "it is not taken in part");
     let toast = driver.app.toast.as_ref().expect("a toast").text.clone();
     assert!(toast.starts_with("contextTokens: not in the tuning pane; press y to copy"), "{toast}");
@@ -144,15 +144,15 @@ fn headroom_makes_the_smallest_change_larger() {
     };
     let peak = smallest(&driver).expect("one helps");
     assert!(peak > Tokens(170_000.0));
-    driver.press("r text:40k enter");
+    driver.press("v h text:40k enter");
     let spared = smallest(&driver).expect("another helps");
     assert!(spared <= Tokens(160_000.0), "{spared:?}");
-    driver.press("r ctrl-u text:99% enter");
+    driver.press("v h ctrl-u text:99% enter");
     assert_eq!(smallest(&driver), None, "nothing leaves so much free");
-    driver.press("r ctrl-u text:200% enter");
+    driver.press("v h ctrl-u text:200% enter");
     let complaint = driver.app.input.as_ref().and_then(|prompt| prompt.error.clone());
     assert_eq!(complaint.as_deref(), Some("expected less than the window of 200,000"));
-    driver.press("esc r ctrl-u enter");
+    driver.press("esc v h ctrl-u enter");
     assert_eq!(smallest(&driver), Some(peak));
 }
 
@@ -160,7 +160,7 @@ fn headroom_makes_the_smallest_change_larger() {
 fn the_saved_map_equals_the_output_of_sweep() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("w s");
+    driver.press("w :save-plan");
     let (name, text) = driver.saved.last().expect("saved");
     assert_eq!(name, "clawscope-sweep.json");
     let session = driver.app.displayed_session().expect("a session");

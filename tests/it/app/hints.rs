@@ -74,7 +74,7 @@ fn after(app: &App, event: Event, now_ms: Moment) -> (Buffer, String) {
 #[test]
 fn a_click_on_a_hint_has_the_effect_of_its_key() {
     let mut clicked = 0;
-    for state in ["2", "1", "3", "4", "p", "?", "t", "B", "s", "E", "!", "d", "/ text:ninja enter"] {
+    for state in ["2", "1", "3", "4", "p", "?", "t", "v w", ":policies", "v !", "v d", "/ text:ninja enter"] {
         for (width, height) in [(130, 36), (60, 20)] {
             let mut driver = Driver::demo(width, height);
             driver.go_to("telegram:direct:8812");

@@ -49,7 +49,7 @@ fn the_last_message_disappears_while_the_next_one_loads() {
     let mut reads = driver.key_effects("j");
     reads.extend(driver.key_effects("j"));
     assert!(driver.app.message_screen().is_some(), "a short read does not flicker");
-    driver.press("y");
+    driver.press("y y");
     assert_eq!(driver.copied, Vec::<String>::new(), "the message on its way out is not copied");
     driver.now_ms += Millis(200.0);
     driver.event(Event::Timer);

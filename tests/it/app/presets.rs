@@ -22,12 +22,12 @@ fn changed_settings_are_saved_under_a_name_and_loaded_again() {
     assert!(toast(&driver).starts_with("Saved preset tight (2 settings) in "), "{}", toast(&driver));
     driver.press(": text:preset space text:save space text:tight enter");
     assert!(toast(&driver).starts_with("Replaced preset tight"), "{}", toast(&driver));
-    driver.press("C");
+    driver.press(":all-to-config");
     assert!(!driver.app.tuning.has_changes());
     driver.press(": text:preset space text:load space text:ti enter");
     assert_eq!(toast(&driver), "Loaded preset tight (2 settings)");
     assert_eq!(driver.app.tuning.values, tuned);
-    driver.press("z");
+    driver.press("alt-z");
     assert!(!driver.app.tuning.has_changes(), "loading a preset is a step to undo");
     driver.press(": text:preset space text:delete space text:tight enter");
     assert_eq!(toast(&driver), "Deleted preset tight.");

@@ -160,7 +160,7 @@ fn the_order_cycles_and_survives_a_reload() {
     assert!(known.is_sorted_by(|one, other| one >= other), "{sorted:?}");
     assert!(sorted[known.len()..].iter().all(Option::is_none), "unknown ones come last");
     let open = open_key(&driver);
-    driver.press("R");
+    driver.press(":reload");
     assert_eq!((shares(&driver), selected(&driver)), (sorted, open));
     driver.press("o o o o");
     assert_eq!(visible_keys(&driver), by_age);

@@ -128,22 +128,22 @@ fn a_list_setting_can_be_typed_undone_and_redone() {
     assert_ne!(before, after);
     driver.press("k k");
     assert_ne!(key(&driver).1, list);
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!((driver.app.tuning.values[list].clone(), key(&driver).1), (before, list));
-    driver.press("k Z");
+    driver.press("k alt-Z");
     assert_eq!((driver.app.tuning.values[list].clone(), key(&driver).1), (after, list));
 }
 
 #[test]
 fn the_id_that_is_copied_is_that_of_the_focused_pane() {
     let mut driver = demo();
-    driver.press("2 G I");
+    driver.press("2 G y i");
     let session = driver.app.displayed_session().cloned().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
     assert_eq!(driver.copied.last(), Some(&session.index.display_id(entry)));
-    driver.press("1 I");
+    driver.press("1 y s");
     assert_eq!(driver.copied.last(), Some(&session.item.id));
-    driver.press("1 y");
+    driver.press("1 y y");
     assert_eq!(driver.copied.last(), Some(&session.item.key.0));
 }
 
@@ -227,7 +227,7 @@ fn one_esc_leaves_an_empty_store_search_and_two_leave_a_typed_one() {
 #[test]
 fn a_policy_is_opened_in_the_tuning_pane_and_the_zoom_ends() {
     let mut driver = demo();
-    driver.press("2 z s");
+    driver.press("2 z :policies");
     let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("policies") };
     let policy = screen.selected();
     driver.press("enter");
@@ -253,7 +253,7 @@ fn a_paused_screen_counts_changes_and_reads_them_on_resume() {
 fn the_map_is_left_for_the_list_and_moved_over_by_lines_and_pages() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("w a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
+    driver.press("w v a ctrl-u text:contextPruning.ttl=30m,45m,1h,2h space");
     driver.press("text:contextPruning.keepLastAssistants=1,3,5 enter");
     let point = |driver: &Driver| driver.app.compare_screen.point.clone();
     driver.press("g");

@@ -12,7 +12,7 @@ use crate::support::driver::Driver;
 #[test]
 fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
     let mut driver = tuned();
-    driver.press("4 j j j H H H X");
+    driver.press("4 j j j H H H :export-html");
     let (name, page) = driver.saved.last().cloned().expect("a page");
     assert_eq!(name, "agent-main-telegram-direct-8812.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
@@ -27,7 +27,7 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
         "{name}"
     );
     let loaded = driver.app.displayed_session().cloned();
-    match driver.key_effects("S").as_slice() {
+    match driver.key_effects(":save-screen").as_slice() {
         [Effect::SaveScreen { session: Some(shown) }] => {
             assert!(Arc::ptr_eq(shown, &loaded.expect("one")));
         }
@@ -53,13 +53,13 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     );
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
-    driver.press("V text:2026.9.6 enter");
+    driver.press(":ruleset text:2026.9.6 enter");
     assert_eq!(
         (ruleset(&driver).id, ruleset(&driver).provenance_text().as_str()),
         (Ruleset::V2026_9_6, "chosen on the screen")
     );
     assert!(!driver.app.tuning.has_changes());
-    driver.press("l L e 0");
+    driver.press("l L enter 0");
     assert!(!driver.app.tuning.has_changes() && driver.app.input.is_none());
     let words = driver.app.toast.as_ref().map(|toast| toast.text.clone());
     assert_eq!(words.as_deref(), Some("softTrimRatio is built in since 2026.8.1"));
@@ -67,11 +67,11 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
     let settings = driver.app.preview.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
-    driver.press("V text:nonsense enter");
+    driver.press(":ruleset text:nonsense enter");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_9_6, "no such release");
-    driver.press("V text:2026.2.17 enter");
+    driver.press(":ruleset text:2026.2.17 enter");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_17);
-    driver.press("i");
+    driver.press("4 i");
     assert!(
         driver.app.preview.plan.as_ref().is_some_and(|plan| plan.is_empty()),
         "that version never prunes"
@@ -93,7 +93,7 @@ fn a_closed_gate_is_ignored_until_gates_are_respected() {
     driver.go_to("llvm-notes");
     driver.press("p");
     assert!(driver.app.preview.plan.as_ref().expect("a plan").gate.is_open());
-    driver.press("i");
+    driver.press("4 i");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
     assert!(!plan.gate.is_open(), "{:?}", plan.gate);
     assert!(plan.is_empty());
@@ -120,7 +120,7 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     assert_eq!(pane.running_totals.last().copied(), Some(fixed + after));
     assert!(driver.app.flash.total);
     assert!(driver.app.tuning.has_changes());
-    driver.press("c");
+    driver.press("backspace");
     assert_eq!(driver.app.preview.plan.as_ref().expect("a plan").total_after(), before);
     assert!(!driver.app.tuning.has_changes());
 }
@@ -128,7 +128,7 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
 #[test]
 fn a_value_can_be_typed_and_a_wrong_one_shows_an_error() {
     let mut driver = tuned();
-    driver.press("4 e");
+    driver.press("4 enter");
     assert!(driver.app.input.is_some());
     driver.press("ctrl-u text:soon enter");
     assert!(driver.app.input.as_ref().is_some_and(|prompt| prompt.error.is_some()));
@@ -140,7 +140,7 @@ fn a_value_can_be_typed_and_a_wrong_one_shows_an_error() {
 #[test]
 fn the_copied_patch_names_the_moved_setting() {
     let mut driver = tuned();
-    driver.press("4 j j j h y");
+    driver.press("4 j j j h y p");
     let patch = driver.copied.last().expect("copied");
     assert!(patch.contains("hardClearRatio"), "{patch}");
     assert!(patch.contains("contextPruning"), "{patch}");
@@ -153,7 +153,7 @@ fn a_curve_belongs_to_the_slider_that_it_was_computed_for() {
     let of_ttl = driver.app.tuning.profile().to_vec();
     assert!(!of_ttl.is_empty() && driver.app.tuning.preview);
     // Without the preview nothing is computed, so the other policy's slider has no curve.
-    driver.press("p .");
+    driver.press("4 p .");
     assert!(!driver.app.tuning.preview && driver.app.tuning.profile().is_empty());
     driver.press(",");
     assert_eq!(driver.app.tuning.profile(), of_ttl, "back on its own slider");
@@ -174,22 +174,22 @@ fn changes_of_settings_are_undone_one_by_one_and_redone() {
     let start = tuned_values(&driver);
     driver.press("l l l");
     let ratio = tuned_values(&driver);
-    driver.press("j l l . x C");
-    driver.press("z");
+    driver.press("j l l . x :all-to-config");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "Undid 2 settings: softTrimRatio, hardClearRatio");
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "Undid guard on");
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "Undid hardClearRatio 0.5 → 0.52");
     assert_eq!(tuned_values(&driver), ratio);
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "Undid softTrimRatio 0.3 → 0.33");
     assert_eq!(tuned_values(&driver), start);
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "no changed setting to undo");
-    driver.press("Z");
+    driver.press("alt-Z");
     assert_eq!((toast(&driver).as_str(), tuned_values(&driver)), ("Redid softTrimRatio 0.3 → 0.33", ratio));
-    driver.press("j l Z");
+    driver.press("j l alt-Z");
     assert_eq!(toast(&driver), "nothing to redo");
 }
 
@@ -198,13 +198,13 @@ fn undo_and_redo_restore_the_version_with_its_values() {
     let mut driver = tuned();
     let ruleset = |driver: &Driver| driver.app.displayed_session().expect("a session").ruleset.id;
     let before = ruleset(&driver);
-    driver.press("4 j j l V text:2026.5.2 enter");
+    driver.press("4 j j l :ruleset text:2026.5.2 enter");
     let (after, values) = (ruleset(&driver), tuned_values(&driver));
     assert_ne!(after, before);
-    driver.press("z");
+    driver.press("alt-z");
     assert!(toast(&driver).starts_with("Undid rules openclaw 2026.3.2 → openclaw "), "{}", toast(&driver));
     assert_eq!(ruleset(&driver), before);
-    driver.press("Z");
+    driver.press("alt-Z");
     assert_eq!((ruleset(&driver), tuned_values(&driver)), (after, values));
 }
 
@@ -213,9 +213,9 @@ fn each_session_has_a_separate_undo_history() {
     let mut driver = tuned();
     driver.press("4 j j l");
     driver.go_to("research:main");
-    driver.press("z");
+    driver.press("alt-z");
     assert_eq!(toast(&driver), "no changed setting to undo");
     driver.go_to("telegram:direct:8812");
-    driver.press("z");
+    driver.press("alt-z");
     assert!(toast(&driver).starts_with("Undid softTrimRatio"));
 }

@@ -50,7 +50,7 @@ fn a_copied_id_reaches_the_clipboard_of_the_person() {
     let store = Store::new();
     let mut program = open(&programs, &format!("ssh://gateway{}", store.path().display()));
     program.until_shown("the linker");
-    program.keys("I");
+    program.keys("yi");
     assert!(!program.until_copied().is_empty());
     program.until_shown("Copied");
     program.keys("q");

@@ -121,6 +121,10 @@ impl Driver {
         for word in keys.split(' ').filter(|word| !word.is_empty()) {
             if let Some(text) = word.strip_prefix("text:") {
                 text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+            } else if word.len() > 1 && word.starts_with(':') {
+                // Runs an action by its name.
+                word.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+                self.key(KeyCode::Enter, KeyModifiers::NONE);
             } else {
                 let (code, modifiers) = named(word);
                 self.key(code, modifiers);

@@ -44,14 +44,14 @@ pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
 
 pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p i");
+    driver.press("4 p i 2");
     driver
 }
 
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p 4 j j V text:2026.9.6 enter l");
+    driver.press("p 4 j j :ruleset text:2026.9.6 enter l");
     named(&mut driver);
     driver
 }
@@ -72,7 +72,7 @@ pub(crate) fn asking(width: u16, height: u16) -> Driver {
 /// Shows only a compaction, its cut at the configured place.
 fn compacting(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press(", , , , , x");
+    driver.press("4 , , , , , x 2");
     settled(driver)
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn finding(width: u16, height: u16) -> Driver {
         )
         .about("session.mainKey"),
     ];
-    driver.press("! j");
+    driver.press("v ! j");
     driver
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn searching_in_vain(width: u16, height: u16) -> Driver {
 
 pub(crate) fn typing(width: u16, height: u16) -> Driver {
     let mut driver = preview(width, height);
-    driver.press("4 e text:x enter");
+    driver.press("4 enter text:x enter");
     driver
 }
 
@@ -297,21 +297,21 @@ pub(crate) fn filtering(width: u16, height: u16) -> Driver {
 pub(crate) fn recorded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("research:main");
-    driver.press("1 d");
+    driver.press("1 v d");
     driver
 }
 
 /// Shows only the history limit, moved to three turns.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 , , x e ctrl-u text:3 enter 2");
+    driver.press("4 , , x enter ctrl-u text:3 enter 2");
     driver
 }
 
 /// Shows only a compaction, at the line of its cut.
 pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press(", , , , , x 2");
+    driver.press("4 , , , , , x 2");
     let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
     let cut = rows.iter().position(|row| row.kind == RowKind::Cut).expect("a cut");
     driver.press("g");
@@ -322,14 +322,14 @@ pub(crate) fn compacted(width: u16, height: u16) -> Driver {
 /// Shows the guard together with pruning.
 pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p . x 4");
+    driver.press("p 4 . x");
     driver
 }
 
 /// Shows every policy and its effect, with compaction and pruning on.
 pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("s x k k k k k x");
+    driver.press(":policies x k k k k k x");
     driver
 }
 
@@ -353,14 +353,14 @@ pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
 /// Shows the parts of the window for a file that was truncated while open.
 pub(crate) fn taken_apart(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("B j j l j");
+    driver.press("v w j j l j");
     driver
 }
 
 /// Shows the same under a preview, with the heaviest messages visible.
 pub(crate) fn taken_apart_under_a_plan(width: u16, height: u16) -> Driver {
     let mut driver = settled(preview(width, height));
-    driver.press("B G");
+    driver.press("v w G");
     driver
 }
 
@@ -371,7 +371,7 @@ pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
     (session.prompt_report, session.fixed_chars) = (None, None);
     session.recount_prompt();
     driver.event(Event::Opened(Box::new(session)));
-    driver.press("B");
+    driver.press("v w");
     driver
 }
 
@@ -456,7 +456,7 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
 /// Shows the history of commits: a commit, its undo, and another one.
 pub(crate) fn committed(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    driver.press("y u y p c y U");
+    driver.press("y u y p c y b");
     named(&mut driver);
     driver
 }
@@ -464,7 +464,7 @@ pub(crate) fn committed(width: u16, height: u16) -> Driver {
 /// Compares the branch before the commit with the one it made.
 pub(crate) fn comparing_branches(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    driver.press("y C");
+    driver.press("y b enter");
     named(&mut driver);
     driver
 }
@@ -479,10 +479,10 @@ pub(crate) fn comparing(width: u16, height: u16) -> Driver {
 /// The same under typed settings: a third one besides the two of the map, the cursor on a change.
 pub(crate) fn comparing_typed(width: u16, height: u16) -> Driver {
     let mut driver = comparing(width, height);
-    driver.press("a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
+    driver.press("v a ctrl-u text:contextPruning.ttl=15m..75m:15m space");
     driver.press("text:contextPruning.hardClearRatio=0.05,0.1,0.2,0.3,0.4,0.5 space");
     driver.press("text:contextPruning.keepLastAssistants=1,3 enter");
-    driver.press("c k k h h -");
+    driver.press("backspace k k h h -");
     driver
 }
 
@@ -504,7 +504,7 @@ pub(crate) fn comparing_yet(width: u16, height: u16) -> Driver {
 pub(crate) fn comparing_in_vain(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("slack:channel:c07infra");
-    driver.press("w m");
+    driver.press("w o");
     driver
 }
 
@@ -518,21 +518,21 @@ pub(crate) fn timing(width: u16, height: u16) -> Driver {
 /// The same under a shorter ttl and a lower threshold, the cursor in the middle.
 pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("t { { { { { H H H h");
+    driver.press("t - - - - - H H H h");
     settled(driver)
 }
 
 /// Shows a compaction instead, zoomed in, with the tokens that the cache missed.
 pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("t , , , , , x { { + b h h h");
+    driver.press("t , , , , , x - - z v b h h h");
     settled(driver)
 }
 
 /// The timeline in sentences.
 pub(crate) fn timing_in_words(width: u16, height: u16) -> Driver {
     let mut driver = timing_tuned(width, height);
-    driver.press("T");
+    driver.press("v x");
     driver
 }
 
@@ -641,7 +641,7 @@ pub(crate) fn in_a_database(width: u16, height: u16) -> Driver {
 /// Two of its branches, whose ids are long.
 pub(crate) fn database_branches(width: u16, height: u16) -> Driver {
     let mut driver = in_a_database(width, height);
-    driver.press("C");
+    driver.press("b");
     driver
 }
 

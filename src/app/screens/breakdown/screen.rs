@@ -69,7 +69,7 @@ impl BreakdownScreen {
         vec![
             MOVE,
             (&[Action::Open], if leads { "go to the entry" } else { "fold" }),
-            (&[Action::UnfoldAll, Action::FoldAll], "all"),
+            (&[Action::More, Action::Less], "all"),
             (&[Action::Copy], "copy"),
             CLOSE,
         ]
@@ -81,10 +81,10 @@ impl BreakdownScreen {
             Action::Open => return self.open_row(height),
             Action::Copy => return Outcome::copy(self.row_text(), "line"),
             Action::Fold => self.fold(None, height),
-            Action::FoldAll => self.fold_all(false, height),
-            Action::UnfoldAll => self.fold_all(true, height),
-            Action::Collapse => self.fold(Some(false), height),
-            Action::Expand => self.fold(Some(true), height),
+            Action::Less => self.fold_all(false, height),
+            Action::More => self.fold_all(true, height),
+            Action::Left => self.fold(Some(false), height),
+            Action::Right => self.fold(Some(true), height),
             _ => return Outcome::Ignored,
         }
         Outcome::Done

@@ -24,15 +24,14 @@ pub(super) use sweep_request::SweepKey;
 /// The keys of the comparison for the status line.
 pub(super) fn hints() -> Vec<Hint> {
     vec![
-        (&[Action::CellLeft, Action::CellRight], "cell"),
+        (&[Action::Left, Action::Right], "cell"),
         (&[Action::Open], "apply to tuning"),
         (&[Action::Back], "back"),
-        (&[Action::NextMeasure], "measure"),
+        (&[Action::NextOrder], "measure"),
         (&[Action::Copy], "copy patch"),
-        (&[Action::Smallest], "smallest"),
-        (&[Action::PreviousAxis, Action::NextAxis], "setting"),
-        (&[Action::EditAxes], "edit"),
-        (&[Action::Headroom], "headroom"),
+        (&[Action::NextMatch], "smallest"),
+        (&[Action::Previous, Action::Next], "setting"),
+        (&[Action::ViewMenu], "settings, headroom"),
         (&[Action::SavePlan], "save"),
     ]
 }

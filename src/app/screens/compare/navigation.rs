@@ -12,17 +12,17 @@ impl App {
     /// Handles an action of the comparison; returns whether it is one.
     pub(in crate::app) fn dispatch_compare(&mut self, action: Action) -> bool {
         match action {
-            Action::CellRight => self.move_along_axis(1, 1),
-            Action::CellLeft => self.move_along_axis(1, -1),
+            Action::Right => self.move_along_axis(1, 1),
+            Action::Left => self.move_along_axis(1, -1),
             Action::Down => self.move_compare_cursor(1),
             Action::Up => self.move_compare_cursor(-1),
             Action::PageDown | Action::HalfPageDown => self.move_compare_cursor(5),
             Action::PageUp | Action::HalfPageUp => self.move_compare_cursor(-5),
             Action::Top => self.move_compare_cursor(isize::MIN / 2),
             Action::Bottom => self.move_compare_cursor(isize::MAX / 2),
-            Action::RaiseThird => self.move_along_axis(2, 1),
-            Action::LowerThird => self.move_along_axis(2, -1),
-            Action::NextMeasure => {
+            Action::More => self.move_along_axis(2, 1),
+            Action::Less => self.move_along_axis(2, -1),
+            Action::NextOrder => {
                 let at = MapMetric::ALL
                     .iter()
                     .position(|measure| *measure == self.compare_screen.metric)
@@ -36,12 +36,10 @@ impl App {
                 };
             }
             Action::ToConfig => self.go_to_cell(self.compare_screen.baseline_cell()),
-            Action::Smallest => self.go_to_smallest_change(),
+            Action::NextMatch | Action::PreviousMatch => self.go_to_smallest_change(),
             Action::TurnAxes => self.rotate_axes(),
-            Action::NextAxis => self.cycle_axis(1, 1),
-            Action::PreviousAxis => self.cycle_axis(1, -1),
-            Action::NextAxisDown => self.cycle_axis(0, 1),
-            Action::PreviousAxisDown => self.cycle_axis(0, -1),
+            Action::Next => self.cycle_axis(1),
+            Action::Previous => self.cycle_axis(-1),
             Action::Headroom => {
                 let text = self.compare_screen.headroom.map(Amount::text).unwrap_or_default();
                 self.input = Some(LineInput::new(InputPurpose::Headroom, text));
@@ -142,8 +140,9 @@ impl App {
         }
     }
 
-    /// Puts another setting on a shown axis.
-    fn cycle_axis(&mut self, place: usize, by: isize) {
+    /// Puts another setting on the axis from left to right.
+    fn cycle_axis(&mut self, by: isize) {
+        let place = 1;
         let Some(recording) = self.replay_state.recording.clone() else { return };
         let mut axes = self.compare_screen.sweep_state.axes.clone();
         let base: Vec<_> = self.tuned_changes(&recording.session);

@@ -10,7 +10,7 @@ use crate::guide::TOPICS;
 use crate::text;
 
 /// Actions in opposite directions share a row.
-const PAIRS: [(Action, Action, &str); 24] = [
+const PAIRS: [(Action, Action, &str); 17] = [
     (Action::BorderLeft, Action::BorderRight, "resize the pane"),
     (Action::Down, Action::Up, "down, up"),
     (Action::HalfPageDown, Action::HalfPageUp, "half a page down, up"),
@@ -19,22 +19,15 @@ const PAIRS: [(Action, Action, &str); 24] = [
     (Action::NextPane, Action::PreviousPane, "next, previous pane"),
     (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
     (Action::JumpBack, Action::JumpForward, "back before a jump, forward"),
-    (Action::Collapse, Action::Expand, "fold, unfold, or go there"),
-    (Action::FoldAll, Action::UnfoldAll, "fold, unfold everything"),
+    (Action::Left, Action::Right, "fold or unfold, scroll, decrease or increase"),
+    (Action::FarLeft, Action::FarRight, "the same by ten"),
     (Action::NextMessage, Action::PreviousMessage, "next, previous message"),
-    (Action::NextTurn, Action::PreviousTurn, "next, previous user turn"),
+    (Action::Next, Action::Previous, "next, previous user turn"),
     (Action::NextChange, Action::PreviousChange, "next, previous change"),
     (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter"),
-    (Action::ScrollRight, Action::ScrollLeft, "scroll long lines"),
     (Action::NextPolicy, Action::PreviousPolicy, "next, previous policy"),
-    (Action::Less, Action::More, "decrease, increase"),
-    (Action::MuchLess, Action::MuchMore, "the same by ten"),
+    (Action::Less, Action::More, "decrease, increase; fold, unfold all"),
     (Action::UndoTuning, Action::RedoTuning, "undo, redo a change"),
-    (Action::NextCall, Action::PreviousCall, "next, previous call"),
-    (Action::SkipCalls, Action::SkipCallsBack, "ten calls forward, back"),
-    (Action::NextOverflow, Action::PreviousOverflow, "next, previous overflow"),
-    (Action::ZoomIn, Action::ZoomOut, "zoom in, out"),
-    (Action::CellLeft, Action::CellRight, "previous, next cell"),
 ];
 
 /// The panes share a row.
@@ -114,7 +107,7 @@ impl HelpSource<'_> {
     /// Returns the keys of a context, and those that work everywhere.
     fn keys_here(&self, context: KeyContext) -> (Vec<KeyEntry>, Vec<KeyEntry>) {
         let bound = self.keymap.own_actions(context);
-        let is_pane = !context.is_alone();
+        let is_pane = context.is_pane();
         let is_here = |row: &ActionRow| {
             let elsewhere =
                 matches!(row.0, Action::Show(_) | Action::Quit | Action::NextTheme | Action::ToggleMouse);

@@ -102,14 +102,13 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Compare => COMPARE,
         ScreenKind::Policies => POLICIES,
         ScreenKind::Recovery => RECOVERY,
-        ScreenKind::Commits | ScreenKind::Branches => COMMITS,
+        ScreenKind::Branches => COMMITS,
         ScreenKind::Search => SEARCH,
         ScreenKind::Help
         | ScreenKind::Palette
         | ScreenKind::Problems
         | ScreenKind::Rule
         | ScreenKind::Record
-        | ScreenKind::CommandLog
         | ScreenKind::Presets => &[],
     };
     own.to_vec()

@@ -14,7 +14,6 @@ use crate::report::timeline::Timeline;
 use crate::store::entry::Role;
 use layout::{TimelineLayout, layout_timeline};
 pub use screen::{BarMetric, TimelineScreen};
-use viewport::Viewport;
 
 /// Calls per shift key.
 const SKIPPED_CALLS: isize = 10;
@@ -75,21 +74,19 @@ impl App {
                 self.timeline_screen.as_sentences = !self.timeline_screen.as_sentences;
                 self.timeline_screen.top = 0;
             }
-            Action::NextCall => self.move_timeline_cursor(1),
-            Action::PreviousCall => self.move_timeline_cursor(-1),
-            Action::SkipCalls => self.move_timeline_cursor(SKIPPED_CALLS),
-            Action::SkipCallsBack => self.move_timeline_cursor(-SKIPPED_CALLS),
+            Action::Right => self.move_timeline_cursor(1),
+            Action::Left => self.move_timeline_cursor(-1),
+            Action::FarRight => self.move_timeline_cursor(SKIPPED_CALLS),
+            Action::FarLeft => self.move_timeline_cursor(-SKIPPED_CALLS),
             Action::Top => self.move_timeline_cursor(isize::MIN / 2),
             Action::Bottom => self.move_timeline_cursor(isize::MAX / 2),
             Action::PageDown => self.move_timeline_cursor(seen.max(1)),
             Action::PageUp => self.move_timeline_cursor(-seen.max(1)),
             Action::HalfPageDown => self.move_timeline_cursor((seen / 2).max(1)),
             Action::HalfPageUp => self.move_timeline_cursor(-(seen / 2).max(1)),
-            Action::NextOverflow => self.go_to_overflow(true),
-            Action::PreviousOverflow => self.go_to_overflow(false),
-            Action::ZoomIn => self.timeline_screen.viewport.zoom_in(self.timeline_screen.cursor, calls),
-            Action::ZoomOut => self.timeline_screen.viewport.zoom_out(self.timeline_screen.cursor, calls),
-            Action::Zoom => self.timeline_screen.viewport = Viewport::default(),
+            Action::NextMatch => self.go_to_overflow(true),
+            Action::PreviousMatch => self.go_to_overflow(false),
+            Action::Zoom => self.timeline_screen.viewport.zoom(self.timeline_screen.cursor, calls),
             Action::CostOrCache => {
                 self.timeline_screen.bar_metric = match self.timeline_screen.bar_metric {
                     BarMetric::Cost => BarMetric::Cache,

@@ -32,16 +32,15 @@ pub struct TimelineScreen {
 /// The keys of the timeline for the status line.
 pub(in crate::app::screens) fn hints() -> Vec<Hint> {
     vec![
-        (&[Action::PreviousCall, Action::NextCall], "call"),
-        (&[Action::NextOverflow], "overflow"),
+        (&[Action::Left, Action::Right], "call"),
+        (&[Action::NextMatch], "overflow"),
         GO_TO_ENTRY,
         (&[Action::Back], "back"),
-        (&[Action::ZoomIn, Action::ZoomOut], "zoom"),
-        (&[Action::CostOrCache], "cost/cache"),
+        (&[Action::Zoom], "zoom"),
         (&[Action::Less, Action::More], "adjust"),
         (&[Action::Down, Action::Up], "setting"),
         (&[Action::TogglePolicy], "on/off"),
-        (&[Action::InWords], "as text"),
+        (&[Action::ViewMenu], "view"),
     ]
 }
 

@@ -25,17 +25,11 @@ impl Viewport {
         self.visible(calls).len() == calls
     }
 
-    /// Shows half as many calls; the cursor keeps its place on the screen.
-    pub(super) fn zoom_in(&mut self, cursor: usize, calls: usize) {
+    /// Shows half as many calls, and all again after the fewest; the cursor keeps its place on the screen.
+    pub(super) fn zoom(&mut self, cursor: usize, calls: usize) {
         let count = self.visible(calls).len();
-        if count > MIN_CALLS {
-            self.resize((count / 2).max(MIN_CALLS), cursor, calls);
-        }
-    }
-
-    /// Shows twice as many calls.
-    pub(super) fn zoom_out(&mut self, cursor: usize, calls: usize) {
-        self.resize(self.visible(calls).len() * 2, cursor, calls);
+        let next = if count > MIN_CALLS { (count / 2).max(MIN_CALLS) } else { calls };
+        self.resize(next, cursor, calls);
     }
 
     fn resize(&mut self, count: usize, cursor: usize, calls: usize) {
@@ -108,16 +102,14 @@ mod tests {
     #[test]
     fn zooming_keeps_the_cursor_in_sight_and_ends_at_a_few_calls() {
         let mut stretch = Viewport::default();
-        stretch.zoom_in(90, 100);
+        stretch.zoom(90, 100);
         assert_eq!(stretch.visible(100), 47..97);
-        for _ in 0..9 {
-            stretch.zoom_in(90, 100);
+        for _ in 0..3 {
+            stretch.zoom(90, 100);
         }
         assert_eq!(stretch.visible(100).len(), MIN_CALLS);
         assert!(stretch.visible(100).contains(&90));
-        for _ in 0..9 {
-            stretch.zoom_out(90, 100);
-        }
+        stretch.zoom(90, 100);
         assert_eq!(stretch.visible(100), 0..100);
     }
 
@@ -128,7 +120,7 @@ mod tests {
         ) {
             let cursor = cursor.min(calls - 1);
             let mut stretch = Viewport::default();
-            (0..zooms).for_each(|_| stretch.zoom_in(cursor, calls));
+            (0..zooms).for_each(|_| stretch.zoom(cursor, calls));
             let grid = stretch.call_columns(calls, columns);
             prop_assert!(grid.visible.contains(&cursor));
             let dots = usize::from(columns) * 2;
@@ -176,9 +168,9 @@ mod tests {
         assert_eq!(seen(0), 0..16);
         assert_eq!(seen(99), 84..100);
         let mut out = Viewport { from: 40, count: Some(16) };
-        out.zoom_out(48, 100);
-        assert_eq!((out.visible(100), out.shows_all(100)), (32..64, false));
-        out.zoom_out(48, 60);
-        assert!(out.shows_all(60));
+        out.zoom(48, 100);
+        assert_eq!((out.visible(100), out.shows_all(100)), (44..52, false));
+        out.zoom(48, 100);
+        assert!(out.shows_all(100));
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
         let (what, why) = match app.replay_state.recording {
             Some(_) => (
                 "Choosing settings to vary…",
-                "clawscope picks those that matter most here; press a to choose your own.",
+                "clawscope picks those that matter most here; v a chooses your own.",
             ),
             None => ("Reading…", ""),
         };

@@ -10,7 +10,6 @@ use crate::app::keymap::KeyContext;
 use crate::app::screens::explain::ExplainRow;
 use crate::app::screens::explain::wording::patch_lines;
 use crate::text;
-use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
 
@@ -35,7 +34,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let Some((_, advice)) = view.screen.shown_patch() else { return };
     let after = title(view.theme, buf, row_at(area, area.y), &name, false);
     let own = matches!(selected, Some(ExplainRow::Advice(_)));
-    let key = first_key(view.app, KeyContext::List, if own { Action::Copy } else { Action::CopyPatch });
+    let key = view.app.key_words(KeyContext::List, if own { Action::Copy } else { Action::CopyPatch });
     let hint = [
         view.muted(format!("{}   ", short_name(&advice.file_name()))),
         Span::styled(key, view.theme.bold(Role::Text)),

@@ -15,7 +15,6 @@ use crate::replay::{CallReplay, PromptSizeSource};
 use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
 use crate::ui::glyphs;
-use crate::ui::status::first_key;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
 use crate::units::{Millis, Tokens};
@@ -96,7 +95,7 @@ impl View<'_> {
     fn hint(&self, buf: &mut Buffer) {
         let (area, end) = (self.places.call, self.places.call.right().saturating_sub(1));
         let keys =
-            [Action::Less, Action::More].map(|action| first_key(self.app, KeyContext::Timeline, action));
+            [Action::Less, Action::More].map(|action| self.app.key_words(KeyContext::Timeline, action));
         let muted = self.theme.style(Role::Muted);
         let strong = self.theme.bold(Role::Text);
         let [less, more] = keys.map(|key| Span::styled(key, strong));

@@ -1,7 +1,6 @@
 //! The command line of each screen, which the program accepts.
 
 use clap::Parser as _;
-use clawscope::app::screens::command_log::CommandLogScreen;
 use clawscope::app::state::Overlay;
 use clawscope::cli::{Cli, Command};
 use serde_json::{Value, json};
@@ -17,17 +16,13 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-fn screen(driver: &Driver) -> &CommandLogScreen {
-    let Some(Overlay::CommandLog(screen)) = driver.app.overlay() else { panic!("no command log") };
-    screen
-}
-
-/// The log, oldest first.
-fn commands(driver: &mut Driver) -> Vec<String> {
-    driver.press("@");
-    let lines = screen(driver).commands.iter().rev().map(|command| command.line.clone()).collect();
-    driver.press("esc");
-    lines
+/// Presses keys and returns the command line of the screen after each.
+fn commands(driver: &mut Driver, keys: &str) -> Vec<String> {
+    let press = |key| {
+        driver.press(key);
+        driver.app.command_line()
+    };
+    keys.split(' ').filter_map(press).collect()
 }
 
 fn run(line: &str, more: &[&str]) -> std::process::Output {
@@ -44,12 +39,12 @@ fn answer(line: &str) -> Value {
 }
 
 #[test]
-fn every_screen_is_logged_as_a_command_that_the_program_runs() {
+fn every_screen_has_a_command_that_the_program_runs() {
     let mut driver = tuned();
-    driver
-        .press("4 j l 2 e esc t esc w esc v esc B esc E esc i ! esc s esc p 2 f f s esc U esc C esc d esc 1");
-    driver.press("d esc ctrl-f text:overflow enter esc esc");
-    let lines = commands(&mut driver);
+    let mut lines = commands(&mut driver, "4 j l i 2 e esc t esc w esc :recovery esc :breakdown esc :estimators esc");
+    lines.extend(commands(&mut driver, ":problems esc :policies esc p :toggle-history b esc 1 :session-record esc"));
+    lines.extend(commands(&mut driver, "ctrl-f text:overflow enter esc esc"));
+    lines.dedup();
     let mut seen = Vec::new();
     for line in &lines {
         let out = run(line, &[]);
@@ -57,7 +52,7 @@ fn every_screen_is_logged_as_a_command_that_the_program_runs() {
         assert!(matches!(out.status.code(), Some(0 | 1)), "{line}: {}", String::from_utf8_lossy(&out.stderr));
         let line = words(line);
         let option =
-            line.get(2).filter(|word| ["--recovery", "--list", "--compare"].contains(&word.as_str()));
+            line.get(2).filter(|word| ["--recovery", "--list"].contains(&word.as_str()));
         seen.push(option.map_or_else(|| line[0].clone(), |option| format!("{} {option}", line[0])));
     }
     let expected = [
@@ -71,13 +66,11 @@ fn every_screen_is_logged_as_a_command_that_the_program_runs() {
         "doctor",
         "tree",
         "undo --list",
-        "undo --compare",
         "search",
     ];
     for command in expected {
         assert!(seen.iter().any(|word| word == command), "{command}: {lines:#?}");
     }
-    assert_eq!(seen.iter().filter(|word| *word == "search").count(), 1, "not once per letter: {lines:#?}");
 }
 
 #[test]
@@ -88,43 +81,19 @@ fn a_command_answers_for_the_session_on_the_screen() {
     driver.press("esc");
     let shown = driver.app.displayed_session().expect("a session");
     assert_eq!(explained["session"]["key"], json!(shown.item.key.0));
-    driver.press("1 d");
+    driver.press("1 v d");
     let line = driver.app.command_line().expect("a line");
     let Some(Overlay::Record(record)) = driver.app.overlay() else { panic!("no record") };
     assert_eq!(answer(&line)["session"]["key"], json!(record.key.0));
 }
 
 #[test]
-fn a_moved_setting_is_logged_once_with_a_command_of_the_same_effect() {
+fn a_moved_setting_is_in_a_command_of_the_same_effect() {
     let mut driver = tuned();
-    driver.press("4 j j l l l");
-    let lines = commands(&mut driver);
-    let set: Vec<&String> = lines.iter().filter(|line| line.contains(" --set ")).collect();
-    assert_eq!(set.len(), 1, "{lines:#?}");
+    let lines = commands(&mut driver, "4 j j l l l");
+    let line = lines.last().filter(|line| line.contains(" --set ")).expect("a setting");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
-    assert_eq!(answer(set[0])["after"]["tokens"].as_u64(), Some(plan.total_after()), "{}", set[0]);
-}
-
-#[test]
-fn the_command_of_an_export_writes_the_file_that_the_screen_wrote() {
-    let mut driver = tuned();
-    driver.press(": text:export-json enter");
-    let (name, text) = driver.saved.last().cloned().expect("a file");
-    let line = commands(&mut driver).into_iter().find(|line| line.contains(" export ")).expect("a line");
-    let mut words = words(&line);
-    assert_eq!(words.iter().filter(|word| **word == name).count(), 1, "{line}");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join(&name);
-    words.iter_mut().filter(|word| **word == name).for_each(|word| *word = file.display().to_string());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let out = program(&words).output().expect("it runs");
-    assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
-    let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-    let written = read(&std::fs::read_to_string(file).expect("the file"));
-    let shown = read(&text);
-    for part in ["session", "plan"] {
-        assert_eq!(written[part], shown[part], "{part}");
-    }
+    assert_eq!(answer(line)["after"]["tokens"].as_u64(), Some(plan.total_after()), "{line}");
 }
 
 /// A store whose session has this key.
@@ -165,12 +134,11 @@ fn a_session_key_that_looks_like_an_option_or_a_command_is_still_a_key() {
 }
 
 #[test]
-fn the_log_is_copied_line_by_line_and_a_session_key_is_one_word() {
+fn the_copy_menu_has_the_command_line_and_a_session_key_is_one_word() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("e esc @");
-    let line = screen(&driver).commands[0].line.clone();
+    driver.press("2 y c");
+    let line = driver.copied.last().expect("a line");
     assert!(line.contains("agent:main:telegram:direct:8812"), "{line}");
-    driver.press("y");
-    assert_eq!(driver.copied.last(), Some(&line));
+    assert_eq!(driver.app.command_line().as_ref(), Some(line));
 }
