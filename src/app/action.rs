@@ -121,6 +121,8 @@ pub enum Action {
     /// Marks the row with a letter.
     Mark,
     GoToMark,
+    /// Copies the command that sets the values of a fix.
+    CopyCommand,
     /// Copies the changed settings as a config patch.
     CopyPatch,
     Pager,
@@ -290,6 +292,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::AllToConfig, "all-to-config", ActionGroup::Tuning, "reset all to config"),
     (Action::UndoTuning, "undo-tuning", ActionGroup::Tuning, "undo the last change"),
     (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
+    (Action::CopyCommand, "copy-command", ActionGroup::Screen, "copy the command that sets a fix"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
     (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
     (Action::ChooseRuleset, "ruleset", ActionGroup::Tuning, "use the rules of another release"),

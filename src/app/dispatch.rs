@@ -125,8 +125,9 @@ impl App {
             }
             Action::ShowSecrets => self.toggle_secrets(),
             Action::Custom(at) => return self.run_custom(at),
-            // Only the timeline and the comparison have these.
-            Action::InWords
+            // Only the timeline, the comparison and the explanation have these.
+            Action::CopyCommand
+            | Action::InWords
             | Action::CostOrCache
             | Action::TurnAxes
             | Action::EditAxes

@@ -26,9 +26,8 @@ impl App {
     pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, EffectError>) {
         let size = self.size;
         let Some(screen) = self.explain_mut() else { return };
-        let first = screen.result.is_none();
         screen.rows = view.as_ref().map(|explanation| rows::all_rows(explanation)).unwrap_or_default();
         screen.result = Some(view);
-        if first { screen.select_first(size) } else { screen.move_by(0, size) }
+        screen.move_by(0, size);
     }
 }

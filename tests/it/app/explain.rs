@@ -1,12 +1,18 @@
 //! The explanation screen.
 
 use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::policy::Policy;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
+use crate::support::screens::todays_pi;
+
+/// The sizes at which the answer must be visible.
+const SIZES: [(u16, u16); 4] = [(160, 45), (120, 36), (80, 24), (60, 20)];
 
 /// Returns the open explanation.
 fn explanation(driver: &Driver) -> &clawscope::app::screens::explain::ExplainScreen {
@@ -25,6 +31,72 @@ fn go_to_row(driver: &mut Driver, wanted: ExplainRow) {
         driver.press("j");
     }
     assert_eq!(explanation(driver).selected(), Some(wanted));
+}
+
+/// Opens the explanation of a demo session.
+fn explained(key: &str, width: u16, height: u16) -> Driver {
+    let mut driver = Driver::demo(width, height);
+    driver.go_to(key);
+    driver.press("e");
+    driver
+}
+
+/// Today's pi after a refused call.
+fn refused_pi(width: u16, height: u16) -> Driver {
+    let mut driver = todays_pi(width, height);
+    let session = driver.app.displayed_session().expect("a session");
+    let leaf = session.index.display_id(session.context.leaf.expect("a leaf"));
+    let message = serde_json::json!({ "role": "assistant", "content": [], "provider": "anthropic", "model": "claude-opus-4-5",
+        "api": "anthropic-messages", "stopReason": "error", "timestamp": 1_792_488_000_000_i64,
+        "errorMessage": "prompt is too long: 204500 tokens > 200000 maximum" });
+    let line = serde_json::json!({ "type": "message", "id": "0badca11", "parentId": leaf,
+        "timestamp": "2026-10-20T09:20:00.000Z", "message": message });
+    driver.append(&format!("{line}\n"));
+    driver.press("e");
+    driver
+}
+
+/// Returns the drawn frame, and the rows of changes and ways out that it shows in full.
+fn frame_and_fixes(driver: &Driver) -> (String, usize) {
+    let (screen, size) = (explanation(driver), driver.app.size);
+    let shown = screen.scroll.top..screen.scroll.top + screen.page_rows(size);
+    let is_fix = |row: &ExplainRow| matches!(row, ExplainRow::Advice(_) | ExplainRow::WayOut(_));
+    let page = screen.page(size);
+    let placed = page.blocks.iter().flat_map(|block| &block.rows).filter(|placed| is_fix(&placed.row));
+    let visible = placed.filter(|placed| {
+        shown.contains(&usize::from(placed.area.y)) && usize::from(placed.area.bottom()) <= shown.end
+    });
+    (text_of(&drawn(&driver.app, &dark())), visible.count())
+}
+
+#[test]
+fn headline_fixes_and_patch_are_visible_at_every_size() {
+    let (width, height) = SIZES[0];
+    let mut shapes = [
+        (
+            "fixes",
+            explained("telegram:direct:8812", width, height),
+            "Overflowed: pruning did",
+            "contextPruning",
+        ),
+        ("no fix", explained("slack:channel:c07infra", width, height), "Overflowed: 3 parallel", "channels"),
+        ("pi", refused_pi(width, height), "Overflowed", "compaction"),
+    ];
+    let mut healthy = explained("whatsapp:group:120363041188", width, height);
+    for (width, height) in SIZES {
+        for (shape, driver, headline, key) in &mut shapes {
+            driver.event(Event::Resize { width, height });
+            let (frame, fixes) = frame_and_fixes(driver);
+            let patch = format!("\"{key}\": ");
+            assert!(frame.contains(*headline) && frame.contains(&patch), "{shape} {width}x{height}\n{frame}");
+            assert!(fixes >= 2.min(explanation(driver).explanation().expect("read").advice.len()), "{frame}");
+            assert_eq!(explanation(driver).selected(), Some(ExplainRow::Advice(0)), "{frame}");
+            assert!(frame.contains("Patch for a"), "{frame}");
+        }
+        healthy.event(Event::Resize { width, height });
+        let (frame, _) = frame_and_fixes(&healthy);
+        assert!(frame.contains("Fits: 161k to spare") && frame.contains("Findings"), "{frame}");
+    }
 }
 
 #[test]
@@ -72,7 +144,7 @@ fn a_session_without_an_overflow_has_its_counted_calls_and_no_served_limit() {
 }
 
 #[test]
-fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_order() {
+fn the_cursor_visits_changes_call_mechanism_guards_counts_and_evidence_in_this_order() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("e g");
@@ -93,7 +165,7 @@ fn the_cursor_visits_call_mechanism_guards_counts_changes_and_evidence_in_this_o
     };
     let mut kinds: Vec<_> = seen.iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, ["call", "mechanism", "guard", "count", "change", "finding"]);
+    assert_eq!(kinds, ["change", "call", "mechanism", "guard", "count", "finding"]);
     let page = explanation(&driver).page((130, 36));
     assert!(seen.iter().all(|row| page.row(*row).is_some()), "every row has a place");
 }
@@ -137,25 +209,33 @@ fn the_refused_call_leads_to_its_entry_and_copies_the_words_of_the_refusal() {
 }
 
 #[test]
-fn a_change_that_would_have_helped_is_copied_as_a_patch() {
-    let mut driver = Driver::demo(130, 36);
-    driver.go_to("telegram:direct:8812");
-    driver.press("e");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Advice(0)), "the answer has the cursor");
-    for key in ["y", "P"] {
-        match driver.key_effects(key).as_slice() {
-            [Effect::Copy { text, label: what }] => {
-                assert!(text.contains("\"ttl\": \"30m\"") && *what == "config patch", "{text}");
-            }
-            other => panic!("{other:?}"),
-        }
+fn a_change_is_copied_as_a_patch_and_as_a_command() {
+    let mut driver = explained("telegram:direct:8812", 60, 20);
+    let patch = r#""ttl": "30m""#;
+    for (key, wanted) in
+        [("y", patch), ("P", patch), ("Y", "openclaw config set agents.defaults.contextPruning.ttl 30m")]
+    {
+        driver.press(key);
+        assert!(driver.copied.last().is_some_and(|text| text.contains(wanted)), "{key} {:?}", driver.copied);
     }
-    // On other rows the patch key copies the best change.
+    driver.press("j Y");
+    let second = "openclaw config set agents.defaults.compaction.reserveTokens 30000";
+    assert_eq!(driver.copied.last().map(String::as_str), Some(second), "of the change under the cursor");
+    // On other rows both keys copy the best change.
     go_to_row(&mut driver, ExplainRow::Guard(0));
-    match driver.key_effects("P").as_slice() {
-        [Effect::Copy { text, .. }] => assert!(text.contains("\"ttl\""), "{text}"),
-        other => panic!("{other:?}"),
+    for (key, wanted) in [("P", patch), ("Y", "contextPruning.ttl 30m")] {
+        driver.press(key);
+        assert!(driver.copied.last().is_some_and(|text| text.contains(wanted)), "{key} {:?}", driver.copied);
     }
+}
+
+#[test]
+fn for_pi_the_path_of_its_settings_is_copied_as_no_command_sets_them() {
+    let mut driver = refused_pi(80, 24);
+    driver.press("y");
+    assert!(driver.copied.last().is_some_and(|text| text.contains(r#""compaction""#)), "{:?}", driver.copied);
+    driver.press("Y");
+    assert!(driver.copied.last().is_some_and(|text| text.ends_with("settings.json")), "{:?}", driver.copied);
 }
 
 #[test]

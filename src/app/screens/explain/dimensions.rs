@@ -3,6 +3,7 @@
 use crate::app::screens::explain::page::{ExplainPage, MAX_CALL_LINES, TALL, WIDE};
 use crate::app::screens::explain::wording::{Headline, patch_lines};
 use crate::app::screens::explain::{ExplainRow, ExplainScreen};
+use crate::text;
 
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
@@ -21,13 +22,16 @@ impl ExplainScreen {
 
     /// Rows of the footer: a title, and the patch or the text of the selected row.
     pub fn footer_rows(&self, (width, height): (u16, u16)) -> u16 {
-        let Some(explanation) = self.explanation().filter(|_| height >= TALL) else { return 0 };
-        if explanation.failure.is_none() && explanation.advice.is_empty() {
+        let Some(explanation) = self.explanation() else { return 0 };
+        let ways = explanation.ways_out();
+        let has_fix = !explanation.advice.is_empty() || !ways.is_empty();
+        if !has_fix && (explanation.failure.is_none() || height < TALL) {
             return 0;
         }
         let width = usize::from(width.saturating_sub(5));
-        let lines = explanation.advice.iter().map(|advice| patch_lines(&advice.patch, width).len());
-        1 + lines.max().unwrap_or(0).clamp(1, MAX_PATCH_LINES) as u16
+        let patches = explanation.advice.iter().map(|advice| patch_lines(&advice.patch, width).len());
+        let commands = ways.iter().map(|way| text::wrap(&way.command, width.max(1)).len());
+        1 + patches.chain(commands).max().unwrap_or(0).clamp(1, MAX_PATCH_LINES) as u16
     }
 
     /// Rows of the headline, with the blank below it if there is room.

@@ -14,7 +14,7 @@ use crate::text;
 pub const WIDE: u16 = 110;
 /// Columns from which counts and changes have bars.
 pub const BARS_MIN_WIDTH: u16 = 126;
-/// Rows from which the page has a chart and the screen a footer with the patch.
+/// Rows from which the page has a chart and the footer shows the whole text of a row.
 pub(super) const TALL: u16 = 24;
 /// Rows of the chart with its title and times; the page takes the first height that fits.
 const CHART_HEIGHTS: [u16; 4] = [9, 8, 7, 6];
@@ -130,7 +130,12 @@ impl PageDraft<'_> {
             (!explanation.parts.is_empty()).then_some(ExplainBlock::Parts),
             (!explanation.guards.is_empty()).then_some(ExplainBlock::Guards),
         ];
-        let mut layers = Vec::new();
+        let fixes = [
+            (ExplainBlock::WaysOut, !explanation.ways_out().is_empty()),
+            (ExplainBlock::Advice, !explanation.advice.is_empty()),
+        ];
+        // The answer comes before its reasons, so that it is visible at every height.
+        let mut layers = self.whole_rows(fixes);
         if self.tall {
             layers.extend(
                 self.side_by_side(first, self.width.saturating_sub((self.width * 3 / 8).max(PARTS_COLUMNS))),
@@ -141,13 +146,17 @@ impl PageDraft<'_> {
         layers.extend(self.side_by_side(second, PARTS_COLUMNS));
         let more = [
             (ExplainBlock::Counts, !explanation.counts.is_empty()),
-            (ExplainBlock::WaysOut, !explanation.ways_out().is_empty()),
-            (ExplainBlock::Advice, !explanation.advice.is_empty()),
             (ExplainBlock::OtherCalls, explanation.overflows.len() > 1),
             (ExplainBlock::Findings, true),
         ];
-        layers.extend(more.into_iter().filter(|it| it.1).map(|(block, _)| vec![(block, self.width)]));
+        layers.extend(self.whole_rows(more));
         layers
+    }
+
+    /// Puts each shown block into a layer of its own.
+    fn whole_rows<const N: usize>(&self, blocks: [(ExplainBlock, bool); N]) -> Vec<Vec<(ExplainBlock, u16)>> {
+        let shown = blocks.into_iter().filter(|(_, is_shown)| *is_shown);
+        shown.map(|(block, _)| vec![(block, self.width)]).collect()
     }
 
     /// Puts two blocks side by side if the width allows, otherwise one below the other.

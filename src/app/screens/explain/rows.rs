@@ -41,12 +41,12 @@ pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<
 pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
     let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
     let blocks = [
+        ExplainBlock::WaysOut,
+        ExplainBlock::Advice,
         ExplainBlock::Call,
         ExplainBlock::Parts,
         ExplainBlock::Guards,
         ExplainBlock::Counts,
-        ExplainBlock::WaysOut,
-        ExplainBlock::Advice,
         ExplainBlock::OtherCalls,
     ];
     let shown = |block: &ExplainBlock| {

@@ -100,21 +100,26 @@ impl ExplainScreen {
     }
 
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
-        let (open, copy) = match self.selected() {
-            Some(ExplainRow::Advice(_)) => ("apply to tuning", "copy patch"),
-            Some(ExplainRow::WayOut(_)) => ("commit…", "copy command"),
-            _ => ("go to the entry", "copy"),
-        };
-        vec![MOVE, (&[Action::Open], open), (&[Action::Copy], copy), CLOSE]
+        let command = (&[Action::CopyCommand][..], "copy command");
+        match self.selected() {
+            Some(row @ ExplainRow::Advice(_)) => {
+                let has_command = self.advice(row).is_some_and(|advice| !advice.commands.is_empty());
+                let more = if has_command { command } else { (&[Action::CopyCommand][..], "copy path") };
+                vec![MOVE, (&[Action::Open], "try in tuning"), (&[Action::Copy], "copy patch"), more, CLOSE]
+            }
+            Some(ExplainRow::WayOut(_)) => vec![MOVE, (&[Action::Open], "commit…"), command, CLOSE],
+            _ => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE],
+        }
     }
 
     pub(in crate::app) fn on_action(&self, action: Action) -> Outcome {
         match action {
             Action::Open => self.open_row(),
-            Action::Copy | Action::CopyPatch => match self.copy_text(action == Action::CopyPatch) {
-                Some((text, label)) => Outcome::Copy { text, label },
-                None => Outcome::Done,
-            },
+            Action::Copy => self.copy_row(),
+            Action::CopyPatch => {
+                Outcome::copy(self.shown_patch().map(|it| it.1.patch.clone()), "config patch")
+            }
+            Action::CopyCommand => self.copy_command(),
             _ => Outcome::Ignored,
         }
     }
@@ -153,33 +158,31 @@ impl ExplainScreen {
         self.scroll.top = self.scroll.top.min(usize::from(page.height).saturating_sub(shown));
     }
 
-    /// Selects the first way out or change if it is visible, as it is the answer; otherwise the first row.
-    pub(super) fn select_first(&mut self, size: (u16, u16)) {
-        let is_answer = |row: &ExplainRow| matches!(row, ExplainRow::WayOut(_) | ExplainRow::Advice(_));
-        let advice = self.rows.iter().position(is_answer);
-        self.scroll = Scroll { cursor: advice.unwrap_or(0), top: 0 };
-        self.keep_visible(size);
-        if self.scroll.top > 0 {
-            self.scroll = Scroll::default();
+    /// Copies the patch of a change, the command of a way out, or the text of another row.
+    fn copy_row(&self) -> Outcome {
+        let Some(row) = self.selected() else { return Outcome::Done };
+        if let Some(advice) = self.advice(row) {
+            return Outcome::copy(Some(advice.patch.clone()), "config patch");
         }
+        if let Some(way) = self.way_out(row) {
+            return Outcome::copy(Some(way.command.clone()), "command");
+        }
+        Outcome::copy(Some(self.row_text(row)), "line")
     }
 
-    /// Returns the text to copy with its label: the patch of a change, the patch of the first helpful change if
-    /// `patch`, otherwise the text of the row.
-    fn copy_text(&self, patch: bool) -> Option<(String, &'static str)> {
-        let explanation = self.explanation()?;
-        let row = self.selected()?;
-        if let Some(way) = self.way_out(row).filter(|_| !patch) {
-            return Some((way.command.clone(), "command"));
+    /// Copies the command that makes the shown change. No command sets a value of pi, so its file is copied instead.
+    fn copy_command(&self) -> Outcome {
+        if let Some(way) = self.selected().and_then(|row| self.way_out(row)) {
+            return Outcome::copy(Some(way.command.clone()), "command");
         }
-        if let Some(advice) = self.advice(row) {
-            return Some((advice.patch.clone(), "config patch"));
+        let Some((_, advice)) = self.shown_patch() else { return Outcome::Say("no change to copy") };
+        if !advice.commands.is_empty() {
+            return Outcome::copy(Some(advice.commands.join("\n")), "command");
         }
-        if patch {
-            let helps = explanation.advice.iter().find(|advice| advice.fits_all)?;
-            return Some((helps.patch.clone(), "config patch"));
+        match advice.changes.iter().find_map(|change| change.file.as_deref()) {
+            Some(file) => Outcome::copy(Some(file.display().to_string()), "path of the settings file"),
+            None => Outcome::Say("no command sets this; copy the patch"),
         }
-        Some((self.row_text(row), "line")).filter(|(text, _)| !text.is_empty())
     }
 
     /// The whole text of a row.

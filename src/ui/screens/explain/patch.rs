@@ -9,6 +9,7 @@ use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::screens::explain::ExplainRow;
 use crate::app::screens::explain::wording::patch_lines;
+use crate::report::explain::Advice;
 use crate::text;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
@@ -34,18 +35,36 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let Some((_, advice)) = view.screen.shown_patch() else { return };
     let after = title(view.theme, buf, row_at(area, area.y), &name, false);
     let own = matches!(selected, Some(ExplainRow::Advice(_)));
-    let key = view.app.key_words(KeyContext::List, if own { Action::Copy } else { Action::CopyPatch });
-    let hint = [
-        view.muted(format!("{}   ", short_name(&advice.file_name()))),
-        Span::styled(key, view.theme.bold(Role::Text)),
-        view.muted(" copy"),
-    ];
+    let hint = copy_hint(view, advice, if own { Action::Copy } else { Action::CopyPatch });
     let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
     on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.outcome.description())]);
-    for (y, line) in (area.y + 1..area.bottom()).zip(patch_lines(&advice.patch, width)) {
+    let mut lines = patch_lines(&advice.patch, width);
+    let shown = usize::from(area.height - 1);
+    if lines.len() > shown {
+        lines.truncate(shown);
+        lines.iter_mut().skip(shown - 1).for_each(|line| line.push_str(" …"));
+    }
+    for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
         let spans = highlight_line(view, &line);
         put_spans(buf, (area.x + 2, y), area.right().saturating_sub(1), &spans);
     }
+}
+
+/// Names the file, and the keys that copy the patch and the command.
+fn copy_hint<'a>(view: &View<'_>, advice: &Advice, patch: Action) -> Vec<Span<'a>> {
+    let mut spans = vec![view.muted(short_name(&advice.file_name()).to_owned())];
+    let command = if advice.commands.is_empty() { "path" } else { "command" };
+    for (action, words) in [(patch, "copy"), (Action::CopyCommand, command)] {
+        let key = view.app.key_words(KeyContext::List, action);
+        if !key.is_empty() {
+            spans.extend([
+                view.muted("   "),
+                Span::styled(key, view.theme.bold(Role::Text)),
+                view.muted(format!(" {words}")),
+            ]);
+        }
+    }
+    spans
 }
 
 fn words(view: &View<'_>, name: &str, words: &str, area: Rect, buf: &mut Buffer) {
