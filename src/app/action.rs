@@ -9,10 +9,7 @@ pub enum ScreenKind {
     Problems,
     /// The policies, each with its effect.
     Policies,
-    Estimators,
     Breakdown,
-    /// Compares the recorded recovery from an overflow with the expected one.
-    Recovery,
     Explain,
     /// Lists the commits of the session and which are in force, and compares two branches.
     Branches,
@@ -255,7 +252,6 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
     (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "timeline, call by call"),
     (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "compare settings"),
-    (Action::Show(ScreenKind::Recovery), "recovery", ActionGroup::Screen, "recovery from an overflow"),
     (Action::Show(ScreenKind::Rule), "rule", ActionGroup::Screen, "show the row's rule"),
     (Action::Fold, "fold", ActionGroup::Transcript, "fold"),
     (Action::NextMessage, "next-message", ActionGroup::Transcript, "next message"),
@@ -279,7 +275,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::ViewMenu, "view", ActionGroup::Screen, "what to show…"),
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
-    (Action::NextTarget, "next-target", ActionGroup::Tuning, "next call or session"),
+    (Action::NextTarget, "next-target", ActionGroup::Tuning, "failed call, next call, session"),
     (Action::Show(ScreenKind::Policies), "policies", ActionGroup::Tuning, "effect of each policy"),
     (Action::TogglePolicy, "toggle-policy", ActionGroup::Tuning, "toggle the policy"),
     (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
@@ -313,7 +309,6 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Reload, "reload", ActionGroup::Program, "reload"),
     (Action::TogglePause, "toggle-pause", ActionGroup::Program, "pause or resume"),
     (Action::Show(ScreenKind::Problems), "problems", ActionGroup::Program, "problems in files"),
-    (Action::Show(ScreenKind::Estimators), "estimators", ActionGroup::Program, "estimates versus counts"),
     (Action::ExportHtml, "export-html", ActionGroup::Program, "export as HTML"),
     (Action::ExportMarkdown, "export-markdown", ActionGroup::Program, "export as Markdown"),
     (Action::ExportJson, "export-json", ActionGroup::Program, "export as JSON"),

@@ -77,11 +77,16 @@ impl App {
         self.focus_pane(Pane::Tuning);
         let height = self.pane_height(Pane::Tuning);
         self.tuning.keep_visible(height);
-        let failed = self.failed_overflow().is_some();
-        let effects = self.show_target(if failed { Target::FailedCall } else { Target::NextCall });
+        let effects = self.show_tried_settings();
         if !unknown.is_empty() {
             self.show_toast(unknown_settings_text(&unknown), false);
         }
         effects
+    }
+
+    /// Shows the failed call under settings that a screen found; without one, the next call.
+    pub(super) fn show_tried_settings(&mut self) -> Vec<Effect> {
+        let failed = self.failed_overflow().is_some();
+        self.show_target(if failed { Target::FailedCall } else { Target::NextCall })
     }
 }

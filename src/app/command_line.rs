@@ -46,8 +46,6 @@ impl App {
         let of_session = |name| CommandWords::new(name).value(&session.item.key.0);
         Some(match kind {
             ScreenKind::Explain => of_session("explain"),
-            ScreenKind::Recovery => of_session("explain").flag("--recovery"),
-            ScreenKind::Estimators => of_session("context").flag("--estimators"),
             ScreenKind::Breakdown => of_session("context").flag("--breakdown"),
             ScreenKind::Branches => of_session("undo").flag("--list"),
             ScreenKind::Timeline => self.with_plan(of_session("replay").flag("--timeline"), session),

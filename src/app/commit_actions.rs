@@ -37,10 +37,9 @@ impl App {
     }
 
     pub(super) fn open_commit_dialog(&mut self) -> Vec<Effect> {
+        // A commit is about the next call, so show that.
         if self.target != Target::NextCall {
-            let key = self.key_words(KeyContext::Main, Action::NextTarget);
-            self.show_toast(format!("only the next call can be committed; press {key} to select it"), true);
-            return Vec::new();
+            drop(self.show_target(Target::NextCall));
         }
         let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {

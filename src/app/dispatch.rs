@@ -81,11 +81,10 @@ impl App {
             Action::TogglePolicy => self.toggle_policy(),
             Action::NextPolicy => self.focus_policy_by(1),
             Action::PreviousPolicy => self.focus_policy_by(-1),
-            Action::TogglePrune
-            | Action::ToggleGate
-            | Action::ToDefault
-            | Action::ToConfig
-            | Action::AllToConfig => self.dispatch_tuning(action),
+            Action::TogglePrune => return self.toggle_preview(),
+            Action::ToggleGate | Action::ToDefault | Action::ToConfig | Action::AllToConfig => {
+                self.dispatch_tuning(action)
+            }
             Action::NextOrder => self.sort_by_next_column(),
             Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),
@@ -333,7 +332,7 @@ impl App {
         }
     }
 
-    fn dispatch_tuning(&mut self, action: Action) {
+    pub(super) fn dispatch_tuning(&mut self, action: Action) {
         match action {
             Action::TogglePrune => self.tuning.toggle_preview(),
             Action::ToggleGate => {

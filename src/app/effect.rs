@@ -143,6 +143,8 @@ pub enum Effect {
     ComputeEstimates {
         session: Arc<LoadedSession>,
     },
+    /// Remembers that the program was introduced.
+    RememberIntroduction,
     /// Stops the estimates, as their screen is closed.
     StopEstimates,
     /// Reads the recorded recovery from the last overflow.

@@ -50,6 +50,8 @@ pub struct StoreListing {
     /// The reason that the gateway falls back to an empty configuration: file, line, column and problem.
     pub config_error: Option<String>,
     pub demo: bool,
+    /// The gateway store that is missing, where the demo store replaces it.
+    pub missing_store: Option<String>,
 }
 
 /// Progress of a summary.

@@ -31,6 +31,9 @@ impl App {
         if matches!(self.overlay(), Some(Overlay::Palette(_))) {
             return self.on_palette_key(key);
         }
+        if matches!(self.overlay(), Some(Overlay::Welcome)) {
+            return self.on_welcome_key(key);
+        }
         if matches!(self.overlay(), Some(Overlay::Letters(_))) {
             return self.on_letter_key(key);
         }

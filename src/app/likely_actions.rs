@@ -25,7 +25,6 @@ impl App {
             likely.push((&[Action::CopyPatch], "copy patch"));
         }
         if self.failed_overflow().is_some() {
-            likely.push((&[Action::Show(ScreenKind::Recovery)], "recovery"));
             likely.push((&[Action::NextTarget], "failed call"));
         } else {
             likely.push((&[Action::Show(ScreenKind::Breakdown)], "what fills it"));

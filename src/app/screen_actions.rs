@@ -121,6 +121,7 @@ impl App {
             Outcome::Program(ProgramScreen::Compare) => match action {
                 Action::Copy | Action::CopyPatch => return Some(self.copy_cell()),
                 Action::SavePlan => return Some(self.save_sweep()),
+                Action::Open => return Some(self.apply_cell()),
                 _ => self.dispatch_compare(action),
             },
             outcome => return Some(self.follow(outcome)),
@@ -159,6 +160,7 @@ impl App {
             Outcome::GoTo(entry) => self.go_to_entry(entry),
             Outcome::Say(text) => self.show_note(text.to_owned()),
             Outcome::Copy { text, label } => return vec![Effect::Copy { text, label }],
+            Outcome::Request(effects) => return effects,
             Outcome::ByHand(change) => return self.open_manual_dialog(change),
             Outcome::Apply(settings) => {
                 let settings: Vec<(SettingId, &_)> =

@@ -59,6 +59,8 @@ pub struct Options {
     pub utc: bool,
     /// The name of the local zone.
     pub zone_name: String,
+    /// Whether the first screen introduces the program.
+    pub introduces: bool,
     /// The origin of the store, if it is a copy from another machine.
     pub copied_store: Option<CopiedStore>,
 }
@@ -77,6 +79,7 @@ impl Default for Options {
             alerts: AlertLevels::default(),
             utc: true,
             zone_name: "UTC".to_owned(),
+            introduces: false,
             copied_store: None,
         }
     }

@@ -8,6 +8,7 @@ use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::screens::Overlay;
 use crate::app::screens::hint::Hint;
+use crate::app::screens::timeline;
 use crate::app::state::App;
 use crate::text;
 
@@ -90,6 +91,9 @@ fn left_hints(app: &App) -> Vec<Hint> {
     if let Some(overlay) = app.overlay() {
         if matches!(overlay, Overlay::Search) {
             return app.search_screen.hints();
+        }
+        if matches!(overlay, Overlay::Timeline) {
+            return timeline::screen::hints(&app.timeline_screen);
         }
         return overlay.hints();
     }
@@ -200,9 +204,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Explain => "back to explain",
         ScreenKind::Timeline => "back to the timeline",
         ScreenKind::Breakdown => "back to the window",
-        ScreenKind::Recovery => "back to recovery",
         ScreenKind::Problems => "back to the problems",
-        ScreenKind::Estimators => "back to the estimates",
         ScreenKind::Branches => "back to the branches",
         ScreenKind::Compare => "back to compare",
         ScreenKind::Policies => "back to the policies",

@@ -5,12 +5,13 @@ mod prompt;
 
 use std::sync::Arc;
 
+use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
-use crate::session::overflow::Overflow;
+use crate::session::overflow::{CallState, Overflow};
 use crate::transcript::Leaf;
 use crate::units::Moment;
 pub use prompt::{ReplayOutcome, Target};
@@ -66,6 +67,38 @@ impl App {
                 Some((recorded.peak_tokens, recorded.peak_measured, tuned.map(|tuned| tuned.peak_tokens)))
             }
         }
+    }
+
+    /// Turns the preview on or off. It starts on the call that failed, as long as that is the newest one or under the
+    /// cursor, and ends on the next call.
+    pub(super) fn toggle_preview(&mut self) -> Vec<Effect> {
+        self.dispatch_tuning(Action::TogglePrune);
+        let target = match self.target {
+            Target::NextCall => self.preview_start(),
+            Target::FailedCall if !self.tuning.preview => Target::NextCall,
+            target => target,
+        };
+        if target == self.target { Vec::new() } else { self.show_target(target) }
+    }
+
+    /// The target on which a preview starts; without one, the next call.
+    pub(super) fn preview_start(&self) -> Target {
+        let is_failed = self.tuning.preview && self.is_failed_call_at_hand();
+        if is_failed { Target::FailedCall } else { Target::NextCall }
+    }
+
+    fn is_failed_call_at_hand(&self) -> bool {
+        let (Some(own), Some(overflow)) = (self.active_session(), self.failed_overflow()) else {
+            return false;
+        };
+        let is_newest = own.last_calls().state == CallState::Overflow && own.fits_since_commit().is_none();
+        is_newest || self.selected_entry() == Some(overflow.entry)
+    }
+
+    /// The targets that the session has, in the order of their tabs.
+    pub fn targets(&self) -> impl Iterator<Item = Target> {
+        let has_failed = self.failed_overflow().is_some();
+        Target::ALL.into_iter().filter(move |target| has_failed || *target != Target::FailedCall)
     }
 
     /// Shows the next target; skips the failed call when no call overflowed.

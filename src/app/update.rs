@@ -12,7 +12,6 @@ use crate::app::jump_list::JumpList;
 use crate::app::layout::Pane;
 use crate::app::place::JumpRow;
 use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
-use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning_undo::TuningEvent;
 use crate::ids::SessionKey;
@@ -35,7 +34,8 @@ impl App {
     pub fn update(&mut self, event: Event, now_ms: Moment) -> Vec<Effect> {
         self.now_ms = now_ms;
         self.sessions.update_day(now_ms, self.pane_height(Pane::Sessions));
-        let estimators = self.estimators().is_some();
+        let estimating = self.shows_estimates();
+        let introducing = self.is_introducing();
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
         let is_input = matches!(event, Event::Key(_) | Event::Mouse(_));
@@ -52,8 +52,11 @@ impl App {
         }
         self.opening.is_refreshing |=
             effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
-        if estimators && self.estimators().is_none() {
+        if estimating && !self.shows_estimates() {
             effects.push(Effect::StopEstimates);
+        }
+        if introducing && !self.is_introducing() {
+            effects.push(Effect::RememberIntroduction);
         }
         if summarising && !self.is_summarising() {
             effects.push(Effect::StopSummary);
@@ -164,6 +167,7 @@ impl App {
         }
         self.store.listing = Some(listing);
         self.store.error = None;
+        self.introduce();
         self.expect_new_sessions(&items, another);
         let known = std::mem::take(&mut self.sessions.items);
         self.sessions.items.clone_from(&known);
@@ -303,7 +307,8 @@ impl App {
             row.restore(&mut pane, height);
         }
         self.transcript = Some(pane);
-        self.target = Target::NextCall;
+        self.update_failed_call();
+        self.target = self.preview_start();
         self.tuning.assumed_changes.clear();
         self.message = self.message.cleared();
         self.reset_replays();

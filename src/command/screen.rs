@@ -11,7 +11,7 @@ use crate::app::custom_commands::bind_commands;
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
 use crate::cli::{Cli, StoreArgs};
-use crate::config::{self, Config, NamedChoice};
+use crate::config::{self, Config, NamedChoice, is_first_run};
 use crate::format::zone_name;
 use crate::gateway::config::local_time_zone;
 use crate::gateway::env::{Environment, absolute};
@@ -51,7 +51,7 @@ pub fn prepare(cli: &Cli, invocation: &Invocation) -> Result<(StoreRequest, RunO
     let config = load_config(cli, invocation)?;
     let zone_name = zone_name(&local_time_zone(&environment), invocation.now_ms);
     let options = RunOptions {
-        app: Options { zone_name, ..screen_options(&config)? },
+        app: Options { zone_name, introduces: is_first_run(&environment), ..screen_options(&config)? },
         auto_theme: config.theme.is_none(),
         ascii: uses_ascii(&config, &environment),
         agent: cli.store.agent.clone(),

@@ -10,6 +10,7 @@ mod alerts;
 mod commands;
 mod files;
 mod firing;
+mod first_run;
 pub mod presets;
 mod summarizer;
 mod toml_fault;
@@ -21,6 +22,7 @@ pub use alerts::{AlertsConfig, parse_share};
 pub use commands::{CommandError, CommandRow, CustomCommand, RowVariable};
 pub use files::{config_dir, load, log_dir};
 pub use firing::FiringLimits;
+pub use first_run::{is_first_run, remember_first_run};
 pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.

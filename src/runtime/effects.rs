@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::app::effect::{Effect, ProgramRun};
 use crate::app::event::Event;
 use crate::commit::SystemClock;
+use crate::config::remember_first_run;
 use crate::format::set_display_zone;
 use crate::gateway::config::local_time_zone;
 use crate::runtime::alert::{start_program, terminal_codes};
@@ -74,6 +75,12 @@ impl EventLoop {
             // A steadily growing session would otherwise never get any.
             Effect::ComputeEstimates { .. } => {
                 self.run_in_background(JobKind::Estimates, JobOrder::AfterCurrent, effect);
+            }
+            Effect::RememberIntroduction => {
+                // Without it the next start introduces the program again, which is no failure.
+                if let Err(error) = remember_first_run(&self.env) {
+                    tracing::warn!(%error, "cannot remember the introduction");
+                }
             }
             Effect::StopEstimates => self.jobs.cancel(JobKind::Estimates),
             Effect::ReadRecovery { .. } => {

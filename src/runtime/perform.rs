@@ -185,6 +185,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         | Effect::UseRuleset(_)
         | Effect::StopStoreSearch
         | Effect::StopEstimates
+        | Effect::RememberIntroduction
         | Effect::StopSummary
         | Effect::StopSweep
         | Effect::Copy { .. }

@@ -161,6 +161,7 @@ pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
         diagnostics: listed.diagnostics.clone(),
         config_error: listed.store.config.error.as_ref().map(ToString::to_string),
         demo: listed.is_demo,
+        missing_store: listed.missing_store.clone(),
     }
 }
 

@@ -29,6 +29,8 @@ pub struct SessionListing {
     /// Display name of the location.
     pub name: String,
     pub is_demo: bool,
+    /// The gateway store that is missing, where the demo store replaces it.
+    pub missing_store: Option<String>,
     /// One item per session: grouped by agent, newest first, archived ones last.
     pub items: Vec<SessionItem>,
     pub diagnostics: Vec<Diagnostic>,
@@ -91,6 +93,7 @@ pub fn list_sessions_with(
     SessionListing {
         name: place.display_name(&store),
         is_demo: place.is_demo(),
+        missing_store: place.missing_store_name(),
         items: list_items(&store, now_ms),
         diagnostics,
         store: Arc::new(store),

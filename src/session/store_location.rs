@@ -79,6 +79,11 @@ impl StoreLocation {
         (self.is_demo() && !self.demo_requested).then(|| state_dir(&self.env).path)
     }
 
+    /// Returns the display name of that missing store.
+    pub fn missing_store_name(&self) -> Option<String> {
+        self.missing_store().map(|path| abbreviate_home(&path, &effective_home(&self.env)))
+    }
+
     /// Returns the current time of the demo store, so that its sessions have always just ended; `None` for real
     /// stores.
     pub fn demo_now_ms(&self) -> Option<Moment> {

@@ -127,7 +127,11 @@ fn ranks(app: &App, session: &LoadedSession) -> Vec<Rank> {
 fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = vec![vec![Span::styled("clawscope", theme.bold(Role::Bright))]];
     if let Some(listing) = &app.store.listing {
-        facts.push(vec![Span::styled(listing.store_label.as_str(), theme.style(Role::Text))]);
+        let missing = listing.missing_store.as_ref().map(|path| format!(" (no store at {path})"));
+        facts.push(vec![
+            Span::styled(listing.store_label.as_str(), theme.style(Role::Text)),
+            Span::styled(missing.unwrap_or_default(), theme.style(Role::Warn)),
+        ]);
         facts.push(vec![Span::styled(rules_name(app, listing.ruleset.id), theme.style(Role::Muted))]);
     }
     facts
@@ -199,7 +203,12 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> Vec<Fa
         vec![vec![Span::styled(shown_name(&session.item, app.secrets), theme.bold(Role::Bright))]];
     // Narrow layouts have no other line for the selected prompt.
     if app.target != Target::NextCall {
-        facts.push(vec![Span::styled(app.target.label(), theme.style(Role::Plan))]);
+        let key = app.key_words(KeyContext::Transcript, Action::NextTarget);
+        facts.push(vec![
+            Span::styled(app.target.label(), theme.style(Role::Plan)),
+            Span::raw(" "),
+            Span::styled(key, theme.bold(Role::Text)),
+        ]);
         return facts;
     }
     if breadth == WidthClass::Narrow {
@@ -293,8 +302,7 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         return vec![Span::styled(format!("{} {words}", glyphs::ALERT), theme.style(role))];
     }
     if session.fits_since_commit().is_some() {
-        let words = if short { "fits" } else { "fits since the commit" };
-        return vec![Span::styled(format!("{} {words}", glyphs::PASSED), theme.style(Role::User))];
+        return vec![Span::styled(format!("{} fits now", glyphs::PASSED), theme.style(Role::User))];
     }
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 
-use crate::support::terminal::{Ended, Started};
+use crate::support::terminal::{Ended, FIRST_RUN, Started};
 use crate::support::{process, skipped};
 
 /// A store with two sessions in a folder that is removed when the test ends.
@@ -111,6 +111,25 @@ fn without_a_store_the_demo_is_shown_with_a_notice() {
 }
 
 #[test]
+fn the_first_run_has_a_card_and_no_later_one() {
+    let home = tempfile::tempdir().unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), FIRST_RUN];
+    let mut program = Started::new(&[], &variables);
+    program.until_shown("This is the demo store: there is no store at ~/.openclaw.");
+    program.until_shown("Any key closes this");
+    program.keys("q");
+    program.until("the card is closed", |screen| !screen.contents().contains("Any key closes this"));
+    program.until_shown("demo store (no store at ~/.openclaw)");
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+    let mut program = Started::new(&[], &variables);
+    program.until_shown("⚠ overflow");
+    program.until("no card", |screen| !screen.contents().contains("Any key closes this"));
+    program.keys("q");
+    assert_eq!(program.ended().code, 0);
+}
+
+#[test]
 fn screens_stack_and_one_key_returns_to_the_evidence() {
     let home = tempfile::tempdir().unwrap();
     let mut program = Started::new(&["--demo"], &[("HOME", home.path().to_str().unwrap())]);
@@ -121,7 +140,7 @@ fn screens_stack_and_one_key_returns_to_the_evidence() {
     program.until_shown("Here: Explain");
     program.keys("\u{1b}");
     program.until("the help is closed", |screen| !screen.contents().contains("Here: Explain"));
-    program.keys("jj\r");
+    program.keys("Gkk\r");
     program.until_shown("back to explain");
     program.keys("\u{f}");
     program.until_shown("Overflowed:");

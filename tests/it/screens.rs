@@ -23,7 +23,6 @@ fn open(driver: &Driver) -> Vec<&'static str> {
         Overlay::Timeline => "timeline",
         Overlay::Compare => "compare",
         Overlay::Branches(_) => "branches",
-        Overlay::Estimators(_) => "estimators",
         Overlay::Write(_) => "write",
         _ => "another",
     };
@@ -111,8 +110,8 @@ fn a_sweep_continues_below_another_screen_and_stops_with_its_screen() {
 #[test]
 fn going_to_an_entry_closes_every_screen_and_stops_their_work() {
     let mut driver = demo();
-    driver.press(":estimators b t");
-    assert_eq!(open(&driver), ["estimators", "branches", "timeline"]);
+    driver.press("e G enter b t");
+    assert_eq!(open(&driver), ["explain", "branches", "timeline"]);
     let stops = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::StopEstimates));
     assert!(!stops(&driver.key_effects("q")));
     driver.press("t");
@@ -247,14 +246,12 @@ fn every_policy_cites_a_rule_that_opens() {
 }
 
 /// Every screen with the key that opens it from the panes, and its words in the palette.
-const KEYS: [(&str, &str, ScreenKind); 12] = [
+const KEYS: [(&str, &str, ScreenKind); 10] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
     ("v !", "problems", ScreenKind::Problems),
     ("v s", "policies", ScreenKind::Policies),
-    (":estimators", "estimators", ScreenKind::Estimators),
     ("v w", "breakdown", ScreenKind::Breakdown),
-    (":recovery", "recovery", ScreenKind::Recovery),
     ("e", "explain", ScreenKind::Explain),
     ("b", "branches", ScreenKind::Branches),
     ("v r", "rule", ScreenKind::Rule),
@@ -303,7 +300,7 @@ fn every_screen_opens_over_every_other_and_esc_closes_exactly_one() {
             pairs += 1;
         }
     }
-    assert!(pairs >= 11 * 10, "{pairs}");
+    assert!(pairs >= 9 * 8, "{pairs}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::effect::Effect;
 use crate::app::layout::Layout;
 use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
@@ -59,6 +60,8 @@ pub enum Outcome {
     },
     /// Opens the dialog for a change of the branch.
     ByHand(ManualChange),
+    /// Requests data.
+    Request(Vec<Effect>),
     /// Closes every screen and sets values of the tuning pane.
     Apply(Vec<(SettingId, Value)>),
     /// The program decides, as the screen shows state of the main screen.

@@ -2,7 +2,9 @@
 
 mod block;
 mod dimensions;
+pub mod estimators;
 pub mod page;
+pub mod recovery;
 mod rows;
 mod screen;
 pub mod wording;
@@ -11,23 +13,59 @@ use std::sync::Arc;
 
 use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
+use crate::report::estimators::Estimates;
 use crate::report::explain::Explanation;
+use crate::report::recovery::RecoveryView;
+use crate::units::Bytes;
 pub use block::ExplainRow;
+use estimators::EstimatesState;
 pub use screen::{ExplainScreen, advice_letter};
 
 impl App {
-    fn explain_mut(&mut self) -> Option<&mut ExplainScreen> {
-        self.views.find_mut(|view| match view {
+    /// The explanation, perhaps below another screen.
+    pub fn explain_screen(&self) -> Option<&ExplainScreen> {
+        self.views.find(|view| match view {
             Overlay::Explain(screen) => Some(screen),
             _ => None,
         })
     }
 
-    pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, EffectError>) {
+    /// Changes the open explanation, and lists its rows again.
+    fn change_explanation(&mut self, change: impl FnOnce(&mut ExplainScreen)) {
         let size = self.size;
-        let Some(screen) = self.explain_mut() else { return };
-        screen.rows = view.as_ref().map(|explanation| rows::all_rows(explanation)).unwrap_or_default();
-        screen.result = Some(view);
-        screen.move_by(0, size);
+        let screen = self.views.find_mut(|view| match view {
+            Overlay::Explain(screen) => Some(screen),
+            _ => None,
+        });
+        let Some(screen) = screen else { return };
+        let selected = screen.selected();
+        change(screen);
+        screen.list_rows(selected, size);
+    }
+
+    pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, EffectError>) {
+        self.change_explanation(|screen| screen.result = Some(view));
+    }
+
+    pub(in crate::app) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, EffectError>) {
+        self.change_explanation(|screen| screen.recovery.result = Some(view));
+    }
+
+    pub(in crate::app) fn on_estimate_progress(&mut self, done: Bytes, total: Bytes) {
+        self.change_explanation(|screen| {
+            if screen.estimators.is_reading() {
+                screen.estimators.state = EstimatesState::Reading(done, total);
+            }
+        });
+    }
+
+    pub(in crate::app) fn on_estimates(&mut self, estimates: Result<Arc<Estimates>, EffectError>) {
+        let Some(session) = self.active_session().cloned() else { return };
+        self.change_explanation(|screen| screen.estimators.set_estimates(estimates, &session));
+    }
+
+    /// Whether the block of the estimators is open, so that its messages are to be read.
+    pub(in crate::app) fn shows_estimates(&self) -> bool {
+        self.explain_screen().is_some_and(|screen| screen.estimators.is_open)
     }
 }

@@ -5,7 +5,6 @@ pub mod branches;
 pub mod breakdown;
 pub mod compare;
 pub mod context;
-pub mod estimators;
 pub mod explain;
 pub mod help;
 pub mod hint;
@@ -17,11 +16,11 @@ mod preset_commands;
 pub mod presets;
 pub mod problems;
 pub mod record;
-pub mod recovery;
 pub mod rule;
 pub(super) mod ruleset_rows;
 pub mod search;
 pub mod timeline;
+pub mod welcome;
 pub mod write;
 
 use crate::app::action::{Action, ScreenKind};
@@ -30,7 +29,6 @@ use crate::app::keymap::KeyContext;
 use branches::BranchesScreen;
 use breakdown::BreakdownScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
-use estimators::{EstimatesState, EstimatorsScreen};
 use explain::ExplainScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
@@ -40,7 +38,6 @@ use policies::PoliciesScreen;
 use presets::PresetsScreen;
 use problems::ProblemsScreen;
 use record::RecordScreen;
-use recovery::RecoveryScreen;
 use rule::RuleScreen;
 use write::WriteDialog;
 
@@ -52,12 +49,8 @@ pub enum Overlay {
     /// Problems found while reading.
     Problems(ProblemsScreen),
     Policies(PoliciesScreen),
-    /// Every estimator compared with the provider's count.
-    Estimators(EstimatorsScreen),
     /// The parts of the window.
     Breakdown(Box<BreakdownScreen>),
-    /// The gateway's attempts after an overflow.
-    Recovery(RecoveryScreen),
     /// The explanation of the session's overflow.
     Explain(ExplainScreen),
     Branches(BranchesScreen),
@@ -75,6 +68,8 @@ pub enum Overlay {
     Compare,
     /// Waits for a letter.
     Letters(KeyMenu),
+    /// Introduces the program; any key closes it.
+    Welcome,
     /// The confirmation before a write.
     Write(WriteDialog),
 }
@@ -94,11 +89,9 @@ impl Overlay {
             ScreenKind::Palette => Self::Palette(palette()),
             ScreenKind::Problems => Self::Problems(ProblemsScreen::default()),
             ScreenKind::Policies => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
-            ScreenKind::Estimators => session.map(|_| Self::Estimators(EstimatorsScreen::default()))?,
             ScreenKind::Breakdown => {
                 Self::Breakdown(Box::new(BreakdownScreen::new(session?, context.plan.as_deref())))
             }
-            ScreenKind::Recovery => session.map(|_| Self::Recovery(RecoveryScreen::default()))?,
             ScreenKind::Explain => session.map(|_| Self::Explain(ExplainScreen::default()))?,
             ScreenKind::Branches => session.map(|_| Self::Branches(BranchesScreen::open(context)))?,
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
@@ -119,9 +112,7 @@ impl Overlay {
             Self::Palette(_) => ScreenKind::Palette,
             Self::Problems(_) => ScreenKind::Problems,
             Self::Policies(_) => ScreenKind::Policies,
-            Self::Estimators(_) => ScreenKind::Estimators,
             Self::Breakdown(_) => ScreenKind::Breakdown,
-            Self::Recovery(_) => ScreenKind::Recovery,
             Self::Explain(_) => ScreenKind::Explain,
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
@@ -130,13 +121,13 @@ impl Overlay {
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
-            Self::Letters(_) | Self::Write(_) => return None,
+            Self::Letters(_) | Self::Welcome | Self::Write(_) => return None,
         })
     }
 
     /// Whether the screen below stays visible around it.
     pub fn is_dialog(&self) -> bool {
-        matches!(self, Self::Help(_) | Self::Palette(_) | Self::Letters(_) | Self::Write(_))
+        matches!(self, Self::Help(_) | Self::Palette(_) | Self::Letters(_) | Self::Welcome | Self::Write(_))
     }
 
     /// Returns the title for the header, if the screen hides the session line.
@@ -152,15 +143,14 @@ impl Overlay {
     /// Whether the screen has requested data that did not arrive yet.
     pub(super) fn is_waiting(&self) -> bool {
         match self {
-            Self::Estimators(screen) => matches!(screen.state, EstimatesState::Reading(..)),
             Self::Breakdown(screen) => screen.blocks.is_empty(),
-            Self::Recovery(screen) => screen.result.is_none(),
-            Self::Explain(screen) => screen.result.is_none(),
+            Self::Explain(screen) => screen.is_waiting(),
             Self::Branches(screen) => screen.is_waiting(),
             Self::Record(screen) => screen.view.is_none(),
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
+            | Self::Welcome
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Presets(_)
@@ -194,17 +184,14 @@ impl Overlay {
             Self::Palette(_) => PaletteScreen::hints(),
             Self::Problems(_) => ProblemsScreen::hints(),
             Self::Policies(_) => PoliciesScreen::hints(),
-            Self::Estimators(_) => EstimatorsScreen::hints(),
             Self::Breakdown(screen) => screen.hints(),
-            Self::Recovery(_) => RecoveryScreen::hints(),
             Self::Explain(screen) => screen.hints(),
             Self::Branches(screen) => screen.hints(),
             Self::Record(_) => RecordScreen::hints(),
             Self::Presets(_) => PresetsScreen::hints(),
             Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
-            Self::Search | Self::Letters(_) => vec![CLOSE],
-            Self::Timeline => timeline::screen::hints(),
+            Self::Search | Self::Timeline | Self::Letters(_) | Self::Welcome => vec![CLOSE],
             Self::Compare => compare::hints(),
             Self::Write(dialog) => dialog.hints(),
         }
@@ -214,13 +201,12 @@ impl Overlay {
     pub(super) fn cited_rule(&self) -> &'static str {
         match self {
             Self::Policies(screen) => screen.selected().rule(),
-            Self::Recovery(screen) => screen.selected().map_or("", |row| row.rule),
             Self::Explain(screen) => screen.cited_rule(),
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
+            | Self::Welcome
             | Self::Problems(_)
-            | Self::Estimators(_)
             | Self::Breakdown(_)
             | Self::Branches(_)
             | Self::Record(_)
@@ -244,14 +230,17 @@ impl Overlay {
             return Vec::new();
         };
         match self {
-            Self::Estimators(_) => vec![Effect::ComputeEstimates { session: shown }],
             Self::Breakdown(screen) => screen.requests(shown),
-            Self::Recovery(_) => vec![Effect::ReadRecovery { session: active }],
-            Self::Explain(_) => vec![Effect::Explain { session: active }],
+            Self::Explain(screen) => {
+                let reads =
+                    [Effect::Explain { session: active.clone() }, Effect::ReadRecovery { session: active }];
+                reads.into_iter().chain(screen.estimate_request(context)).collect()
+            }
             Self::Branches(screen) => screen.requests(&active),
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
+            | Self::Welcome
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Record(_)
@@ -267,8 +256,6 @@ impl Overlay {
     /// Drops what was read from a session whose entries are no longer those on display.
     pub(super) fn forget_entries(&mut self) {
         match self {
-            Self::Estimators(screen) => *screen = EstimatorsScreen::default(),
-            Self::Recovery(screen) => *screen = RecoveryScreen::default(),
             Self::Explain(screen) => *screen = ExplainScreen::default(),
             Self::Branches(screen) => *screen = BranchesScreen::default(),
             // The window's contents are made anew at once, and a dialog refuses to write to another file.
@@ -277,6 +264,7 @@ impl Overlay {
             | Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
+            | Self::Welcome
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Record(_)
@@ -299,9 +287,7 @@ impl Overlay {
     /// Returns the rows of a page; `None` for a screen that scrolls with the focused pane.
     pub(super) fn page_rows(&self, context: &ScreenContext) -> Option<usize> {
         match self {
-            Self::Estimators(_) => Some(EstimatorsScreen::list_rows(context).max(1)),
             Self::Breakdown(_) => Some(BreakdownScreen::list_rows(context)),
-            Self::Recovery(_) => Some(recovery::list_rows(context.size.1)),
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
             Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
@@ -312,6 +298,7 @@ impl Overlay {
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
             Self::Palette(_)
             | Self::Letters(_)
+            | Self::Welcome
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Timeline
@@ -323,12 +310,10 @@ impl Overlay {
     pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) -> Outcome {
         match self {
             Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
-            Self::Palette(_) | Self::Letters(_) => {}
+            Self::Palette(_) | Self::Letters(_) | Self::Welcome => {}
             Self::Problems(screen) => screen.move_by(by, context),
             Self::Policies(screen) => screen.move_by(by),
-            Self::Estimators(screen) => screen.move_by(by, context),
             Self::Breakdown(screen) => screen.move_by(by, context),
-            Self::Recovery(screen) => screen.move_by(by, context.size.1),
             Self::Explain(screen) => screen.move_by(by, context.size),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
@@ -346,13 +331,11 @@ impl Overlay {
     pub(super) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
         match self {
             Self::Help(screen) => screen.on_action(action),
-            Self::Palette(_) | Self::Letters(_) | Self::Write(_) => Outcome::Ignored,
+            Self::Palette(_) | Self::Letters(_) | Self::Welcome | Self::Write(_) => Outcome::Ignored,
             Self::Problems(_) => Outcome::Program(ProgramScreen::Problems),
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
-            Self::Estimators(screen) => screen.on_action(action, context),
             Self::Breakdown(screen) => screen.on_action(action, context),
-            Self::Recovery(screen) => screen.on_action(action),
-            Self::Explain(screen) => screen.on_action(action),
+            Self::Explain(screen) => screen.on_action(action, context),
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
             Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
@@ -367,6 +350,7 @@ impl Overlay {
     pub(super) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
         match self {
             Self::Breakdown(screen) => screen.on_click(row, context),
+            Self::Welcome => Outcome::Close,
             Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
@@ -375,8 +359,6 @@ impl Overlay {
             | Self::Palette(_)
             | Self::Letters(_)
             | Self::Problems(_)
-            | Self::Estimators(_)
-            | Self::Recovery(_)
             | Self::Explain(_)
             | Self::Branches(_)
             | Self::Record(_)

@@ -16,7 +16,7 @@ pub enum Target {
 
 impl Target {
     /// Every target, in the order of the key that cycles them.
-    pub const ALL: [Self; 3] = [Self::NextCall, Self::FailedCall, Self::WholeSession];
+    pub const ALL: [Self; 3] = [Self::FailedCall, Self::NextCall, Self::WholeSession];
 
     pub fn label(self) -> &'static str {
         match self {
@@ -26,8 +26,20 @@ impl Target {
         }
     }
 
+    /// The name among the tabs above the bar.
+    pub fn tab(self) -> &'static str {
+        match self {
+            Self::WholeSession => "session",
+            other => other.label(),
+        }
+    }
+
     pub(super) fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+        match self {
+            Self::FailedCall => Self::NextCall,
+            Self::NextCall => Self::WholeSession,
+            Self::WholeSession => Self::FailedCall,
+        }
     }
 }
 

@@ -35,19 +35,6 @@ pub fn headline(estimates: &Estimates) -> String {
     format!("chars/4 estimates ~{pi}; the provider counted {counted} ({whole:.1}x{rest})")
 }
 
-/// The headline for narrow screens.
-pub fn short_headline(estimates: &Estimates) -> String {
-    let Some((pi, counted, whole, messages)) = chars4_error(estimates) else {
-        return NO_MEASURED_CALL.to_owned();
-    };
-    let messages = match messages {
-        Some(times) => format!(", messages {times:.1}x"),
-        None if estimates.fixed_tokens.is_none() => " with system prompt".to_owned(),
-        None => String::new(),
-    };
-    format!("chars/4 ~{}, counted {}: {whole:.1}x{messages}", format_number(pi), format_number(counted))
-}
-
 /// Describes the tokens before the messages.
 pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {

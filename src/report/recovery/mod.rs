@@ -138,6 +138,17 @@ impl RecoveryView {
         format!("expected: {expected} · recorded: {recorded}")
     }
 
+    /// Compares the expected end with the recorded one, as far as a call was refused.
+    pub fn headline(&self) -> String {
+        if self.is_recorded() {
+            return self.comparison();
+        }
+        if self.unanswered.is_some() {
+            return "nothing to recover from: the last call failed, and not for its size".to_owned();
+        }
+        format!("if the next call overflowed: {}", description::describe_ending(self.expected.ending).0)
+    }
+
     /// Whether the transcript records the refusal, as opposed to a hypothetical next call.
     pub fn is_recorded(&self) -> bool {
         self.refusal.entry.is_some()

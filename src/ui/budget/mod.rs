@@ -5,7 +5,7 @@ mod scale;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
@@ -237,10 +237,10 @@ impl<'a> BudgetView<'a> {
         if area.is_empty() {
             return;
         }
-        self.target(buf);
+        let tabs_end = self.targets(buf);
         let budget = self.plan.unwrap_or(self.now);
         let free = if self.replayed { self.free_spans() } else { Vec::new() };
-        let mut x = self.columns.0;
+        let mut x = self.columns.0.max(tabs_end + 3);
         let end = area.right().saturating_sub(1);
         let room = end.saturating_sub(spans_width(&free));
         let plain = self.has_no_parts || self.plan.is_some() && self.app.preview.totals.parts_unknown;
@@ -263,13 +263,24 @@ impl<'a> BudgetView<'a> {
         }
     }
 
-    /// Draws the selected prompt and the key that selects the next one.
-    fn target(&self, buf: &mut Buffer) {
-        let (y, target) = (self.layout.legend.y, self.app.target);
+    /// Draws the prompts that can be shown as tabs, after the key that selects the next one; returns the column after
+    /// them.
+    fn targets(&self, buf: &mut Buffer) -> u16 {
+        let (y, end) = (self.layout.legend.y, self.layout.legend.right());
         let key = self.app.key_words(KeyContext::Transcript, Action::NextTarget);
-        let role = if target == Target::NextCall { Role::Muted } else { Role::Plan };
-        let x = put(buf, (1, y), self.columns.0 - 1, target.label(), self.theme.style(role));
-        put(buf, (x + 1, y), self.columns.0, &key, self.theme.bold(Role::Text));
+        let mut spans = vec![Span::styled(key, self.theme.bold(Role::Text)), Span::raw(" ")];
+        for (at, target) in self.app.targets().enumerate() {
+            let style = match target {
+                _ if target != self.app.target => self.theme.style(Role::Muted),
+                Target::NextCall => self.theme.bold(Role::Bright).add_modifier(Modifier::UNDERLINED),
+                _ => self.theme.bold(Role::Plan).add_modifier(Modifier::UNDERLINED),
+            };
+            if at > 0 {
+                spans.push(Span::styled(" · ", self.theme.style(Role::Faint)));
+            }
+            spans.push(Span::styled(target.tab(), style));
+        }
+        put_spans(buf, (1, y), end, &spans)
     }
 
     /// Returns the distance to the next memory flush.

@@ -3,7 +3,6 @@
 mod branches;
 mod breakdown;
 mod compare;
-mod estimators;
 mod explain;
 mod help;
 mod letters;
@@ -12,10 +11,10 @@ mod policies;
 mod presets;
 mod problems;
 mod record;
-mod recovery;
 mod rule;
 mod search;
 mod timeline;
+mod welcome;
 mod write;
 
 use ratatui::buffer::Buffer;
@@ -39,14 +38,13 @@ pub(super) fn draw(
         Overlay::Letters(window) => letters::draw(app, theme, window, buf),
         Overlay::Problems(screen) => problems::draw(app, theme, screen.scroll, body, buf),
         Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
-        Overlay::Estimators(screen) => estimators::draw(app, theme, screen, body, buf),
         Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
-        Overlay::Recovery(screen) => recovery::draw(app, theme, screen, body, buf),
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw(app, theme, screen, body, buf),
         Overlay::Presets(screen) => presets::draw(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
+        Overlay::Welcome => welcome::draw(app, theme, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),

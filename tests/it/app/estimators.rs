@@ -1,29 +1,64 @@
-//! The estimators and their table.
+//! The block of the estimators in the explanation.
 
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::screens::estimators::EstimatesState;
+use clawscope::app::screens::explain::estimators::{EstimatesState, EstimatorsBlock};
+use clawscope::app::screens::explain::{ExplainRow, ExplainScreen};
 use clawscope::ids::Epoch;
 
 use crate::support::driver::Driver;
 
-/// The estimators over the Chinese session.
-fn estimators() -> Driver {
+fn explanation(driver: &Driver) -> &ExplainScreen {
+    driver.app.explain_screen().expect("open")
+}
+
+fn block(driver: &Driver) -> &EstimatorsBlock {
+    &explanation(driver).estimators
+}
+
+fn computes(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. }))
+}
+
+fn stops(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::StopEstimates))
+}
+
+/// The folded estimators of the Chinese session.
+fn folded() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("feishu:direct:ou_3f7c21ab");
-    driver.press("E");
+    driver.press("e G");
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Estimators));
+    driver
+}
+
+/// The estimators, with the cursor on the last call.
+fn estimators() -> Driver {
+    let mut driver = folded();
+    driver.press("enter G");
     driver
 }
 
 #[test]
-fn estimators_open_at_the_last_call_and_enter_opens_its_answer() {
+fn messages_are_read_only_while_the_block_is_open() {
+    let mut driver = folded();
+    assert!(block(&driver).estimates().is_none());
+    assert!(computes(&driver.key_effects("enter")));
+    assert!(stops(&driver.key_effects("enter")), "folded again");
+    assert!(computes(&driver.key_effects("enter")));
+    assert!(stops(&driver.key_effects("esc")), "closed");
+}
+
+#[test]
+fn enter_on_a_counted_call_opens_its_answer() {
     let mut driver = estimators();
-    let calls = driver.app.estimators().expect("open").calls().len();
+    let calls = block(&driver).calls().len();
     assert!(calls > 20, "{calls} calls");
-    assert_eq!(driver.app.estimators().expect("open").scroll.cursor, calls - 1);
-    driver.press("g j j");
-    let entry = driver.app.estimators().and_then(|view| view.selected()).expect("a call").entry;
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::CountedCall(calls - 1)));
+    driver.press("k k");
+    let entry = block(&driver).calls()[calls - 3].entry;
     driver.press("enter");
     assert!(driver.app.overlay().is_none());
     assert_eq!(driver.app.focus, Pane::Transcript);
@@ -32,46 +67,29 @@ fn estimators_open_at_the_last_call_and_enter_opens_its_answer() {
 }
 
 #[test]
-fn a_page_of_the_estimators_is_a_page_of_their_table() {
-    let mut driver = estimators();
-    driver.press("g pgdn");
-    let page = driver.app.estimators().expect("open").scroll.cursor;
-    assert!((5..30).contains(&page), "{page} rows");
-    driver.press("pgup");
-    assert_eq!(driver.app.estimators().expect("open").scroll.cursor, 0);
-}
-
-#[test]
 fn a_copied_call_includes_every_estimate() {
     let mut driver = estimators();
     driver.press("y");
     let line = driver.copied.last().expect("a line");
     assert!(line.contains("counted") && line.contains("pi ~") && line.contains("calibrated ~"), "{line}");
-    driver.press("E");
-    assert!(driver.app.overlay().is_none());
 }
 
 #[test]
-fn estimates_of_another_session_are_dropped_and_closing_stops_them() {
+fn estimates_of_another_reading_are_dropped() {
     let mut driver = estimators();
-    let Some(EstimatesState::Done(estimates)) = driver.app.estimators().map(|view| view.state.clone()) else {
-        panic!("estimates")
-    };
+    let EstimatesState::Done(estimates) = block(&driver).state.clone() else { panic!("estimates") };
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
-    let requested = driver.key_effects("E");
-    assert!(requested.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. })));
-    let old = Epoch::default();
-    driver.effects(Event::Estimates { epoch: old, estimates: Ok(estimates) });
-    assert!(driver.app.estimators().expect("open").calls().is_empty(), "an older reading");
-    let closed = driver.key_effects("esc");
-    assert!(closed.iter().any(|effect| matches!(effect, Effect::StopEstimates)));
+    driver.press("e G");
+    assert!(computes(&driver.key_effects("enter")));
+    driver.effects(Event::Estimates { epoch: Epoch::default(), estimates: Ok(estimates) });
+    assert!(block(&driver).calls().is_empty(), "an older reading");
 }
 
 #[test]
-fn a_growing_session_is_estimated_again_and_the_cursor_follows() {
+fn a_growing_session_is_estimated_again() {
     let mut driver = estimators();
-    let before = driver.app.estimators().expect("open").calls().len();
+    let before = block(&driver).calls().len();
     let session = driver.app.displayed_session().expect("a session");
     let leaf = session.index.display_id(session.context.leaf.expect("a leaf"));
     driver.append(&format!(
@@ -79,7 +97,6 @@ fn a_growing_session_is_estimated_again_and_the_cursor_follows() {
     ));
     let path = driver.path();
     driver.event(Event::FilesChanged(vec![path]));
-    let view = driver.app.estimators().expect("open");
-    assert_eq!((view.calls().len(), view.scroll.cursor), (before + 1, before));
-    assert_eq!(view.selected().expect("the new call").measured, 110_000);
+    assert_eq!(block(&driver).calls().len(), before + 1);
+    assert_eq!(block(&driver).calls().last().map(|call| call.measured), Some(110_000));
 }

@@ -162,10 +162,12 @@ fn the_cursor_visits_changes_call_mechanism_guards_counts_and_evidence_in_this_o
         ExplainRow::Advice(_) => "change",
         ExplainRow::OtherCall(_) => "event",
         ExplainRow::Finding(_) | ExplainRow::Evidence(..) => "finding",
+        ExplainRow::Recovery | ExplainRow::RecoveryStep(_) => "recovery",
+        ExplainRow::Estimators | ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => "estimators",
     };
     let mut kinds: Vec<_> = seen.iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, ["change", "call", "mechanism", "guard", "count", "finding"]);
+    assert_eq!(kinds, ["change", "call", "mechanism", "guard", "count", "finding", "recovery", "estimators"]);
     let page = explanation(&driver).page((130, 36));
     assert!(seen.iter().all(|row| page.row(*row).is_some()), "every row has a place");
 }

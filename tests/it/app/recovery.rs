@@ -1,25 +1,36 @@
-//! The recovery screen.
+//! The block of the recovery in the explanation.
 
 use clawscope::app::layout::Pane;
+use clawscope::app::screens::explain::{ExplainRow, ExplainScreen};
 use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
 
-/// Returns the rows of the open recovery.
-fn recovery_rows(driver: &Driver) -> usize {
-    match driver.app.overlay() {
-        Some(Overlay::Recovery(screen)) => screen.rows().len(),
-        other => panic!("{other:?}"),
-    }
+fn explanation(driver: &Driver) -> &ExplainScreen {
+    driver.app.explain_screen().expect("open")
+}
+
+/// Opens the block in a session that overflowed.
+fn recovery(width: u16, height: u16) -> Driver {
+    let mut driver = Driver::demo(width, height);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("g e G k");
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Recovery));
+    assert!(explanation(&driver).recovery.rows().is_empty(), "folded");
+    driver.press("enter");
+    driver
 }
 
 #[test]
-fn v_shows_the_recovery_and_enter_opens_the_entry_of_a_row() {
-    let mut driver = Driver::demo(130, 36);
-    driver.go_to("slack:channel:c07infra");
-    driver.press("g v");
-    assert_eq!(recovery_rows(&driver), 5);
-    driver.press("enter");
+fn the_recovery_is_one_headline_that_opens_with_enter() {
+    let mut driver = recovery(130, 36);
+    assert_eq!(explanation(&driver).recovery.rows().len(), 5);
+    let headline = explanation(&driver).row_text(ExplainRow::Recovery);
+    assert!(headline.starts_with("expected: ") && headline.contains("recorded: "), "{headline}");
+    driver.press("j h");
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Recovery), "h folds from inside");
+    assert!(explanation(&driver).recovery.rows().is_empty());
+    driver.press("l j j enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
     let entry = driver.app.selected_entry().expect("a row");
@@ -36,15 +47,13 @@ fn a_screens_key_opens_it_from_any_other_and_closes_it() {
         Some(Overlay::Help { .. }) => "?",
         Some(Overlay::Problems { .. }) => "!",
         Some(Overlay::Policies(_)) => "s",
-        Some(Overlay::Estimators(_)) => "E",
         Some(Overlay::Breakdown(_)) => "B",
-        Some(Overlay::Recovery(_)) => "v",
         Some(Overlay::Explain(_)) => "e",
         Some(Overlay::Commits(_)) => "U",
         Some(Overlay::Branches(_)) => "C",
         Some(_) => "another",
     };
-    let screens = ["?", "!", "s", "E", "B", "v", "e", "U", "C"];
+    let screens = ["?", "!", "s", "B", "e", "U", "C"];
     for from in screens {
         for to in screens.into_iter().filter(|to| *to != from) {
             driver.press(from);
@@ -60,11 +69,10 @@ fn a_screens_key_opens_it_from_any_other_and_closes_it() {
 
 #[test]
 fn enter_on_an_expected_row_keeps_the_screen_open() {
-    let mut driver = Driver::demo(80, 24);
-    driver.go_to("slack:channel:c07infra");
-    driver.press("v G enter");
-    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry for this row")));
-    assert_eq!(recovery_rows(&driver), 5);
+    let mut driver = recovery(80, 24);
+    driver.press("G k enter");
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::RecoveryStep(4)));
+    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry for this line")));
     driver.press("esc");
     assert!(driver.app.overlay().is_none());
 }
@@ -73,16 +81,10 @@ fn enter_on_an_expected_row_keeps_the_screen_open() {
 fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    let requested = driver.key_effects("v");
+    let requested = driver.key_effects("e");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
-    let recorded = |driver: &Driver| match driver.app.overlay() {
-        Some(Overlay::Recovery(screen)) => match &screen.result {
-            Some(Ok(view)) => view.events.len(),
-            other => panic!("{other:?}"),
-        },
-        other => panic!("{other:?}"),
-    };
+    let recorded = |driver: &Driver| explanation(driver).recovery.view().expect("read").events.len();
     assert_eq!(recorded(&driver), 2);
     driver.perform(requested);
     assert_eq!(recorded(&driver), 2);

@@ -200,7 +200,7 @@ fn the_screens_of_numbers() {
     walk(
         "numbers",
         WIDE,
-        "B j j space k y enter esc B - + esc E j j k enter esc v j j enter P y esc s j j x k enter esc ! j enter",
+        "B j j space k y enter esc B - + esc e G enter j j k enter < G k k enter P y esc s j j x k enter esc ! j enter",
     );
 }
 
@@ -275,7 +275,7 @@ fn rules_that_a_screen_cites() {
         INFRA,
         "rules",
         WIDE,
-        "s j W j pgdn pgup G g esc esc v j W esc esc e j j j W pgdn esc G W esc esc W esc",
+        "s j W j pgdn pgup G g esc esc e G k enter j j W esc esc e j j j W pgdn esc G W esc esc W esc",
     );
 }
 
@@ -285,7 +285,7 @@ fn clicks_in_the_lists_of_screens() {
         INFRA,
         "mouse lists",
         WIDE,
-        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc v click:10,8 click:10,9 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f paste:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
+        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f paste:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
     );
 }
 

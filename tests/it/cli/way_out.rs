@@ -71,10 +71,7 @@ fn after_a_commit_that_fits_the_explanation_says_so_first() {
     assert!(tokens < 200_000, "{tokens}");
     assert_eq!(store.json(&["sessions"])["sessions"][0]["tokens"]["value"], tokens, "one number");
     let (_, out, _) = store.run(&["explain", "main"]);
-    assert!(
-        out.lines().nth(1).expect("a step").starts_with("The active branch fits since the commit"),
-        "{out}"
-    );
+    assert!(out.lines().nth(1).expect("a step").starts_with("Fits now: since the commit"), "{out}");
     // The next answer decides anew.
     let later = json!({ "role": "assistant", "content": [], "stopReason": "error", "provider": "anthropic",
         "model": "claude-opus-4-5", "timestamp": 1_772_700_900_000_u64, "errorMessage": text });

@@ -337,14 +337,15 @@ pub(crate) fn stepping(width: u16, height: u16) -> Driver {
 pub(crate) fn estimating(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("feishu:direct:ou_3f7c21ab");
-    driver.press("E k k");
+    driver.press("e G enter G k k");
     settled(driver)
 }
 
 /// Shows the same while its messages are being read.
 pub(crate) fn reading_estimates(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.key_effects("E");
+    driver.press("e G");
+    driver.key_effects("enter");
     let epoch = driver.app.displayed_session().expect("a session").epoch;
     driver.effects(Event::EstimateProgress { epoch, done: Bytes(43_000_000), total: Bytes(102_000_000) });
     driver
@@ -377,14 +378,14 @@ pub(crate) fn taken_apart_without_report(width: u16, height: u16) -> Driver {
 
 pub(crate) fn recovering(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("v j");
+    driver.press("e G k enter j j");
     driver
 }
 
 pub(crate) fn next_overflow(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
     driver.go_to("discord:channel:118204471002");
-    driver.press("v");
+    driver.press("e G k enter");
     driver
 }
 
@@ -563,7 +564,7 @@ pub(crate) fn editing(width: u16, height: u16) -> Driver {
 /// Shows the recovery from the next overflow of a pi that compacts once in a run.
 pub(crate) fn recovering_pi(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
-    driver.press("v");
+    driver.press("e G k enter");
     driver
 }
 

@@ -13,9 +13,9 @@ use crate::write::patch::ConfigPatch;
 const SWEEP_FILE: &str = "clawscope-sweep.json";
 
 impl App {
-    /// Applies the settings of the selected cell to the tuning pane, and shows their effect.
-    pub(in crate::app) fn apply_cell(&mut self) {
-        let Some(cell) = self.compare_screen.selected() else { return };
+    /// Applies the settings of the selected cell to the tuning pane, and shows their effect on the failed call.
+    pub(in crate::app) fn apply_cell(&mut self) -> Vec<Effect> {
+        let Some(cell) = self.compare_screen.selected() else { return Vec::new() };
         let axes: Vec<(Axis, usize)> = self
             .compare_screen
             .sweep_state
@@ -29,7 +29,7 @@ impl App {
         {
             let words = format!("{}: not in the tuning pane; press y to copy this cell's patch", axis.key());
             self.show_toast(words, true);
-            return;
+            return Vec::new();
         }
         for (axis, at) in &axes {
             self.apply_point(axis, *at);
@@ -43,6 +43,7 @@ impl App {
         self.zoom = false;
         self.focus_pane(Pane::Tuning);
         self.replan(true);
+        self.show_tried_settings()
     }
 
     /// Whether the tuning pane can set an axis: with a row, or with the pruning switch in its title.

@@ -50,7 +50,6 @@ impl App {
                     axes_text(&self.compare_screen.sweep_state.axes),
                 ));
             }
-            Action::Open => self.apply_cell(),
             _ => return false,
         }
         true
@@ -103,10 +102,9 @@ impl App {
             let cell = self.compare_screen.cell_at(down, across);
             self.compare_screen.focus = CompareFocus::Map;
             if cell.is_some() && cell == self.compare_screen.selected() {
-                self.apply_cell();
-            } else {
-                self.go_to_cell(cell);
+                return self.apply_cell();
             }
+            self.go_to_cell(cell);
         } else if list.contains(ratatui::layout::Position { x, y }) && y >= list.y + 2 {
             let row = self.compare_screen.list_scroll.top + usize::from(y - list.y - 2);
             if let Some(cell) = self.compare_screen.trade_offs().get(row).copied() {

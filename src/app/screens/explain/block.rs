@@ -23,6 +23,10 @@ pub enum ExplainBlock {
     OtherCalls,
     /// The evidence of the verdict, and the other findings.
     Findings,
+    /// What the gateway does after the overflow; opens in place.
+    Recovery,
+    /// Every estimator beside the provider's counts; opens in place.
+    Estimators,
 }
 
 /// A selectable row. The numbers index the lists of [`Explanation`](crate::report::explain::Explanation).
@@ -41,4 +45,13 @@ pub enum ExplainRow {
     Finding(usize),
     /// A line of evidence of a finding.
     Evidence(usize, usize),
+    /// The headline of the recovery.
+    Recovery,
+    RecoveryStep(usize),
+    /// The headline of the estimators.
+    Estimators,
+    /// An estimator, in the order of [`Estimator::ALL`](crate::report::estimators::Estimator::ALL).
+    Estimator(usize),
+    /// A counted call with every estimate of it.
+    CountedCall(usize),
 }

@@ -46,7 +46,7 @@ impl ExplainScreen {
 
     pub fn page(&self, size: (u16, u16)) -> ExplainPage {
         let shown = self.page_rows(size) as u16;
-        self.explanation().map(|explanation| ExplainPage::new(explanation, size, shown)).unwrap_or_default()
+        self.explanation().map(|it| ExplainPage::new(self, it, size, shown)).unwrap_or_default()
     }
 
     /// Whether a row shows only the start of its text, as a long error does.

@@ -3,10 +3,11 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::screens::explain::ExplainRow;
 pub use crate::app::screens::explain::block::ExplainBlock;
+use crate::app::screens::explain::recovery::step_text;
 use crate::app::screens::explain::rows::{block_rows, count_parts};
-use crate::app::screens::explain::wording::{mechanism_part, row_text};
+use crate::app::screens::explain::wording::mechanism_part;
+use crate::app::screens::explain::{ExplainRow, ExplainScreen};
 use crate::report::explain::Explanation;
 use crate::text;
 
@@ -32,6 +33,8 @@ pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
 pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
 /// Columns of another refused call before its error: time and kind.
 pub const OTHER_CALL_COLUMNS: u16 = 30;
+/// Columns before the sentences about a step of the recovery.
+pub const STEP_TEXT_INDENT: u16 = 4;
 /// Columns of the block of parts next to the guards.
 const PARTS_COLUMNS: u16 = 46;
 
@@ -71,16 +74,24 @@ pub fn content_columns(area: Rect) -> (u16, u16) {
 impl ExplainPage {
     /// Lays out the page for a screen, of which `shown` lines are free for it. Gives up gaps and chart rows first so
     /// that the page fits without scrolling.
-    pub fn new(explanation: &Explanation, (width, height): (u16, u16), shown: u16) -> Self {
-        let parts = count_parts(explanation);
+    pub fn new(
+        screen: &ExplainScreen,
+        explanation: &Explanation,
+        (width, height): (u16, u16),
+        shown: u16,
+    ) -> Self {
+        let legend_parts = count_parts(explanation);
         let tall = height >= TALL;
-        let draft = |gap, chart| {
-            PageDraft { explanation, legend_parts: parts, width, tall, gap, chart_rows: chart }.page()
+        let draft = |gap, chart_rows, is_open| {
+            PageDraft { screen, explanation, legend_parts, width, tall, gap, chart_rows, is_open }.page()
         };
         let tries =
             CHART_HEIGHTS.into_iter().map(|chart| (1, chart)).chain(CHART_HEIGHTS.map(|chart| (0, chart)));
-        let found = tries.map(|(gap, chart)| draft(gap, chart)).find(|page| page.height <= shown);
-        found.unwrap_or_else(|| draft(0, if height >= 34 { CHART_HEIGHTS[2] } else { CHART_HEIGHTS[3] }))
+        // Opening a block must not move those above it.
+        let fits = |(gap, chart): &(u16, u16)| draft(*gap, *chart, false).height <= shown;
+        let tight = (0, if height >= 34 { CHART_HEIGHTS[2] } else { CHART_HEIGHTS[3] });
+        let (gap, chart) = tries.into_iter().find(fits).unwrap_or(tight);
+        draft(gap, chart, true)
     }
 
     pub fn row(&self, row: ExplainRow) -> Option<&PlacedRow> {
@@ -90,6 +101,7 @@ impl ExplainPage {
 
 /// A page layout with one choice of gap and chart height.
 struct PageDraft<'a> {
+    screen: &'a ExplainScreen,
     explanation: &'a Explanation,
     /// Parts in the legend of the refused call.
     legend_parts: u16,
@@ -97,6 +109,8 @@ struct PageDraft<'a> {
     tall: bool,
     gap: u16,
     chart_rows: u16,
+    /// Whether the blocks that a person opened are open.
+    is_open: bool,
 }
 
 impl PageDraft<'_> {
@@ -148,6 +162,8 @@ impl PageDraft<'_> {
             (ExplainBlock::Counts, !explanation.counts.is_empty()),
             (ExplainBlock::OtherCalls, explanation.overflows.len() > 1),
             (ExplainBlock::Findings, true),
+            (ExplainBlock::Recovery, true),
+            (ExplainBlock::Estimators, true),
         ];
         layers.extend(self.whole_rows(more));
         layers
@@ -172,9 +188,9 @@ impl PageDraft<'_> {
     fn place_block(&self, block: ExplainBlock, area: Rect) -> PlacedBlock {
         let mut y = area.y + 1;
         let mut rows = Vec::new();
-        for row in block_rows(self.explanation, block) {
-            y += self.lines_before(row);
+        for row in block_rows(self.screen, self.explanation, block, self.is_open) {
             let (x, end) = content_columns(area);
+            y += self.lines_before(row, end.saturating_sub(x));
             let (lines, height) = self.wrap_row(row, end.saturating_sub(x));
             rows.push(PlacedRow { row, area: Rect { y, height, ..area }, lines });
             y += height;
@@ -195,8 +211,16 @@ impl PageDraft<'_> {
     }
 
     /// Lines of the block before a row that cannot be selected.
-    fn lines_before(&self, row: ExplainRow) -> u16 {
-        if row == ExplainRow::Mechanism { self.parts_before() } else { 0 }
+    fn lines_before(&self, row: ExplainRow, columns: u16) -> u16 {
+        match row {
+            ExplainRow::Mechanism => self.parts_before(),
+            // The settings and the heads of the columns.
+            ExplainRow::RecoveryStep(0) => 2,
+            ExplainRow::Estimator(0) => wrapped_notes(self.screen, columns).len() as u16 + 1,
+            // A blank line and the heads of the columns.
+            ExplainRow::CountedCall(0) => 2,
+            _ => 0,
+        }
     }
 
     /// Counts the parts above the mechanism's line: up to the mechanism's own part, or all.
@@ -220,7 +244,13 @@ impl PageDraft<'_> {
             ExplainRow::Call => width,
             ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
             ExplainRow::Finding(_) | ExplainRow::WayOut(_) => room,
-            ExplainRow::Mechanism | ExplainRow::Evidence(..) => room.saturating_sub(2),
+            ExplainRow::Mechanism
+            | ExplainRow::Evidence(..)
+            | ExplainRow::Recovery
+            | ExplainRow::Estimators => room.saturating_sub(2),
+            ExplainRow::RecoveryStep(_) => room.saturating_sub(STEP_TEXT_INDENT),
+            // Numbers in columns.
+            ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => room,
             ExplainRow::OtherCall(_) => room.saturating_sub(OTHER_CALL_COLUMNS),
             ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
             ExplainRow::Guard(_) => room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1),
@@ -233,8 +263,13 @@ impl PageDraft<'_> {
         (lines, height)
     }
 
+    /// Returns the text of a row beside or below its columns.
     fn row_text(&self, row: ExplainRow) -> String {
-        let mut words = row_text(self.explanation, row);
+        let mut words = match row {
+            ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => return String::new(),
+            ExplainRow::RecoveryStep(at) => self.screen.step(at).map_or_else(String::new, step_text),
+            row => self.screen.row_text(row),
+        };
         if let Some((end, _)) = words.char_indices().nth(MAX_ROW_CHARS) {
             words.truncate(end);
             words.push('…');
@@ -249,9 +284,16 @@ impl PageDraft<'_> {
                 text::width(words) > usize::from(room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1))
             }
             ExplainRow::Count(_) => self.width < 80,
+            ExplainRow::RecoveryStep(_) => !words.is_empty(),
             _ => false,
         }
     }
+}
+
+/// Wraps the sentences about the estimators for a block of `columns` columns, of which the first two are blank.
+pub fn wrapped_notes(screen: &ExplainScreen, columns: u16) -> Vec<String> {
+    let columns = usize::from(columns.max(10)) - 2;
+    screen.estimators.notes.iter().flat_map(|note| text::wrap(note, columns)).collect()
 }
 
 /// Returns the rows of a legend of `parts` parts in a block.

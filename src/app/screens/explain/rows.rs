@@ -1,15 +1,21 @@
 //! The selectable rows of each block of the explain screen.
 
-use crate::app::screens::explain::ExplainRow;
 use crate::app::screens::explain::page::ExplainBlock;
+use crate::app::screens::explain::{ExplainRow, ExplainScreen};
 use crate::context::budget::BudgetPart;
+use crate::report::estimators::Estimator;
 use crate::report::explain::{Explanation, Failure, Finding};
 
 /// The most listed other calls: the newest ones.
 const MAX_OTHER_CALLS: usize = 6;
 
-/// The rows of a block, from top to bottom.
-pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<ExplainRow> {
+/// The rows of a block, from top to bottom. `is_open`: with those of the blocks that a person opened.
+pub(super) fn block_rows(
+    screen: &ExplainScreen,
+    explanation: &Explanation,
+    block: ExplainBlock,
+    is_open: bool,
+) -> Vec<ExplainRow> {
     let own = explanation.failure.as_ref().map(|failure| failure.overflow.entry);
     match block {
         ExplainBlock::Chart | ExplainBlock::NextPrompt => Vec::new(),
@@ -34,11 +40,23 @@ pub(super) fn block_rows(explanation: &Explanation, block: ExplainBlock) -> Vec<
             };
             explanation.findings.iter().enumerate().flat_map(lines).collect()
         }
+        ExplainBlock::Recovery => {
+            let steps = screen.recovery.rows().len() * usize::from(is_open);
+            [ExplainRow::Recovery].into_iter().chain((0..steps).map(ExplainRow::RecoveryStep)).collect()
+        }
+        ExplainBlock::Estimators => {
+            let shown = screen.estimators.shown().filter(|_| is_open);
+            let estimators = shown.map_or(0, |_| Estimator::ALL.len());
+            let calls = shown.map_or(0, |_| screen.estimators.calls().len());
+            let rows = (0..estimators).map(ExplainRow::Estimator);
+            let rows = rows.chain((0..calls).map(ExplainRow::CountedCall));
+            [ExplainRow::Estimators].into_iter().chain(rows).collect()
+        }
     }
 }
 
 /// Every selectable row, in the order of the page.
-pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
+pub(super) fn all_rows(screen: &ExplainScreen, explanation: &Explanation) -> Vec<ExplainRow> {
     let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
     let blocks = [
         ExplainBlock::WaysOut,
@@ -52,8 +70,9 @@ pub(super) fn all_rows(explanation: &Explanation) -> Vec<ExplainRow> {
     let shown = |block: &ExplainBlock| {
         (*block != ExplainBlock::Call || failed) && (*block != ExplainBlock::OtherCalls || several)
     };
-    let blocks = blocks.into_iter().filter(shown).chain([ExplainBlock::Findings]);
-    blocks.flat_map(|block| block_rows(explanation, block)).collect()
+    let last = [ExplainBlock::Findings, ExplainBlock::Recovery, ExplainBlock::Estimators];
+    let blocks = blocks.into_iter().filter(shown).chain(last);
+    blocks.flat_map(|block| block_rows(screen, explanation, block, true)).collect()
 }
 
 /// Counts the parts of the refused prompt that have tokens.

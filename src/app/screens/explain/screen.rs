@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use crate::app::action::Action;
+use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
-use crate::app::screens::context::Outcome;
+use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::explain::block::ExplainRow;
+use crate::app::screens::explain::estimators::{EstimatesState, EstimatorsBlock};
+use crate::app::screens::explain::recovery::{RecoveryBlock, step_text};
+use crate::app::screens::explain::rows::all_rows;
 use crate::app::screens::explain::wording;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::ids::EntryIx;
+use crate::report::estimators::Estimator;
 use crate::report::explain::{Advice, AdvisedChange, Evidence, Explanation, Finding, WayOut};
+use crate::report::recovery::RecoveryRow;
+use crate::session::LoadedSession;
 
 /// Lines of the page that stay visible around the cursor.
 const MARGIN: usize = 2;
@@ -28,11 +35,17 @@ pub struct ExplainScreen {
     pub rows: Vec<ExplainRow>,
     /// The selected row, and the first visible line of the page.
     pub scroll: Scroll,
+    pub recovery: RecoveryBlock,
+    pub estimators: EstimatorsBlock,
 }
 
 impl ExplainScreen {
     pub fn explanation(&self) -> Option<&Arc<Explanation>> {
         self.result.as_ref()?.as_ref().ok()
+    }
+
+    pub(in crate::app) fn is_waiting(&self) -> bool {
+        self.result.is_none() || self.recovery.result.is_none() || self.estimators.is_reading()
     }
 
     /// Returns the change whose patch is shown, with its letter: the selected one, otherwise the first that helps.
@@ -67,6 +80,11 @@ impl ExplainScreen {
         self.explanation()?.advice.get(at)
     }
 
+    /// Returns a step of the open recovery.
+    pub fn step(&self, at: usize) -> Option<&RecoveryRow> {
+        self.recovery.rows().get(at)
+    }
+
     pub fn way_out(&self, row: ExplainRow) -> Option<&WayOut> {
         let ExplainRow::WayOut(at) = row else { return None };
         self.explanation()?.ways_out().get(at).copied()
@@ -81,7 +99,13 @@ impl ExplainScreen {
             ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
             ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
             ExplainRow::OtherCall(at) => Some(explanation.overflows.get(at)?.entry),
-            ExplainRow::WayOut(_) | ExplainRow::Advice(_) => None,
+            ExplainRow::RecoveryStep(at) => self.step(at)?.entry,
+            ExplainRow::CountedCall(at) => Some(self.estimators.calls().get(at)?.entry),
+            ExplainRow::WayOut(_)
+            | ExplainRow::Advice(_)
+            | ExplainRow::Recovery
+            | ExplainRow::Estimators
+            | ExplainRow::Estimator(_) => None,
             ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
             ExplainRow::Finding(_) => {
                 self.finding(row)?.evidence().into_iter().flat_map(|evidence| evidence.entries).next()
@@ -94,6 +118,7 @@ impl ExplainScreen {
         let (Some(explanation), Some(row)) = (self.explanation(), self.selected()) else { return "" };
         let own = match row {
             ExplainRow::Guard(at) => explanation.guards.get(at).map(|guard| guard.rule),
+            ExplainRow::RecoveryStep(at) => self.step(at).map(|step| step.rule),
             _ => self.evidence(row).map(|evidence| evidence.rule).filter(|rule| !rule.is_empty()),
         };
         own.or(self.finding(row).map(|finding| finding.rule)).unwrap_or_default()
@@ -107,21 +132,75 @@ impl ExplainScreen {
                 let more = if has_command { command } else { (&[Action::CopyCommand][..], "copy path") };
                 vec![MOVE, (&[Action::Open], "try in tuning"), (&[Action::Copy], "copy patch"), more, CLOSE]
             }
+            Some(ExplainRow::Recovery) => vec![MOVE, fold_hint(self.recovery.is_open), CLOSE],
+            Some(ExplainRow::Estimators) => vec![MOVE, fold_hint(self.estimators.is_open), CLOSE],
             Some(ExplainRow::WayOut(_)) => vec![MOVE, (&[Action::Open], "commit…"), command, CLOSE],
             _ => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE],
         }
     }
 
-    pub(in crate::app) fn on_action(&self, action: Action) -> Outcome {
+    pub(in crate::app) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
+        if let Some(outcome) = self.fold(action, context) {
+            return outcome;
+        }
         match action {
             Action::Open => self.open_row(),
-            Action::Copy => self.copy_row(),
+            Action::Copy => self.copy_row(context.active_session.as_deref()),
             Action::CopyPatch => {
                 Outcome::copy(self.shown_patch().map(|it| it.1.patch.clone()), "config patch")
             }
             Action::CopyCommand => self.copy_command(),
             _ => Outcome::Ignored,
         }
+    }
+
+    /// Opens or folds the block under the cursor; `None` if the action does neither.
+    fn fold(&mut self, action: Action, context: &ScreenContext) -> Option<Outcome> {
+        let row = self.selected()?;
+        let (head, is_open) = match row {
+            ExplainRow::Recovery | ExplainRow::RecoveryStep(_) => {
+                (ExplainRow::Recovery, &mut self.recovery.is_open)
+            }
+            ExplainRow::Estimators | ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => {
+                (ExplainRow::Estimators, &mut self.estimators.is_open)
+            }
+            _ => return None,
+        };
+        *is_open = match action {
+            Action::Open if row == head => !*is_open,
+            Action::Fold => !*is_open,
+            Action::Expand => true,
+            Action::Collapse => false,
+            _ => return None,
+        };
+        let (row, opened) = if *is_open { (row, row == head) } else { (head, false) };
+        let mut outcome = Outcome::Done;
+        if self.estimators.is_open && self.estimators.estimates().is_none() {
+            self.estimators.state = EstimatesState::default();
+            outcome = Outcome::Request(self.estimate_request(context).into_iter().collect());
+        }
+        if opened {
+            // The title of an opened block moves to the top, as its rows are below it.
+            self.scroll.top = usize::MAX;
+        }
+        self.list_rows(Some(row), context.size);
+        Some(outcome)
+    }
+
+    /// Returns the request for the estimates while their block is open.
+    pub(in crate::app) fn estimate_request(&self, context: &ScreenContext) -> Option<Effect> {
+        let session = context.active_session.clone().filter(|_| self.estimators.is_open)?;
+        Some(Effect::ComputeEstimates { session })
+    }
+
+    /// Lists the selectable rows again, with the cursor on the same row.
+    pub(super) fn list_rows(&mut self, selected: Option<ExplainRow>, size: (u16, u16)) {
+        let rows = self.explanation().map(|explanation| all_rows(self, explanation)).unwrap_or_default();
+        self.rows = rows;
+        if let Some(at) = self.rows.iter().position(|row| Some(*row) == selected) {
+            self.scroll.cursor = at;
+        }
+        self.move_by(0, size);
     }
 
     /// Moves to the entry of the selected row, applies its change to the tuning pane, or asks whether to write it.
@@ -159,7 +238,7 @@ impl ExplainScreen {
     }
 
     /// Copies the patch of a change, the command of a way out, or the text of another row.
-    fn copy_row(&self) -> Outcome {
+    fn copy_row(&self, session: Option<&LoadedSession>) -> Outcome {
         let Some(row) = self.selected() else { return Outcome::Done };
         if let Some(advice) = self.advice(row) {
             return Outcome::copy(Some(advice.patch.clone()), "config patch");
@@ -167,7 +246,12 @@ impl ExplainScreen {
         if let Some(way) = self.way_out(row) {
             return Outcome::copy(Some(way.command.clone()), "command");
         }
-        Outcome::copy(Some(self.row_text(row)), "line")
+        let call = match row {
+            ExplainRow::CountedCall(at) => self.estimators.calls().get(at),
+            _ => None,
+        };
+        let call = call.map(|call| EstimatorsBlock::call_text(call, session));
+        Outcome::copy(call.or_else(|| Some(self.row_text(row))), "line")
     }
 
     /// Copies the command that makes the shown change. No command sets a value of pi, so its file is copied instead.
@@ -187,6 +271,18 @@ impl ExplainScreen {
 
     /// The whole text of a row.
     pub fn row_text(&self, row: ExplainRow) -> String {
-        self.explanation().map(|explanation| wording::row_text(explanation, row)).unwrap_or_default()
+        match row {
+            ExplainRow::Recovery => self.recovery.headline(),
+            ExplainRow::RecoveryStep(at) => {
+                self.step(at).map(|step| format!("{}: {}", step.label, step_text(step))).unwrap_or_default()
+            }
+            ExplainRow::Estimators => self.estimators.headline(),
+            ExplainRow::Estimator(at) => self.estimators.estimator_text(Estimator::ALL[at]),
+            row => self.explanation().map(|it| wording::row_text(it, row)).unwrap_or_default(),
+        }
     }
+}
+
+fn fold_hint(is_open: bool) -> Hint {
+    (&[Action::Open], if is_open { "fold" } else { "unfold" })
 }

@@ -83,6 +83,12 @@ pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
             let evidence = finding.and_then(|finding| finding.evidence().into_iter().nth(line));
             evidence.map(|it| it.text).unwrap_or_default()
         }
+        // Blocks of their own reports.
+        ExplainRow::Recovery
+        | ExplainRow::RecoveryStep(_)
+        | ExplainRow::Estimators
+        | ExplainRow::Estimator(_)
+        | ExplainRow::CountedCall(_) => String::new(),
     }
 }
 

@@ -47,14 +47,19 @@ const EXPLAIN: &[NumberNote] = &[
     ("limit", "The window, or the limit that the provider named."),
     ("peak", "The largest prompt when the session is replayed with the change."),
     ("over", "Calls that would still be refused with the change."),
+    (
+        "tokens",
+        "In the recovery: the prompt before and after an attempt, as recorded or as the rules expect.",
+    ),
+    (
+        "last, mean, worst",
+        "In the estimators: an estimate compared with the provider's count of the same call.",
+    ),
+    ("calibrated", "The estimate after scaling to this session."),
 ];
 const BREAKDOWN: &[NumberNote] = &[
     ("tokens", "The part as an estimate; all parts add up to the estimate beside the bar."),
     ("Not accounted for", "What the provider counted in addition to the estimate."),
-];
-const ESTIMATORS: &[NumberNote] = &[
-    ("last, mean, worst", "The estimate compared with the provider's count of the same call."),
-    ("calibrated", "The estimate after scaling to this session."),
 ];
 const COMPARE: &[NumberNote] = &[
     ("cell", "One replay of the whole session with two settings; the measure is named above the map."),
@@ -65,8 +70,6 @@ const POLICIES: &[NumberNote] = &[
     ("alone", "What the policy saves if only it runs."),
     ("together", "What it saves after the policies before it."),
 ];
-const RECOVERY: &[NumberNote] =
-    &[("tokens", "The size of the prompt before and after an attempt, as recorded or as the rules expect.")];
 const COMMITS: &[NumberNote] = &[(
     "tokens",
     "The size of the messages before and after the commit, estimated at four chars per token, without the system prompt and tools.",
@@ -98,10 +101,8 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Timeline => TIMELINE,
         ScreenKind::Explain => EXPLAIN,
         ScreenKind::Breakdown => BREAKDOWN,
-        ScreenKind::Estimators => ESTIMATORS,
         ScreenKind::Compare => COMPARE,
         ScreenKind::Policies => POLICIES,
-        ScreenKind::Recovery => RECOVERY,
         ScreenKind::Branches => COMMITS,
         ScreenKind::Search => SEARCH,
         ScreenKind::Help
@@ -125,10 +126,8 @@ pub(super) fn all() -> Vec<(&'static str, NumberNote)> {
         ("Timeline", TIMELINE),
         ("Explain", EXPLAIN),
         ("Breakdown", BREAKDOWN),
-        ("Estimators", ESTIMATORS),
         ("Compare", COMPARE),
         ("Policies", POLICIES),
-        ("Recovery", RECOVERY),
         ("Commits", COMMITS),
         ("Search", SEARCH),
     ];

@@ -2,7 +2,7 @@
 //! tune while watching.
 
 pub mod layout;
-pub(super) mod screen;
+pub(in crate::app) mod screen;
 pub mod viewport;
 
 use std::sync::Arc;
@@ -69,6 +69,11 @@ impl App {
         if self.timeline_screen.as_sentences && self.scroll_sentences(action) {
             return true;
         }
+        self.timeline_screen.on_setting = match action {
+            Action::Down | Action::Up => true,
+            Action::Open => self.timeline_screen.on_setting,
+            _ => false,
+        };
         match action {
             Action::InWords => {
                 self.timeline_screen.as_sentences = !self.timeline_screen.as_sentences;
@@ -95,7 +100,12 @@ impl App {
             }
             Action::Down => self.move_setting_focus(1),
             Action::Up => self.move_setting_focus(-1),
+            Action::Open if self.timeline_screen.on_setting => self.dispatch_tuning(Action::Edit),
             Action::Open => self.go_to_timeline_entry(),
+            Action::Less | Action::More | Action::MuchLess | Action::MuchMore => {
+                self.timeline_screen.on_setting = true;
+                return false;
+            }
             _ => return false,
         }
         true

@@ -25,16 +25,18 @@ pub struct TimelineScreen {
     pub as_sentences: bool,
     /// First visible line of that text.
     pub top: usize,
+    /// Whether the last key was about the setting below the curves, so that enter edits it.
+    pub on_setting: bool,
     /// The entry to select as soon as the calls are known.
     pub(super) requested_entry: Option<EntryIx>,
 }
 
 /// The keys of the timeline for the status line.
-pub(in crate::app::screens) fn hints() -> Vec<Hint> {
+pub(in crate::app) fn hints(screen: &TimelineScreen) -> Vec<Hint> {
     vec![
         (&[Action::Left, Action::Right], "call"),
         (&[Action::NextMatch], "overflow"),
-        GO_TO_ENTRY,
+        if screen.on_setting { (&[Action::Open], "type a value") } else { GO_TO_ENTRY },
         (&[Action::Back], "back"),
         (&[Action::Zoom], "zoom"),
         (&[Action::Less, Action::More], "adjust"),

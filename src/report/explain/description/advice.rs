@@ -32,7 +32,7 @@ impl Explanation {
     pub fn next_step(&self) -> Option<String> {
         let Some(tokens) = self.fits_since_commit else { return self.way_out() };
         let fits =
-            format!("The active branch fits since the commit, with {} tokens.", format_estimate(tokens));
+            format!("Fits now: since the commit, the next prompt has {} tokens.", format_estimate(tokens));
         Some(self.way_out().map_or_else(|| fits.clone(), |later| format!("{fits} For later: {later}")))
     }
 

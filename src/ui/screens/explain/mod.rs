@@ -5,11 +5,13 @@ mod advice;
 mod call;
 mod counts;
 mod course;
+mod estimators;
 mod findings;
 mod guards;
 mod head;
 mod parts;
 mod patch;
+mod recovery;
 mod view;
 mod ways_out;
 
@@ -84,6 +86,8 @@ impl View<'_> {
             ExplainBlock::Advice => advice::draw,
             ExplainBlock::OtherCalls => findings::draw_events,
             ExplainBlock::Findings => findings::draw,
+            ExplainBlock::Recovery => recovery::draw,
+            ExplainBlock::Estimators => estimators::draw,
         };
         draw(self, placed, after, buf);
     }
@@ -101,6 +105,8 @@ impl View<'_> {
             ExplainBlock::OtherCalls => "Other calls that overflowed",
             ExplainBlock::Findings if self.explanation.has_overflowed() => "Evidence and other findings",
             ExplainBlock::Findings => "Findings",
+            ExplainBlock::Recovery => "Recovery",
+            ExplainBlock::Estimators => "Estimators",
         };
         name.to_owned()
     }

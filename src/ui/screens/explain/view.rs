@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::screens::explain::ExplainScreen;
-use crate::app::screens::explain::page::{ENTRY_COLUMNS, PlacedRow, WIDE, content_columns};
+use crate::app::screens::explain::page::{ENTRY_COLUMNS, PlacedBlock, PlacedRow, WIDE, content_columns};
 use crate::ids::EntryIx;
 use crate::report::explain::Explanation;
 use crate::session::LoadedSession;
@@ -43,6 +43,15 @@ impl View<'_> {
     /// Returns as much of an entry's id as its column holds.
     pub(super) fn name(&self, entry: EntryIx) -> String {
         self.session.index.display_id(entry).chars().take(usize::from(ENTRY_COLUMNS) - 2).collect()
+    }
+
+    /// Draws the headline of a block that opens in place.
+    pub(super) fn fold_line(&self, placed: &PlacedBlock, is_open: bool, buf: &mut Buffer) {
+        let Some(row) = placed.rows.first() else { return };
+        let (x, end) = content_columns(row.area);
+        let sign = if is_open { glyphs::OPEN } else { glyphs::FOLDED };
+        put(buf, (x, row.area.y), end, sign, self.theme.style(Role::Muted));
+        self.lines(row, x + 2, Role::Text, buf);
     }
 
     /// Draws the wrapped lines of a row.

@@ -60,7 +60,10 @@ impl View<'_> {
         let words = totals.describe_extra_cost().map_or(missed.clone(), |cost| format!("{missed}, {cost}"));
         let area = self.places.bars_title;
         let span = Span::styled(words, self.theme.style(Role::Warn));
-        on_title(buf, area.y, after, area.right().saturating_sub(1), &[span]);
+        let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &[span]);
+        if !self.places.cache_lane.is_empty() {
+            self.cache_legend(after + 1, end.saturating_sub(1), buf);
+        }
     }
 
     /// Returns the largest visible value of a trace.

@@ -2,12 +2,13 @@
 //! for the cause where it did not. Letters, because colours are lost on some terminals and to some eyes.
 
 use ratatui::buffer::Buffer;
+use ratatui::text::Span;
 
 use super::View;
 use crate::report::cache_ledger::{CachedCall, MissCause};
 use crate::ui::glyphs;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets::{apply_style, put};
+use crate::ui::widgets::{apply_style, on_title, put, spans_width};
 
 /// A sign of the lane; the later ones cover the earlier where calls share a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ enum Sign {
     Miss(Letter),
 }
 
-/// The letter of a cause, and the word that the margin shows for it.
+/// The letter of a cause, and the word that the legend shows for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Letter(&'static str, &'static str);
 
@@ -72,14 +73,34 @@ impl View<'_> {
             };
             put(buf, (lane.x + column, lane.y), lane.right(), text, self.theme.style(role));
         }
-        let words = if any { self.legend() } else { "no cache".to_owned() };
+        let words = if any { "cache" } else { "no cache" };
         let (x, end) = (self.places.threshold_labels.x, self.places.threshold_labels.right());
-        put(buf, (x, lane.y), end, &words, self.theme.style(Role::Muted));
+        put(buf, (x, lane.y), end, words, self.theme.style(Role::Muted));
     }
 
-    /// Explains as many letters as the margin has room for, those of most calls first.
-    fn legend(&self) -> String {
-        let room = usize::from(self.places.threshold_labels.width);
+    /// Explains the signs of the lane on the line below it; where the room ends, those of the most calls.
+    pub(super) fn cache_legend(&self, start: u16, end: u16, buf: &mut Buffer) {
+        let style = |role| self.theme.style(role);
+        let mut spans: Vec<Span> = Vec::new();
+        let read = (glyphs::LIGHT, Role::Faint, "read");
+        let new = ("+", Role::Muted, "new");
+        let missed = self.missed_letters().into_iter().map(|Letter(letter, word)| (letter, Role::Warn, word));
+        for (sign, role, word) in missed.chain([new, read]) {
+            let parted = if spans.is_empty() { "" } else { "  " };
+            let item = [
+                Span::styled(format!("{parted}{sign}"), style(role)),
+                Span::styled(format!(" {word}"), style(Role::Muted)),
+            ];
+            if start + spans_width(&spans) + spans_width(&item) + 2 > end {
+                break;
+            }
+            spans.extend(item);
+        }
+        on_title(buf, self.places.bars_title.y, start, end, &spans);
+    }
+
+    /// The letters in the lane, those of the most calls first.
+    fn missed_letters(&self) -> Vec<Letter> {
         let mut counts: Vec<(Letter, usize)> = Vec::new();
         let causes = self.timeline.cache_totals().by_cause.iter();
         for (cause, count) in causes.filter(|(cause, _)| !cause.makes_new_prompt()) {
@@ -90,12 +111,7 @@ impl View<'_> {
             }
         }
         counts.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
-        let names = counts.iter().map(|(Letter(letter, word), _)| format!("{letter} {word}"));
-        names.fold("cache".to_owned(), |words, name| {
-            // The row is named by its first letter where there is one.
-            let longer = if words == "cache" { name } else { format!("{words}  {name}") };
-            if longer.len() <= room { longer } else { words }
-        })
+        counts.into_iter().map(|(letter, _)| letter).collect()
     }
 }
 

@@ -1,21 +1,19 @@
-//! The estimators screen: each estimator's next prompt and past errors, and every call that the provider counted.
+//! The estimators: each one's next prompt and past errors, and every call that the provider counted.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::app::App;
-use crate::app::screens::estimators::{EstimatesState, EstimatorsScreen, header_rows};
-use crate::app::scroll::Scroll;
-use crate::format::{format_deviation, format_number, format_signed_percent, format_size, quantity};
-use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description};
+use super::view::View;
+use crate::app::screens::explain::ExplainRow;
+use crate::app::screens::explain::page::{PlacedBlock, content_columns, wrapped_notes};
+use crate::format::{format_deviation, format_number, format_signed_percent};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall};
 use crate::session::LoadedSession;
-use crate::text;
-use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::{ThinBar, clear, on_title, put, put_right, put_spans, row_at, scrollbar, title};
-use crate::ui::{frame_box, glyphs};
-use crate::units::Bytes;
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{ThinBar, on_title, put, put_right, put_spans};
 
 /// End columns of an estimator's numbers: next prompt, last error, mean error, bias, worst.
 const COLUMN_ENDS: [u16; 5] = [23, 32, 41, 50, 58];
@@ -33,95 +31,48 @@ const MIN_BAR: u16 = 12;
 const COSTLY_ERROR: f64 = 0.1;
 const USELESS_ERROR: f64 = 0.25;
 
-pub(in crate::ui) fn draw(app: &App, theme: &Theme, view: &EstimatorsScreen, area: Rect, buf: &mut Buffer) {
-    clear(theme, buf, area);
-    let from = title(theme, buf, area, "Estimators", true);
-    let Some(session) = app.displayed_session() else { return };
-    match &view.state {
-        EstimatesState::Reading(done, total) => draw_progress(theme, (*done, *total), area, buf),
-        EstimatesState::Failed(error) => {
-            put(buf, (area.x + 2, area.y + 2), area.right(), error, theme.style(Role::Danger));
-        }
-        EstimatesState::Done(estimates) => {
-            let count = quantity(estimates.calls.len() as u64, "counted call");
-            let count = Span::styled(count, theme.style(Role::Muted));
-            on_title(buf, area.y, from, area.right().saturating_sub(1), &[count]);
-            let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
-            let panel = Panel { theme, session, estimates, largest };
-            panel.summary(area, buf);
-            panel.table(view.scroll, area, buf);
-        }
+pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
+    let block = &view.screen.estimators;
+    view.fold_line(placed, block.is_open, buf);
+    let Some(estimates) = block.shown() else { return };
+    let (x, end) = content_columns(placed.area);
+    if let Some(words) = block.calls_title() {
+        on_title(buf, placed.area.y, after, end, &[view.muted(words)]);
     }
-}
-
-fn draw_progress(theme: &Theme, (done, total): (Bytes, Bytes), area: Rect, buf: &mut Buffer) {
-    let at = (area.x + 2, area.y + 2);
-    let x = put(buf, at, area.right(), "Reading every message on the path…", theme.style(Role::Text));
-    if total > Bytes::ZERO {
-        let far = format!("  {} of {}", format_size(done), format_size(total));
-        put(buf, (x, at.1), area.right(), &far, theme.style(Role::Muted));
+    let largest = estimates.calls.iter().map(|call| call.measured).max().unwrap_or(1).max(1) as f64;
+    let panel = Panel { theme: view.theme, session: view.session, largest };
+    let columns = |y| Rect { x: x + 1, y, width: (end + 1).saturating_sub(x + 1), height: 1 };
+    for row in &placed.rows {
+        let y = row.area.y;
+        match row.row {
+            ExplainRow::Estimators => {
+                let notes = wrapped_notes(view.screen, end.saturating_sub(x));
+                for (y, note) in (row.area.bottom()..).zip(&notes) {
+                    put(buf, (x + 2, y), end, note, view.theme.style(Role::Muted));
+                }
+                head(view.theme, (x + 1, row.area.bottom() + notes.len() as u16), end, buf);
+            }
+            ExplainRow::Estimator(at) => {
+                estimator_row(view.theme, estimates, Estimator::ALL[at], columns(y), buf);
+            }
+            ExplainRow::CountedCall(at) => {
+                if at == 0 {
+                    table_head(view.theme, estimates, columns(y - 1), buf);
+                }
+                if let Some(call) = block.calls().get(at) {
+                    panel.call_row(call, columns(y), buf);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
 struct Panel<'a> {
     theme: &'a Theme,
     session: &'a LoadedSession,
-    estimates: &'a Estimates,
     /// The largest count, which fills a bar.
     largest: f64,
-}
-
-impl Panel<'_> {
-    /// Draws the rows above the table: headline, notes and one row per estimator.
-    fn summary(&self, area: Rect, buf: &mut Buffer) {
-        let (theme, estimates) = (self.theme, self.estimates);
-        let roomy = header_rows(area.height) > header_rows(0);
-        let end = area.right().saturating_sub(1);
-        let headline = [description::headline(estimates), description::short_headline(estimates)];
-        let fits = |line: &&String| text::width(line) < usize::from(end.saturating_sub(area.x));
-        let headline = headline.iter().find(fits).unwrap_or(&headline[1]);
-        put(buf, (area.x + 1, area.y + 1), end, headline, theme.bold(Role::Bright));
-        for (y, note) in (area.y + 2..).zip(notes(self.session, estimates, roomy)) {
-            put(buf, (area.x + 1, y), end, &note, theme.style(Role::Muted));
-        }
-        let y = area.y + if roomy { 7 } else { 3 };
-        head(theme, (area.x, y), end, buf);
-        for (y, estimator) in (y + 1..).zip(Estimator::ALL) {
-            estimator_row(theme, estimates, estimator, row_at(area, y), buf);
-        }
-    }
-
-    /// Draws the visible calls.
-    fn table(&self, scroll: Scroll, area: Rect, buf: &mut Buffer) {
-        let above = header_rows(area.height);
-        let calls = &self.estimates.calls;
-        let list = Rect { y: area.y + above, height: area.height.saturating_sub(above), ..area };
-        table_head(self.theme, self.estimates, row_at(area, list.y - 1), buf);
-        let top = scroll.top.min(calls.len().saturating_sub(usize::from(list.height)));
-        for (y, (at, call)) in (list.y..list.bottom()).zip(calls.iter().enumerate().skip(top)) {
-            if at == scroll.cursor {
-                let background = self.theme.background(BackgroundRole::Selected);
-                frame_box::selected(self.theme, buf, row_at(list, y), background);
-            }
-            self.call_row(call, row_at(list, y), buf);
-        }
-        scrollbar(self.theme, buf, list, top, calls.len());
-    }
-}
-
-/// Returns the basis of the numbers; narrow screens show only the quality of the fit.
-fn notes(session: &LoadedSession, estimates: &Estimates, roomy: bool) -> Vec<String> {
-    let factors = description::describe_factors(estimates);
-    if !roomy {
-        return vec![factors];
-    }
-    let mut notes = vec![
-        description::describe_fixed(estimates),
-        description::describe_tokenizer(estimates, session),
-        factors,
-    ];
-    notes.extend(description::describe_confidence(estimates));
-    notes
 }
 
 fn head(theme: &Theme, (x, y): (u16, u16), end: u16, buf: &mut Buffer) {
