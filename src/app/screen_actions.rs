@@ -152,10 +152,6 @@ impl App {
     pub(super) fn follow(&mut self, outcome: Outcome) -> Vec<Effect> {
         match outcome {
             Outcome::Ignored | Outcome::Done | Outcome::Program(_) => {}
-            Outcome::Request => {
-                let context = self.screen_context();
-                return self.overlay().map(|screen| screen.requests(&context)).unwrap_or_default();
-            }
             Outcome::Close => drop(self.views.pop()),
             Outcome::GoTo(entry) => self.go_to_entry(entry),
             Outcome::Say(text) => self.show_note(text.to_owned()),

@@ -46,8 +46,6 @@ pub enum Outcome {
     /// The screen has no use for the action.
     Ignored,
     Done,
-    /// The screen needs other data than before.
-    Request,
     Close,
     /// Closes every screen and moves to an entry of the transcript.
     GoTo(EntryIx),

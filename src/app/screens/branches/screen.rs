@@ -142,7 +142,7 @@ impl BranchesScreen {
             [before, Some(committed.receipt.entry)]
         });
         self.comparison = Some(Comparison::of(leaves.unwrap_or_default()));
-        Outcome::Request
+        Outcome::Request(self.requests(session))
     }
 }
 

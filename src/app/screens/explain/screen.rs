@@ -169,8 +169,8 @@ impl ExplainScreen {
         *is_open = match action {
             Action::Open if row == head => !*is_open,
             Action::Fold => !*is_open,
-            Action::Expand => true,
-            Action::Collapse => false,
+            Action::Right => true,
+            Action::Left => false,
             _ => return None,
         };
         let (row, opened) = if *is_open { (row, row == head) } else { (head, false) };

@@ -100,9 +100,9 @@ impl App {
             }
             Action::Down => self.move_setting_focus(1),
             Action::Up => self.move_setting_focus(-1),
-            Action::Open if self.timeline_screen.on_setting => self.dispatch_tuning(Action::Edit),
+            Action::Open if self.timeline_screen.on_setting => self.edit_setting(),
             Action::Open => self.go_to_timeline_entry(),
-            Action::Less | Action::More | Action::MuchLess | Action::MuchMore => {
+            Action::Less | Action::More => {
                 self.timeline_screen.on_setting = true;
                 return false;
             }
