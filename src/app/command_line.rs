@@ -102,10 +102,10 @@ impl App {
     }
 
     fn with_gates(&self, words: CommandWords) -> CommandWords {
-        if !self.has_preview() || !self.tuning.respect_gates {
+        if !self.has_preview() || !self.respects_gates() {
             return words;
         }
-        words.flag("--gates").option("--now", self.now_ms.whole().to_string())
+        words.flag("--gates").option("--now", self.call_time_ms().whole().to_string())
     }
 
     /// Adds the store and the rules on the screen.

@@ -76,7 +76,7 @@ impl App {
 
     /// Whether a shut gate prevents pruning in the plan. Only the next call may be previewed with an open gate; a
     /// past call and the whole session show the gateway's behaviour.
-    fn respects_gates(&self) -> bool {
+    pub(super) fn respects_gates(&self) -> bool {
         self.tuning.respect_gates || self.target != Target::NextCall
     }
 

@@ -38,6 +38,7 @@ use crate::write::summary::writer::SummaryWriter;
 
 /// The person's preferences, from config and flags.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a preference of its own")]
 pub struct Options {
     pub keymap: Keymap,
     /// Whether changed values flash; otherwise they stay marked until the next key.

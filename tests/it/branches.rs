@@ -182,7 +182,7 @@ fn committed(driver: &Driver) -> Vec<(String, CommitStatus)> {
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("p 4 j j j H H H 2 c y");
+    driver.press("plan 4 j j j H H H 2 c y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     driver
 }
@@ -251,7 +251,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     );
     assert!(driver.app.diagnostics().any(|finding| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
-    driver.press("p c");
+    driver.press("plan c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert!(
         driver

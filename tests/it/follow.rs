@@ -27,7 +27,7 @@ fn pane(driver: &Driver) -> &TranscriptPane {
 fn tuned() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("p 2");
+    driver.press("plan 2");
     driver
 }
 
@@ -294,7 +294,7 @@ fn the_switch_shows_the_session_at_the_failed_call() {
     driver.append(&text);
     let next = loaded_session(&driver).clone();
     assert_eq!(next.next_prompt.total.tokens, 150_009, "the next call follows the answer, and includes it");
-    driver.press("2 a");
+    driver.press("2 a a");
     assert_eq!(driver.app.target, Target::FailedCall);
     let then = loaded_session(&driver);
     assert_eq!(then.context.path.last(), Some(&refused.entry), "what came later is not sent");
@@ -302,17 +302,17 @@ fn the_switch_shows_the_session_at_the_failed_call() {
     assert_eq!(driver.app.call_time_ms(), refused.time_ms, "its moment decides the gate");
     assert_eq!(driver.app.preview.totals.current.total(), 203_412);
     driver.press("a");
-    assert_eq!((driver.app.target, loaded_session(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
-    driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
     assert_eq!(loaded_session(&driver).context.path, next.context.path);
     assert_eq!(driver.app.preview.totals.current.total(), 150_009);
+    driver.press("a");
+    assert_eq!((driver.app.target, loaded_session(&driver).leaf.clone()), (Target::WholeSession, Leaf::Own));
 }
 
 #[test]
 fn a_session_that_grows_keeps_showing_the_failed_call() {
     let mut driver = tuned();
-    driver.press("2 a");
+    driver.press("2 a a");
     let before = loaded_session(&driver).clone();
     let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
     driver.append(&text);
@@ -330,14 +330,33 @@ fn a_session_that_grows_keeps_showing_the_failed_call() {
 }
 
 #[test]
-fn a_past_call_cannot_be_committed() {
+fn a_preview_starts_on_the_call_that_failed() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    assert_eq!(driver.app.target, Target::NextCall);
+    driver.press("2 p");
+    assert_eq!((driver.app.target, driver.app.tuning.preview), (Target::FailedCall, true));
+    driver.press("p");
+    assert_eq!((driver.app.target, driver.app.tuning.preview), (Target::NextCall, false));
+    driver.press("p a p p");
+    assert_eq!(driver.app.target, Target::FailedCall, "again");
+    driver.go_to("discord:channel:118204471002");
+    assert_eq!(driver.app.target, Target::NextCall, "no call of it failed");
+    driver.go_to("telegram:direct:8812");
+    assert_eq!(driver.app.target, Target::FailedCall, "the preview is on");
+    let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
+    driver.append(&text);
+    driver.press("2 G p p");
+    assert_eq!(driver.app.target, Target::NextCall, "the newest call was answered");
+}
+
+#[test]
+fn a_commit_selects_the_next_call() {
     let mut driver = tuned();
-    driver.press("2 a c");
-    assert!(driver.app.overlay().is_none());
-    assert!(
-        driver.app.toast.as_ref().is_some_and(|toast| toast.is_error && toast.text.contains("next call"))
-    );
-    driver.press("a a c");
+    driver.press("2 a a");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    driver.press("c");
+    assert_eq!(driver.app.target, Target::NextCall);
     assert!(matches!(driver.app.overlay(), Some(Overlay::Write(_))), "{:?}", driver.app.toast);
 }
 
@@ -348,12 +367,12 @@ fn texts_are_read_for_the_context_that_is_shown() {
     driver.append(&text);
     driver.press("4 , , , , , x 2");
     assert!(driver.app.preview.waiting_policies.is_empty() && loaded_session(&driver).details.is_some());
-    driver.press("a");
+    driver.press("a a");
     assert!(
         driver.app.preview.waiting_policies.is_empty() && loaded_session(&driver).details.is_some(),
         "those of the failed call"
     );
-    driver.press("a a");
+    driver.press("a");
     assert!(
         driver.app.preview.waiting_policies.is_empty()
             && driver.app.preview.plan.as_ref().is_some_and(|plan| plan.compaction.is_some())

@@ -530,12 +530,12 @@ fn no_state_panics_at_the_sizes_where_layouts_change() {
 fn the_largest_prompts_are_shown_once_they_are_replayed() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("discord:channel:118204471002");
-    driver.press("p 2");
+    driver.press("plan 2");
     let effects = driver.key_effects("a");
     let line = |driver: &Driver, at: usize| {
         text_of(&drawn(&driver.app, &dark())).lines().nth(at).unwrap_or_default().trim_end().to_owned()
     };
-    assert!(line(&driver, 6).contains("whole session a"), "{}", line(&driver, 6));
+    assert!(line(&driver, 6).contains("a next call · session"), "{}", line(&driver, 6));
     assert_eq!(line(&driver, 3).split_whitespace().take(2).collect::<Vec<_>>(), ["peak", "—"]);
     assert!(!line(&driver, 3).contains('%'));
     driver.perform(effects);
@@ -571,6 +571,18 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
         }
     }
     assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn the_command_log_fits_every_width() {
+    let mut driver = driver::Driver::embedded(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("plan 4 j l e esc t esc @");
+    for (width, height) in [(130, 36), (60, 20)] {
+        driver.event(Event::Resize { width, height });
+        let name = format!("command log {width}x{height}");
+        insta::assert_snapshot!(name, text_of(&drawn(&driver.app, &dark())));
+    }
 }
 
 #[test]

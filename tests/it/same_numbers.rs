@@ -381,7 +381,7 @@ fn a_plan_frees_the_same_wherever_it_is_shown() {
         let alone = screen.effect(policy).expect("measured").prompt_tokens;
         assert_eq!(Some(now - alone), freed, "{policy:?}");
     }
-    driver.press("esc p");
+    driver.press("esc plan");
     let after = driver.app.preview.totals.after.expect("a plan").total();
     driver.press(":policies");
     let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };

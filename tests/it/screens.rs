@@ -151,9 +151,9 @@ fn a_session_opened_below_a_screen_is_explained_instead() {
 #[test]
 fn comparing_the_branches_of_a_commit_leads_back_to_the_list() {
     let mut driver = demo();
-    driver.press("p 4 j j j H H H 2 c y");
-    driver.press("b enter");
-    assert_eq!(open(&driver), ["branches"]);
+    driver.press("plan 4 j j j H H H 2 c y");
+    driver.press("U C");
+    assert_eq!(open(&driver), ["commits", "branches"]);
     driver.press("esc u");
     assert_eq!(open(&driver), ["branches", "write"]);
     driver.press("n");
@@ -167,7 +167,7 @@ fn a_timeline_over_a_comparison_follows_the_settings() {
     let mut driver = demo();
     driver.press("w t");
     let before = driver.app.timeline().expect("a replay").clone();
-    driver.press("p");
+    driver.press("plan");
     let after = driver.app.timeline().expect("a replay");
     assert!(!before.is_simulated() && after.is_simulated());
     driver.press("esc");
@@ -221,7 +221,7 @@ fn the_rules_behind_a_finding_and_the_gate_open() {
     assert!(cites(&driver), "a finding of the demo cites a rule");
     driver.press(":rule");
     assert!(!rule(&driver).1.is_empty());
-    driver.press("esc esc 4 p i :rule");
+    driver.press("esc esc 4 plan i W");
     assert_eq!(rule(&driver).0, "pruning");
 }
 
@@ -272,7 +272,7 @@ fn opens_here(driver: &Driver, kind: ScreenKind) -> bool {
 fn every_screen_opens_over_every_other_and_esc_closes_exactly_one() {
     let mut driver = demo();
     driver.pause_sweeps();
-    driver.press("p");
+    driver.press("plan");
     let mut pairs = 0;
     for (below_key, _, below) in KEYS.iter().filter(|row| row.2 != ScreenKind::Palette) {
         for (key, name, above) in KEYS.iter().filter(|row| row.2 != *below) {

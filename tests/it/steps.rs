@@ -62,20 +62,20 @@ fn agree(driver: &Driver) {
 fn a_preview_shows_the_configured_policies_or_a_single_one() {
     let mut driver = opened();
     assert_eq!(on(&driver), []);
-    driver.press("p");
+    driver.press("plan");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
-    driver.press("4 p , , x");
+    driver.press("plan , , x");
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("x");
     assert!(driver.app.preview.plan.is_none() && on(&driver).is_empty());
-    driver.press("p");
+    driver.press("plan");
     assert_eq!(on(&driver), [Policy::Prune]);
 }
 
 #[test]
 fn each_policy_changes_the_totals_separately_and_together() {
     let mut driver = opened();
-    driver.press("p");
+    driver.press("plan");
     let pruned = plan(&driver).total_after();
     agree(&driver);
     driver.press("4 , , enter ctrl-u text:5 enter");
@@ -93,7 +93,7 @@ fn each_policy_changes_the_totals_separately_and_together() {
 #[test]
 fn moving_a_setting_switches_its_policy_on() {
     let mut driver = opened();
-    driver.press("p 4 , , , , ,");
+    driver.press("plan , , , , , 4");
     assert_eq!(driver.app.tuning.policy, Policy::Compact);
     driver.press("j j h");
     assert_eq!(on(&driver), [Policy::Compact, Policy::History, Policy::Prune]);
@@ -163,7 +163,7 @@ fn keys_on_the_cut_lead_to_the_steps() {
 #[test]
 fn texts_are_requested_once_while_other_policies_are_shown() {
     let mut driver = opened_without_texts();
-    driver.press("p");
+    driver.press("plan");
     let pruned = plan(&driver).total_after();
     driver.press("4 , , , , ,");
     let effects = driver.key_effects("x");
@@ -186,7 +186,7 @@ fn texts_are_requested_once_while_other_policies_are_shown() {
 #[test]
 fn texts_of_an_older_reading_are_dropped() {
     let mut driver = opened_without_texts();
-    driver.press("4 p , , , , ,");
+    driver.press("plan , , , , ,");
     driver.key_effects("x");
     let read = |driver: &Driver| {
         let LoadedSession { source, index, context, .. } = loaded_session(driver);
@@ -212,7 +212,7 @@ fn changed_line() -> EffectError {
 #[test]
 fn unreadable_texts_are_reported_and_not_requested_again() {
     let mut driver = opened();
-    driver.press("4 p , , , , ,");
+    driver.press("plan , , , , ,");
     driver.key_effects("x");
     let subject = loaded_session(&driver).view_key();
     let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
@@ -230,7 +230,7 @@ fn unreadable_texts_are_reported_and_not_requested_again() {
 #[test]
 fn a_growing_session_keeps_its_texts() {
     let mut driver = opened();
-    driver.press("4 p , , , , , x 2");
+    driver.press("plan , , , , , x");
     let before = loaded_session(&driver).context.messages.len();
     let index = &loaded_session(&driver).index;
     let parent = index.display_id(index.last().expect("an entry"));

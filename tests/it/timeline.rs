@@ -151,6 +151,32 @@ fn enter_opens_the_answer_of_the_call_and_t_returns_to_it() {
 }
 
 #[test]
+fn a_setting_below_the_curves_is_typed_after_enter() {
+    let mut driver = opened();
+    driver.press("j enter");
+    let setting = driver.app.tuning.focused_row().expect("a setting");
+    assert!(driver.app.input.is_some() && matches!(driver.app.overlay(), Some(Overlay::Timeline)));
+    driver.press("ctrl-u text:5 enter");
+    assert_eq!(driver.app.tuning.values[setting].as_f64(), Some(5.0), "{:?}", driver.app.input);
+    assert!(timeline(&driver).is_simulated());
+    // After a step along the calls, enter is about the call again.
+    driver.press("h enter");
+    assert!(driver.app.input.is_none() && driver.app.overlay().is_none());
+}
+
+#[test]
+fn the_signs_of_the_cache_are_explained_on_the_screen() {
+    let mut driver = opened();
+    for (width, height) in [(160, 45), (120, 40), (120, 36)] {
+        driver.event(Event::Resize { width, height });
+        let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+        ui::render(&driver.app, &Theme::load("dark", ColourDepth::True).expect("a theme"), &mut buf);
+        let text: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        assert!(text.contains("p pause  b branch  + new  ─ read"), "{width}x{height}");
+    }
+}
+
+#[test]
 fn zoom_shows_fewer_calls_around_the_cursor_and_all_again() {
     let mut driver = opened();
     driver.press("H H H z z");

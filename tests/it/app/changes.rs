@@ -111,7 +111,7 @@ fn a_jump_back_to_the_last_row_resumes_following() {
 fn a_slider_moved_by_mouse_highlights_its_changes() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
-    driver.press("p 4 j");
+    driver.press("plan 4 j");
     driver.now_ms += Millis(60_000.0);
     driver.event(Event::Timer);
     assert!(!driver.app.is_flashing());

@@ -47,6 +47,11 @@ fn a_cell_of_the_comparison_is_taken_into_tuning_and_copied_as_a_patch() {
     driver.press("enter");
     assert!(driver.app.overlay().is_none() && driver.app.tuning.preview && driver.app.preview.plan.is_some());
     assert_eq!(driver.app.focus, Pane::Tuning);
+    assert_eq!(
+        driver.app.target,
+        clawscope::app::target::Target::FailedCall,
+        "the call that the cell is about"
+    );
     let tuning = &driver.app.tuning;
     let value = |key: &str| {
         let at = tuning.rows.iter().position(|row| row.key() == key).expect("a row");

@@ -43,7 +43,7 @@ fn the_keys_that_work_here_come_first() {
     assert!(place(&found, "next, previous user turn") < everywhere);
     assert!(place(&found, "why it overflowed") > everywhere);
     assert!(place(&found, "no message has changed yet") > place(&found, "Not now"));
-    driver.press("esc p ?");
+    driver.press("esc plan ?");
     assert!(place(&rows(&driver), "} {  next, previous change") < place(&rows(&driver), "Everywhere"));
     for (keys, name) in
         [("esc 1 ?", "Sessions"), ("esc 4 ?", "Tuning"), ("esc t ?", "Timeline"), ("esc esc w ?", "Compare")]

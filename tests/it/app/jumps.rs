@@ -123,7 +123,7 @@ fn a_place_is_found_again_after_the_file_grew() {
 #[test]
 fn a_walk_passes_the_same_places_back_and_forward() {
     let jumps = [
-        "e g j j j j j enter",
+        "e G k k enter",
         "t h h enter",
         "/ text:ninja enter",
         "/ text:error enter",

@@ -31,7 +31,7 @@ fn suggested_and_recent_actions_come_first() {
     let mut driver = demo();
     driver.press(":");
     assert_eq!(listed(&driver)[0], Action::Show(ScreenKind::Explain), "it overflowed");
-    driver.press("esc p :");
+    driver.press("esc plan :");
     assert_eq!(listed(&driver)[0], Action::Commit, "the plan changes something");
     driver.press("text:zoom enter : ");
     let recent = listed(&driver).iter().position(|action| *action == Action::Zoom);

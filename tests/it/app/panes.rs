@@ -41,7 +41,7 @@ fn a_dragged_border_follows_the_pointer_and_is_kept() {
     mouse(&mut driver, DOWN, x, row);
     mouse(&mut driver, DRAG, x - 10, row);
     assert_eq!(driver.app.layout().message.x, x - 10);
-    driver.press("p");
+    driver.press("plan");
     let y = driver.app.layout().tuning.y;
     mouse(&mut driver, DOWN, 130, y);
     mouse(&mut driver, DRAG, 130, y - 3);

@@ -159,7 +159,7 @@ fn the_targets_cycle_and_a_session_without_an_overflow_has_no_failed_call() {
             .collect()
     };
     driver.press("2");
-    assert_eq!(round(&mut driver), [Target::FailedCall, Target::WholeSession, Target::NextCall]);
+    assert_eq!(round(&mut driver), [Target::WholeSession, Target::FailedCall, Target::NextCall]);
     let keys: Vec<String> = driver.app.sessions.items.iter().map(|item| item.key.0.clone()).collect();
     let fits = keys.iter().any(|key| {
         driver.go_to(key);

@@ -16,7 +16,7 @@ fn a_session_is_exported_from_the_screen_with_the_plan_that_is_shown() {
     let (name, page) = driver.saved.last().cloned().expect("a page");
     assert_eq!(name, "agent-main-telegram-direct-8812.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("id=\"plan\""));
-    driver.press("p : text:export-json enter");
+    driver.press("plan : text:export-json enter");
     let (name, text) = driver.saved.last().cloned().expect("JSON");
     assert!(name == "agent-main-telegram-direct-8812.json" && text.contains("\"plan\":null"), "{name}");
     driver.press(": text:export-pi enter");
@@ -91,7 +91,7 @@ fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
 fn a_closed_gate_is_ignored_until_gates_are_respected() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
-    driver.press("p");
+    driver.press("plan");
     assert!(driver.app.preview.plan.as_ref().expect("a plan").gate.is_open());
     driver.press("4 i");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
@@ -153,7 +153,7 @@ fn a_curve_belongs_to_the_slider_that_it_was_computed_for() {
     let of_ttl = driver.app.tuning.profile().to_vec();
     assert!(!of_ttl.is_empty() && driver.app.tuning.preview);
     // Without the preview nothing is computed, so the other policy's slider has no curve.
-    driver.press("4 p .");
+    driver.press("plan .");
     assert!(!driver.app.tuning.preview && driver.app.tuning.profile().is_empty());
     driver.press(",");
     assert_eq!(driver.app.tuning.profile(), of_ttl, "back on its own slider");

@@ -38,11 +38,11 @@ pub(crate) fn gives_the_same(driver: &mut Driver) {
         let bar = driver.app.preview.totals.after.expect("a plan").total();
         assert_eq!(Some(bar), advice.whole.failing_call_tokens, "{words}: the bar");
         driver.press("a");
+        assert_eq!(driver.app.target, Target::NextCall);
+        driver.press("a");
         assert_eq!(driver.app.target, Target::WholeSession);
         let shown = driver.app.target_tokens().and_then(|(_, _, tuned)| tuned);
         assert_eq!(shown, Some(advice.whole.peak_tokens), "{words}");
-        driver.press("a");
-        assert_eq!(driver.app.target, Target::NextCall);
     }
 }
 

@@ -8,6 +8,7 @@ use clawscope::app::App;
 use clawscope::app::effect::Effect;
 use clawscope::app::event::{Event, StoreListing};
 use clawscope::app::state::Options;
+use clawscope::app::target::Target;
 use clawscope::commit::Clock;
 use clawscope::config::SummarizerConfig;
 use clawscope::export::{ExportRequest, Format, export, file_name};
@@ -116,15 +117,17 @@ impl Driver {
         driver
     }
 
-    /// Presses keys: words are key names or single characters, `text:…` types a text.
+    /// Presses keys: words are key names or single characters, `text:…` types a text, and `plan` toggles the preview of
+    /// the next call, also where it starts on the failed call.
     pub(crate) fn press(&mut self, keys: &str) {
         for word in keys.split(' ').filter(|word| !word.is_empty()) {
             if let Some(text) = word.strip_prefix("text:") {
                 text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
-            } else if word.len() > 1 && word.starts_with(':') {
-                // Runs an action by its name.
-                word.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
-                self.key(KeyCode::Enter, KeyModifiers::NONE);
+            } else if word == "plan" {
+                self.press("p");
+                if self.app.tuning.preview && self.app.target == Target::FailedCall {
+                    self.press("a");
+                }
             } else {
                 let (code, modifiers) = named(word);
                 self.key(code, modifiers);
@@ -288,6 +291,7 @@ impl Driver {
             diagnostics: listed.diagnostics,
             config_error: listed.store.config.error.as_ref().map(ToString::to_string),
             demo: listed.is_demo,
+            missing_store: listed.missing_store.clone(),
         }))
     }
 

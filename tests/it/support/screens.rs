@@ -44,14 +44,14 @@ pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
 
 pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 p i 2");
+    driver.press("plan i");
     driver
 }
 
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p 4 j j :ruleset text:2026.9.6 enter l");
+    driver.press("plan 4 j j V text:2026.9.6 enter l");
     named(&mut driver);
     driver
 }
@@ -59,7 +59,7 @@ pub(crate) fn newest(width: u16, height: u16) -> Driver {
 /// Shows the preview with an open gate, and the hard ratio low enough to clear results.
 pub(crate) fn preview(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p 4 j j j H H H 2");
+    driver.press("plan 4 j j j H H H 2");
     driver
 }
 
@@ -322,7 +322,7 @@ pub(crate) fn compacted(width: u16, height: u16) -> Driver {
 /// Shows the guard together with pruning.
 pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("p 4 . x");
+    driver.press("plan . x 4");
     driver
 }
 
@@ -406,7 +406,7 @@ pub(crate) fn advised(width: u16, height: u16) -> Driver {
 
 pub(crate) fn advised_in_all(width: u16, height: u16) -> Driver {
     let mut driver = advised(width, height);
-    driver.press("a");
+    driver.press("a a");
     settled(driver)
 }
 
@@ -457,7 +457,7 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
 /// Shows the history of commits: a commit, its undo, and another one.
 pub(crate) fn committed(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    driver.press("y u y p c y b");
+    driver.press("y u y plan c y U");
     named(&mut driver);
     driver
 }
@@ -557,7 +557,7 @@ pub(crate) fn todays_pi(width: u16, height: u16) -> Driver {
 /// Shows a plan that becomes context edits on the same branch.
 pub(crate) fn editing(width: u16, height: u16) -> Driver {
     let mut driver = todays_pi(width, height);
-    driver.press("p c");
+    driver.press("plan c");
     driver
 }
 

@@ -55,8 +55,20 @@ pub(super) fn block_rows(
     }
 }
 
+impl ExplainScreen {
+    /// Lists the selectable rows again, with the cursor on the same row.
+    pub(super) fn list_rows(&mut self, selected: Option<ExplainRow>, size: (u16, u16)) {
+        let rows = self.explanation().map(|explanation| all_rows(self, explanation)).unwrap_or_default();
+        self.rows = rows;
+        if let Some(at) = self.rows.iter().position(|row| Some(*row) == selected) {
+            self.scroll.cursor = at;
+        }
+        self.move_by(0, size);
+    }
+}
+
 /// Every selectable row, in the order of the page.
-pub(super) fn all_rows(screen: &ExplainScreen, explanation: &Explanation) -> Vec<ExplainRow> {
+fn all_rows(screen: &ExplainScreen, explanation: &Explanation) -> Vec<ExplainRow> {
     let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
     let blocks = [
         ExplainBlock::WaysOut,

@@ -9,7 +9,6 @@ use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::explain::block::ExplainRow;
 use crate::app::screens::explain::estimators::{EstimatesState, EstimatorsBlock};
 use crate::app::screens::explain::recovery::{RecoveryBlock, step_text};
-use crate::app::screens::explain::rows::all_rows;
 use crate::app::screens::explain::wording;
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
@@ -191,16 +190,6 @@ impl ExplainScreen {
     pub(in crate::app) fn estimate_request(&self, context: &ScreenContext) -> Option<Effect> {
         let session = context.active_session.clone().filter(|_| self.estimators.is_open)?;
         Some(Effect::ComputeEstimates { session })
-    }
-
-    /// Lists the selectable rows again, with the cursor on the same row.
-    pub(super) fn list_rows(&mut self, selected: Option<ExplainRow>, size: (u16, u16)) {
-        let rows = self.explanation().map(|explanation| all_rows(self, explanation)).unwrap_or_default();
-        self.rows = rows;
-        if let Some(at) = self.rows.iter().position(|row| Some(*row) == selected) {
-            self.scroll.cursor = at;
-        }
-        self.move_by(0, size);
     }
 
     /// Moves to the entry of the selected row, applies its change to the tuning pane, or asks whether to write it.
