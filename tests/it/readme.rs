@@ -172,8 +172,8 @@ fn the_guide_contains_every_page_and_the_readme_links_each() {
 }
 
 #[test]
-fn the_readme_is_at_most_two_hundred_lines() {
-    assert!(read("README.md").lines().count() <= 200);
+fn the_readme_is_at_most_160_lines() {
+    assert!(read("README.md").lines().count() <= 160);
 }
 
 #[test]
