@@ -61,12 +61,12 @@ pub struct StoreArgs {
     /// Use this store instead of the gateway's state dir
     #[arg(long, value_name = "PATH", global = true)]
     pub store: Option<PathBuf>,
-    /// Run clawscope on another machine through this command, such as "docker exec -i NAME"; `ssh://HOST[/PATH]` as
-    /// a PATH does it through ssh
+    /// Run clawscope on another machine through this command, such as "docker exec -i NAME"; a PATH such as
+    /// `ssh://HOST[/PATH]` does the same through ssh
     #[arg(long, value_name = "COMMAND", global = true, conflicts_with = "demo")]
     pub via: Option<String>,
-    /// Read a copy of the other machine's store here; LIMITS such as size=8GB,files=500000,folders=100000,time=30m
-    /// replace its own
+    /// Copy the other machine's store here and read the copy; LIMITS such as
+    /// size=8GB,files=500000,folders=100000,time=30m replace the default limits
     #[arg(long, value_name = "LIMITS", global = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub copy: Option<String>,
     /// Use only this agent's sessions

@@ -272,7 +272,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),
     (Action::Thinking, "thinking", ActionGroup::Message, "toggle thinking"),
     (Action::Copy, "copy", ActionGroup::Message, "copy"),
-    (Action::CopyPath, "copy-path", ActionGroup::Message, "copy the path or the command"),
+    (Action::CopyCommand, "copy-path", ActionGroup::Message, "copy the path or the command"),
     (Action::CopyId, "copy-id", ActionGroup::Message, "copy the id"),
     (Action::CopyMenu, "copy-menu", ActionGroup::Message, "choose what to copy"),
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),

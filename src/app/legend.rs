@@ -107,12 +107,12 @@ const SETTINGS: [LegendRow; 7] = [
 ];
 
 const NUMBERS: [LegendRow; 7] = [
-    row("~12.3k", Tone::Text, "estimated", "no ~: measured"),
+    row("~12.3k", Tone::Text, "estimated", "~total: the whole column"),
     row("4.1k", Tone::Plan, "planned", "under new settings"),
     row("180k", Tone::Warn, "past a threshold", "or costly"),
     row("+3.4k", Tone::Danger, "past the window", "or refused"),
-    row("meas.", Tone::Muted, "measured", "provider's count"),
-    row("cal.", Tone::Muted, "calibrated", "scaled estimate"),
+    row("counted", Tone::Muted, "counted", "by the provider"),
+    row("scaled", Tone::Muted, "scaled", "an estimate, scaled by a count"),
     row("est.", Tone::Muted, "estimate", "four chars a token"),
 ];
 

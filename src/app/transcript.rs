@@ -73,10 +73,8 @@ pub struct TranscriptPane {
 /// Tokens and fate of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TranscriptRowTokens {
-    /// Tokens before the plan, estimated unless `before_is_measured`.
+    /// Tokens before the plan: estimated, or the recorded prompt before a compaction.
     pub before: u64,
-    /// Whether the tokens before are a prompt that the provider counted.
-    pub before_is_measured: bool,
     /// Estimated tokens after it.
     pub after: u64,
     /// Prompt tokens up to and including this row, after the plan.
@@ -204,7 +202,6 @@ impl TranscriptPane {
         let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| fate_rank(*fate));
         TranscriptRowTokens {
             before: plan.map_or_else(|| sum(&self.tokens), |plan| sum(&plan.tokens_before)),
-            before_is_measured: false,
             after: sum(&self.tokens),
             running_total: range
                 .end

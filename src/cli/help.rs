@@ -81,7 +81,7 @@ Reads sessions of an OpenClaw gateway or of pi. Writes only with --apply or --re
 Numbers with ~ are estimates.";
 
 pub(super) const AFTER_HELP: &str = "\
-SESSION is a key, an id or its start, or the path of a transcript. Try `clawscope --demo`, `clawscope explain SESSION`, \
+SESSION is a key, an id or a unique prefix of it, or the path of a transcript. Try `clawscope --demo`, `clawscope explain SESSION`, \
 `clawscope guide`. Commands that print data take --json. Exit codes: 0 done, 1 the answer is no, 2 usage, 3 unreadable, \
 4 refused.";
 

@@ -7,7 +7,7 @@ use clap::Args;
 /// A session to look at.
 #[derive(Debug, Args)]
 pub struct SessionArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path
+    /// The session: its key, its id or a unique prefix of it, or a transcript's path
     pub session: String,
     /// Find the session in this store, as with --store
     pub path: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct TreeArgs {
 /// The sessions to explain.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path; with --all, the store
+    /// The session: its key, its id or a unique prefix of it, or a transcript's path; with --all, the store
     #[arg(value_name = "SESSION", required_unless_present = "all")]
     pub target: Option<String>,
     /// Find the session in this store, as with --store
@@ -52,7 +52,7 @@ pub struct ExplainArgs {
 /// The calls to look up in the cache ledger.
 #[derive(Debug, Args)]
 pub struct CostArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path; a folder is a store [default: the whole store]
+    /// The session: its key, its id or a unique prefix of it, or a transcript's path; a folder is a store [default: the whole store]
     pub session: Option<String>,
     /// Find the session in this store, as with --store
     pub path: Option<PathBuf>,
@@ -69,7 +69,7 @@ pub struct CostArgs {
 pub struct ContextArgs {
     #[command(flatten)]
     pub target: SessionArgs,
-    /// End the context at this entry: its id or the unique start of one [default: the active leaf]
+    /// End the context at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
     /// Print the messages themselves, as the runtime builds them

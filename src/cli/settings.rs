@@ -117,7 +117,7 @@ pub struct ReplayArgs {
     pub target: SessionArgs,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// End the path at this entry: its id or the unique start of one [default: the active leaf]
+    /// End the path at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
     /// Show every call [default: the last 40]
@@ -150,7 +150,7 @@ pub struct SweepArgs {
     pub patch: Option<PathBuf>,
     #[command(flatten)]
     pub overrides: ReplaySettingsArgs,
-    /// End the path at this entry: its id or the unique start of one [default: the active leaf]
+    /// End the path at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
 }

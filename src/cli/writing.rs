@@ -23,7 +23,7 @@ pub struct CommitArgs {
     pub target: SessionArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Make the branch that ends with this entry the active one: its id or the unique start of one; no policy runs
+    /// Make the branch that ends with this entry the active one: its id or a unique prefix of it; no policy runs
     #[arg(long, visible_alias = "leaf", value_name = "ID", conflicts_with_all = ["drop", "policy", "set", "settings", "window", "now", "gates", "with"])]
     pub branch: Option<String>,
     /// Continue on a branch without these messages; a tool call leaves with its results, and a message with text loses
@@ -77,7 +77,7 @@ pub struct WriteArgs {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The session: its key, its id or the unique start of one, or a transcript's path, and the store that it is in; with
+    /// The session: its key, its id or a unique prefix of it, or a transcript's path, and the store that it is in; with
     /// --format parquet, any number of stores
     #[arg(value_name = "SESSION", required_if_eq_any = DOCUMENT_FORMATS.map(|format| ("format", format)))]
     pub targets: Vec<String>,
@@ -85,7 +85,7 @@ pub struct ExportArgs {
     /// (a folder with the sessions of whole stores, for DuckDB and Spark)
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats()), required_unless_present = "recipes")]
     pub format: Option<String>,
-    /// End the branch at this entry: its id or the unique start of one [default: the active leaf]
+    /// End the branch at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
     /// Write to this file [default: standard output]; with --format parquet, to this folder: new, empty, or an earlier

@@ -142,8 +142,8 @@ fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
         ("entry", Align::Left),
         ("role", Align::Left),
         ("tool", Align::Left),
-        ("tokens", Align::Right),
-        ("total", Align::Right),
+        ("~tokens", Align::Right),
+        ("~total", Align::Right),
         ("text", Align::Flexible),
     ]);
     let mut total = session.fixed_tokens();
@@ -158,8 +158,8 @@ fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
             session.index.display_id(message.entry).into(),
             message.size.role.as_str().into(),
             tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
-            format_estimate(tokens).into(),
-            Cell::new(&format_estimate(total), Tone::Dim),
+            format_number(tokens).into(),
+            Cell::new(&format_number(total), Tone::Dim),
             Cell::new(&text, Tone::Dim),
         ]);
     }

@@ -12,7 +12,7 @@ use super::preview::format_value;
 use super::repair::{self, Repair};
 use super::table::{Align, Cell, Table};
 use crate::diagnostic::Severity;
-use crate::format::{format_count, format_number, format_size};
+use crate::format::{format_count, format_duration, format_number, format_size};
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::provenance::Provenance;
@@ -22,7 +22,7 @@ use crate::js::{self, Value};
 use crate::policy::settings::{SettingId, find_setting};
 use crate::redact::masked;
 use crate::session::Mark;
-use crate::units::{Bytes, Tokens};
+use crate::units::{Bytes, Millis, Tokens};
 
 pub(super) fn print(
     workspace: &Workspace,
@@ -275,7 +275,8 @@ fn print_lifecycles(
         Table::new(&[("session", Align::Left), ("rule", Align::Left), ("next reset", Align::Left)]);
     for (key, lifecycle) in &checkup.lifecycles {
         let policy = &lifecycle.policy;
-        let idle = policy.idle_minutes.as_ref().map(|(minutes, _)| format!("idle {minutes}m"));
+        let idle_ms = policy.idle_minutes.as_ref().map(|(minutes, _)| Millis(minutes * 60_000.0));
+        let idle = idle_ms.map(|idle| format!("idle {}", format_duration(idle)));
         let daily = (policy.mode.0 == ResetMode::Daily).then(|| format!("daily {}:00", policy.at_hour.0));
         let how: Vec<String> = daily.into_iter().chain(idle).collect();
         let tone = if lifecycle.is_due(workspace.now_ms) { Tone::Warning } else { Tone::Plain };

@@ -179,7 +179,7 @@ impl ExplanationPrinter<'_> {
         ]);
         for part in parts {
             let new = if part.new_tokens >= Tokens(1.0) {
-                format!("+{}", format_number(part.new_tokens.whole()))
+                format!("+{}", format_estimate(part.new_tokens.whole()))
             } else {
                 String::new()
             };

@@ -1,5 +1,5 @@
 //! Opens the session that a person names. Commands that only read also take a part of a key or title; commands that
-//! write take whole keys and the unique start of an id.
+//! write take whole keys and a unique prefix of an id.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Workspace {
         }
     }
 
-    /// Opens the session that `text` names by key, id, the unique start of an id or a path, for commands that write.
+    /// Opens the session that `text` names by key, id, a unique prefix of an id or a path, for commands that write.
     pub(super) fn open_exact(&self, text: &str) -> Result<LoadedSession, Failure> {
         match self.find_exact(text) {
             Ok(key) => self.open_key(&key),

@@ -269,7 +269,7 @@ fn remarks(view: &CompactionView, length: &SummaryLength) -> Vec<(Tone, String)>
             Tone::Dim,
             format!(
                 "assuming a summary of {tokens} tokens; --set compaction.summaryTokens changes that, \
-                 --summary generates one"
+                 --with extractive writes one"
             ),
         ),
     }];

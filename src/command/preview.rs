@@ -255,7 +255,7 @@ impl Preview {
         }
         if let Some(cost) = self.session.cache_cost(&self.plan, self.now_ms) {
             let (next, later) = describe_cache_cost(&cost);
-            output.line(Tone::Plain, &format!("cost (est): {next}; {later}"))?;
+            output.line(Tone::Plain, &format!("cost: {next}; {later}"))?;
         }
         Ok(())
     }

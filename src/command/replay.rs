@@ -268,7 +268,7 @@ fn discrepancies(replayed: &ReplayReport) -> Vec<(Tone, String)> {
 pub(super) fn describe_estimates(fit_error: Option<f64>) -> String {
     match fit_error {
         Some(error) => {
-            format!("estimates are calibrated to this session, off by {:.1}% on average", error * 100.0)
+            format!("estimates are scaled to this session, off by {:.1}% on average", error * 100.0)
         }
         None => "estimates are chars/4: too few calls were counted to calibrate them".to_owned(),
     }

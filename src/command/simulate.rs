@@ -334,8 +334,8 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
         ("entry", Align::Left),
         ("tool", Align::Left),
         ("fate", Align::Left),
-        ("before", Align::Right),
-        ("after", Align::Right),
+        ("~before", Align::Right),
+        ("~after", Align::Right),
         ("text", Align::Flexible),
     ]);
     for (at, fate) in preview.plan.fates().iter().enumerate().filter(|(_, fate)| fate.fate.is_change()) {
@@ -352,8 +352,8 @@ fn changes_table(preview: &Preview, secrets: SecretDisplay) -> Table {
             session.index.display_id(message.entry).into(),
             tool_name(session, message.entry, &message.size).unwrap_or_default().into(),
             Cell::new(fate.fate.word(), fate_tone(fate.fate)),
-            format_estimate(preview.plan.tokens_before[at]).into(),
-            format_estimate(preview.plan.tokens_after[at]).into(),
+            format_number(preview.plan.tokens_before[at]).into(),
+            format_number(preview.plan.tokens_after[at]).into(),
             Cell::new(&text, Tone::Dim),
         ]);
     }
@@ -379,7 +379,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
         ("unchanged", Align::Left),
         ("why", Align::Left),
         ("messages", Align::Right),
-        ("tokens", Align::Right),
+        ("~tokens", Align::Right),
         ("rule", Align::Left),
     ]);
     let cited = counts.iter().map(|(_, (_, _, rule))| *rule).find(|rule| !rule.is_empty());
@@ -389,7 +389,7 @@ fn print_unchanged(preview: &Preview, output: &mut Output) -> Result<(), Failure
             fate.word().into(),
             reason.into(),
             format_number(messages).into(),
-            format_estimate(tokens).into(),
+            format_number(tokens).into(),
             Cell::new(rule, Tone::Dim),
         ]);
     }

@@ -298,8 +298,10 @@ impl From<&SummaryResult> for SummaryJson {
 pub(super) fn print_generated(made: &SummaryResult, output: &mut Output) -> Result<(), Failure> {
     let calls = format_count(made.calls.len() as u64, "call", "calls");
     let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
-    let (who, tokens) = (made.writer.label(), format_estimate(made.summary.tokens()));
-    let line = format!("summary by {who} · {tokens} tokens · {calls}{}", cost.unwrap_or_default());
+    let (label, tokens) = (made.writer.label(), format_estimate(made.summary.tokens()));
+    let title =
+        if made.writer.is_external() { format!("summary by {label}") } else { format!("{label} summary") };
+    let line = format!("{title} · {tokens} tokens · {calls}{}", cost.unwrap_or_default());
     output.line(Tone::Strong, &line)?;
     let text = made.summary.text.to_string_lossy();
     let lines: Vec<&str> = text.lines().collect();

@@ -39,7 +39,7 @@ pub fn format_short_usd(usd: f64, estimated: bool) -> String {
     format!("{}${usd:.1}", if estimated { "~" } else { "" })
 }
 
-/// Formats the difference of an estimated amount from another one, `~+$0.80`, as [`format_usd`] shows both, so that a
+/// Formats the difference of an estimated amount from another one, `+~$0.80`, as [`format_usd`] shows both, so that a
 /// reader who subtracts gets the same.
 pub fn format_usd_change(before: f64, after: f64) -> String {
     let scale = if before.min(after) >= 0.01 { 100.0 } else { 10_000.0 };
@@ -48,19 +48,20 @@ pub fn format_usd_change(before: f64, after: f64) -> String {
 
 /// Formats a difference in US dollars: `+$0.80`, `-$1.92`.
 pub fn format_usd_difference(amount: f64) -> String {
-    let sign = if amount < 0.0 { "-" } else { "+" };
-    match format_usd(amount.abs()) {
-        _ if amount.abs() < MIN_SHOWN_USD => "$0".to_owned(),
-        words => format!("{sign}{words}"),
-    }
+    signed_usd(amount, "")
 }
 
-/// Formats an estimated difference: `~+$0.80`, `~-$1.92`.
+/// Formats an estimated difference, the sign before the tilde: `+~$0.80`, `-~$1.92`.
 pub fn format_estimated_usd_difference(amount: f64) -> String {
-    match format_usd_difference(amount) {
-        words if words == "$0" => words,
-        words => format!("~{words}"),
+    signed_usd(amount, "~")
+}
+
+fn signed_usd(amount: f64, mark: &str) -> String {
+    if amount.abs() < MIN_SHOWN_USD {
+        return "$0".to_owned();
     }
+    let sign = if amount < 0.0 { "-" } else { "+" };
+    format!("{sign}{mark}{}", format_usd(amount.abs()))
 }
 
 #[cfg(test)]
@@ -81,14 +82,14 @@ mod tests {
         let column = [(24.041, false), (0.0066, true), (0.004, true), (0.0, false)];
         let column = column.map(|(usd, is_estimated)| format_cents(usd, is_estimated));
         assert_eq!(column, ["$24.04", "~$0.01", "<$0.01", "$0"]);
-        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["~-$1.92", "$0"]);
+        assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["-~$1.92", "$0"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
     }
 
     #[test]
     fn a_change_is_the_difference_of_the_amounts_shown() {
         assert_eq!([24.385, 25.014].map(format_usd), ["$24.39", "$25.01"]);
-        assert_eq!(format_usd_change(24.385, 25.014), "~+$0.62");
-        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "~+$0.0030"]);
+        assert_eq!(format_usd_change(24.385, 25.014), "+~$0.62");
+        assert_eq!([(1.0, 1.004), (0.002, 0.005)].map(|(a, b)| format_usd_change(a, b)), ["$0", "+~$0.0030"]);
     }
 }

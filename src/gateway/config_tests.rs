@@ -117,7 +117,7 @@ fn includes_outside_the_folder_and_circular_includes_are_errors() {
         ("missing", "{ a: { $include: 'gone.json' } }", "cannot read the file"),
         ("number", "{ $include: 5 }", "must be a string or a list"),
         ("beside", "{ $include: 'list.json', b: 1 }", "not an object"),
-        ("broken", "{ $include: 'broken.json' }", "parsing object"),
+        ("broken", "{ $include: 'broken.json' }", "the file ends inside an object"),
     ] {
         let files = Files::new(&[("openclaw.json", text), ("list.json", "[1]"), ("broken.json", "{ x ")]);
         let error = files.load().error.unwrap();

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use json5::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::config_error::ConfigError;
@@ -243,11 +244,24 @@ fn parse(path: &Path, text: &str) -> Result<Value, ConfigError> {
     }
     json5::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| match (e.position(), e.code()) {
         (Some(at), Some(code)) => {
-            error(Some(at.line as u32 + 1), Some(at.column as u32 + 1), code.to_string())
+            error(Some(at.line as u32 + 1), Some(at.column as u32 + 1), describe_fault(code))
         }
         (Some(at), None) => error(Some(at.line as u32 + 1), Some(at.column as u32 + 1), e.to_string()),
         (None, _) => error(Some(text.lines().count().max(1) as u32), None, e.to_string()),
     })
+}
+
+/// Describes a fault of JSON5; the parser's own words for an end of the file are unclear.
+fn describe_fault(code: ErrorCode) -> String {
+    let inside = match code {
+        ErrorCode::EofParsingArray => "a list",
+        ErrorCode::EofParsingComment => "a comment",
+        ErrorCode::EofParsingObject => "an object",
+        ErrorCode::EofParsingString | ErrorCode::EofParsingEscapeSequence => "a string",
+        ErrorCode::EofParsingValue => return "a value is missing at the end of the file".to_owned(),
+        other => return other.to_string(),
+    };
+    format!("the file ends inside {inside}")
 }
 
 /// Merges objects key by key, appends lists, replaces anything else (store B2).

@@ -102,7 +102,7 @@ mod tests {
     fn the_price_of_a_plan_says_when_it_is_paid_back() {
         let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
         let (next, later) = describe_cache_cost(&cost);
-        assert_eq!(next, "~+$0.41 once: the cache is rewritten");
-        assert_eq!(later, "~-$0.14 per call after that: paid back after 3 calls");
+        assert_eq!(next, "+~$0.41 once: the cache is rewritten");
+        assert_eq!(later, "-~$0.14 per call after that: paid back after 3 calls");
     }
 }

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 pub use child::MAX_OUTPUT_BYTES;
 use child::{Child, OutputState};
 
+use crate::format::format_duration;
 use crate::policy::compact::SummaryRequest;
 use crate::policy::compact::request::SYSTEM_PROMPT;
 use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
+use crate::units::Millis;
 
 /// Interval between checks of a running program.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -70,10 +72,10 @@ impl CommandSummarizer {
                 }
             }
             if begun.elapsed() >= self.timeout {
-                let seconds = self.timeout.as_secs_f64();
                 let why = format!(
-                    "{}: did not finish within {seconds} s and was stopped{}",
+                    "{}: did not finish within {} and was stopped{}",
                     self.program,
+                    format_duration(Millis(self.timeout.as_secs_f64() * 1_000.0)),
                     child.stderr_tail()
                 );
                 return Err(CallError::transient(why));

@@ -107,7 +107,7 @@ pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut
         state.draw_body(app, theme, area, buf);
     } else if !draw_opening(app, theme, area, buf) && app.opening.loading.is_none() {
         let open = app.key_words(crate::app::keymap::KeyContext::Sessions, Action::Open);
-        let why = format!("{open} opens the session under the cursor.");
+        let why = format!("Press {open} to open the session under the cursor.");
         EmptyState { title: "", headline: ("No session is open.", Role::Bright), reason: &why, offers: &[] }
             .draw_body(app, theme, area, buf);
     }

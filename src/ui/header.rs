@@ -329,7 +329,10 @@ fn diagnostics<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a
         lines => format!("{} unreadable", quantity(lines, "line")),
     };
     let key = app.key_words(KeyContext::Global, Action::Show(ScreenKind::Problems));
-    vec![Span::styled(format!("{key} {words}"), theme.style(Role::Warn))]
+    vec![
+        Span::styled(key, theme.bold(Role::Text)),
+        Span::styled(format!(" {words}"), theme.style(Role::Warn)),
+    ]
 }
 
 fn last_call<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Fact<'a> {

@@ -231,7 +231,7 @@ impl<'a> BodyPainter<'a> {
     fn fold(&self, lines: usize, at: Rect, buf: &mut Buffer) {
         apply_style(buf, at, self.theme.background(BackgroundRole::Removed));
         let words = if lines == 1 { "line" } else { "lines" };
-        let key = self.unfold_key.as_ref().map(|key| format!("   {key} shows them")).unwrap_or_default();
+        let key = self.unfold_key.as_ref().map(|key| format!("   press {key} to show")).unwrap_or_default();
         let short = format!("⋯ {} more {words} ⋯", format_number(lines as u64));
         let long = format!("⋯ {} more {words}{key} ⋯", format_number(lines as u64));
         let x = at.x + self.gutter();

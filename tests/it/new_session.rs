@@ -319,5 +319,5 @@ fn a_summary_may_begin_inside_the_part_that_a_compaction_kept() {
         KEEP,
     ];
     let (code, shown, error) = gateway.run(&words);
-    assert!(code == 0 && shown.contains("summary by extractive"), "{code} {error}{shown}");
+    assert!(code == 0 && shown.contains("extractive summary"), "{code} {error}{shown}");
 }

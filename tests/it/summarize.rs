@@ -288,7 +288,7 @@ fn a_preview_shows_the_calls_a_summary_would_take_and_counts_the_one_that_is_mad
     assert_eq!(bytes(&store), before);
     let (code, out, err) = store.run(&words("simulate", &["--with", "extractive"]));
     assert!(
-        code == 0 && out.contains("the gateway would make ") && out.contains("summary by extractive"),
+        code == 0 && out.contains("the gateway would make ") && out.contains("extractive summary"),
         "{out}{err}"
     );
 }
@@ -339,7 +339,7 @@ fn a_compaction_is_committed_by_hand_offline_and_taken_back() {
     assert_eq!(bytes(&store), before);
     let (code, out, err) = store.run(&words("commit", &[]));
     assert!(
-        code == 0 && out.contains("summary by extractive") && out.contains("Nothing was written"),
+        code == 0 && out.contains("extractive summary") && out.contains("Nothing was written"),
         "{out}{err}"
     );
 

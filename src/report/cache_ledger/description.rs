@@ -2,6 +2,7 @@
 
 use super::{CacheMiss, CacheTotals, MissCause};
 use crate::format::{format_duration, format_ratio};
+use crate::replay::Cost;
 use crate::report::cost::format_cost;
 use crate::session::LoadedSession;
 
@@ -20,8 +21,13 @@ impl CacheTotals {
     /// Describes the extra cost of the misses with its share of the cost of these calls: `$1.20 extra (34%)`; `None` without
     /// a price, or if it is 0. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
     pub fn describe_extra_cost(&self) -> Option<String> {
-        let extra = format_cost(&self.misses.cost).filter(|_| self.misses.cost.total() > Some(0.0))?;
+        let extra = format_extra_cost(&self.misses.cost)?;
         let share = self.miss_share().map(|share| format!(" ({})", format_ratio(share)));
-        Some(format!("{extra} extra{}", share.unwrap_or_default()))
+        Some(format!("{extra}{}", share.unwrap_or_default()))
     }
+}
+
+/// Formats what misses cost more: `$1.20 extra`; `None` without a price, or if it is 0.
+pub fn format_extra_cost(cost: &Cost) -> Option<String> {
+    format_cost(cost).filter(|_| cost.total() > Some(0.0)).map(|extra| format!("{extra} extra"))
 }

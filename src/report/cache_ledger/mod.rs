@@ -15,6 +15,7 @@ mod tests;
 mod totals;
 
 pub use cause::MissCause;
+pub use description::format_extra_cost;
 pub use totals::{CacheTotals, CallCount, totals_by_day};
 
 use crate::gateway::retention::Retention;

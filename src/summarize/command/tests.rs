@@ -134,7 +134,7 @@ fn a_hanging_program_is_stopped_with_all_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let (hanging, file) = hanging(folder.path(), Duration::from_millis(700));
     let what = passing(hanging.summarise(&request(&users(1, 4)), &CancelToken::new()));
-    assert!(what.contains("did not finish within 0.7 s") && what.contains("waiting"), "{what}");
+    assert!(what.contains("did not finish within 700ms") && what.contains("waiting"), "{what}");
     for pid in ids(&file) {
         ends(&pid);
     }

@@ -24,6 +24,9 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
 
+/// Label of a count by the provider.
+const COUNTED: &str = "counted";
+
 /// The values that bars, scale and legend share.
 struct BudgetView<'a> {
     app: &'a App,
@@ -84,7 +87,7 @@ impl<'a> BudgetView<'a> {
             session.configured_settings.clone()
         };
         let window = session.window.model_tokens.whole();
-        let start = if layout.width_class >= WidthClass::Medium { 21 } else { 20 };
+        let start = if layout.width_class >= WidthClass::Medium { 23 } else { 21 };
         Self {
             app,
             theme,
@@ -156,17 +159,21 @@ impl<'a> BudgetView<'a> {
             _ if !self.replayed => ("peak", tokens, glyphs::UNKNOWN.to_owned()),
             CountSource::Measured if self.has_no_parts => ("peak", tokens, format_short(tokens)),
             _ if self.has_no_parts => ("peak", tokens, format_short_estimate(tokens)),
-            CountSource::Measured => ("meas.", tokens, format_short(tokens)),
-            CountSource::Calibrated => ("cal.", tokens, format_short_estimate(tokens)),
-            CountSource::Estimated => ("est.", tokens, format_short_estimate(tokens)),
+            CountSource::Measured => (COUNTED, tokens, format_short(tokens)),
+            CountSource::Calibrated => ("scaled", tokens, format_short_estimate(tokens)),
+            CountSource::Estimated => (self.estimate_label(), tokens, format_short_estimate(tokens)),
         }
+    }
+
+    fn estimate_label(&self) -> &'static str {
+        if self.layout.width_class >= WidthClass::Medium { "estimate" } else { "est." }
     }
 
     /// Draws the words before a bar: source, tokens and share of the window.
     fn heading(&self, (name, tokens, words): (&str, u64, String), style: Style, y: u16, buf: &mut Buffer) {
         let start = self.columns.0;
         put(buf, (1, y), start, name, self.theme.style(Role::Muted));
-        put_right(buf, y, 6, start - 7, &[Span::styled(words, style)]);
+        put_right(buf, y, 1, start - 7, &[Span::styled(words, style)]);
         let style = match self.level(tokens) {
             Some(role) if name != "plan" => self.theme.bold(role),
             Some(Role::Danger) => self.theme.bold(Role::Danger),
@@ -203,14 +210,14 @@ impl<'a> BudgetView<'a> {
         if self.source != CountSource::Estimated {
             let tokens = session.next_prompt.estimated_tokens;
             self.heading(
-                ("est.", tokens, format_short_estimate(tokens)),
+                (self.estimate_label(), tokens, format_short_estimate(tokens)),
                 self.theme.style(Role::Text),
                 y,
                 buf,
             );
         } else if let Err(why) = session.measured {
-            put(buf, (1, y), start, "meas.", muted);
-            put_right(buf, y, 6, start - 7, &[Span::styled(glyphs::UNKNOWN, muted)]);
+            put(buf, (1, y), start, COUNTED, muted);
+            put_right(buf, y, 1, start - 7, &[Span::styled(glyphs::UNKNOWN, muted)]);
             put(buf, (start - 5, y), start + 14, why.label(), muted);
         }
     }

@@ -30,6 +30,8 @@ struct Columns {
     bar: u16,
     /// Shows the number after the plan too.
     plan: bool,
+    /// The title line has room for the columns' names, whose `~` stands for all estimates below.
+    named: bool,
 }
 
 struct RowTokens {
@@ -51,13 +53,9 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, bu
     let area = app.breakdown_area();
     clear(theme, buf, area);
     let window = app.displayed_session().map_or(0, |session| session.window.model_tokens.whole());
-    heading(theme, screen, window, area, buf);
-    let view = View {
-        theme,
-        columns: columns(area.width, screen.contents.after.is_some()),
-        window,
-        largest: largest(screen),
-    };
+    let columns = columns(area.width, screen.contents.after.is_some());
+    heading(theme, screen, (window, columns), area, buf);
+    let view = View { theme, columns, window, largest: largest(screen) };
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + FOOTER_ROWS), ..area };
     let top = screen.scroll.top.min(screen.rows.len().saturating_sub(usize::from(list.height)));
     for (y, (at, section, line)) in (list.y..list.bottom()).zip(screen.numbered_rows().skip(top)) {
@@ -75,6 +73,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, bu
 }
 
 fn columns(width: u16, plan: bool) -> Columns {
+    let named = width >= 80;
     let (label, bar) = match width {
         120.. => (30, 28),
         100..120 => (28, 20),
@@ -82,7 +81,7 @@ fn columns(width: u16, plan: bool) -> Columns {
         // Narrow screens drop the bars before the names.
         _ => (22, 0),
     };
-    Columns { label, bar, plan }
+    Columns { label, bar, plan, named }
 }
 
 fn largest(screen: &BreakdownScreen) -> u64 {
@@ -90,9 +89,24 @@ fn largest(screen: &BreakdownScreen) -> u64 {
     parts.filter_map(|section| section.figure.tokens()).max().unwrap_or(0).max(1)
 }
 
-fn heading(theme: &Theme, screen: &BreakdownScreen, window: u64, area: Rect, buf: &mut Buffer) {
-    let from = title(theme, buf, area, "What is in the window", true);
+fn heading(
+    theme: &Theme,
+    screen: &BreakdownScreen,
+    (window, columns): (u64, Columns),
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let mut from = title(theme, buf, area, "What is in the window", true);
     let muted = theme.style(Role::Muted);
+    if columns.named {
+        let end = area.x + columns.label + NUMBER_WIDTH;
+        on_title(buf, area.y, from, end + 1, &[Span::styled("~tokens", muted)]);
+        from = end + 1;
+        if columns.plan {
+            on_title(buf, area.y, from, end + AFTER_WIDTH + 1, &[Span::styled("~after", muted)]);
+            from += AFTER_WIDTH;
+        }
+    }
     let total = screen.contents.total();
     let mut spans =
         vec![Span::styled(format_short_tokens(total.tokens, !total.is_estimate()), theme.bold(Role::Bright))];
@@ -156,7 +170,7 @@ impl View<'_> {
         let (theme, figure, after) = (self.theme, tokens.figure, tokens.after);
         let from = row.x + self.columns.label;
         let mut end = from + NUMBER_WIDTH;
-        put_right(buf, row.y, from, end, &[Span::styled(figure_text(figure), style)]);
+        put_right(buf, row.y, from, end, &[Span::styled(self.figure(figure), style)]);
         if self.columns.plan {
             let changed = after.filter(|after| figure.tokens() != Some(*after));
             if let Some(after) = changed {
@@ -166,7 +180,7 @@ impl View<'_> {
                     row.y,
                     end + 2,
                     end + AFTER_WIDTH,
-                    &[Span::styled(format_short_estimate(after), theme.style(Role::Plan))],
+                    &[Span::styled(self.estimate(after), theme.style(Role::Plan))],
                 );
             }
             end += AFTER_WIDTH;
@@ -176,6 +190,21 @@ impl View<'_> {
         let words = share.map_or_else(String::new, |tokens| format_percent(tokens, self.window));
         put_right(buf, row.y, end, end + SHARE_WIDTH, &[Span::styled(words, theme.style(Role::Muted))]);
         end + SHARE_WIDTH
+    }
+
+    fn figure(&self, figure: Figure) -> String {
+        match figure {
+            Figure::Estimated(tokens) => self.estimate(tokens),
+            Figure::Measured(tokens) => format_short(tokens),
+            Figure::Difference(tokens) => {
+                format!("{}{}", if tokens < 0 { "-" } else { "+" }, format_short(tokens.unsigned_abs()))
+            }
+            Figure::Unknown => glyphs::UNKNOWN.to_owned(),
+        }
+    }
+
+    fn estimate(&self, tokens: u64) -> String {
+        if self.columns.named { format_short(tokens) } else { format_short_estimate(tokens) }
     }
 
     /// Draws the bar, with the tokens that a plan frees as its tail; returns the next column.
@@ -208,17 +237,6 @@ impl View<'_> {
     fn note(&self, note: &str, warns: bool, x: u16, row: Rect, buf: &mut Buffer) {
         let style = self.theme.style(if warns { Role::Warn } else { Role::Muted });
         put(buf, (x, row.y), row.right().saturating_sub(2), note, style);
-    }
-}
-
-fn figure_text(figure: Figure) -> String {
-    match figure {
-        Figure::Estimated(tokens) => format_short_estimate(tokens),
-        Figure::Measured(tokens) => format_short(tokens),
-        Figure::Difference(tokens) => {
-            format!("{}{}", if tokens < 0 { "-" } else { "+" }, format_short(tokens.unsigned_abs()))
-        }
-        Figure::Unknown => glyphs::UNKNOWN.to_owned(),
     }
 }
 

@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
             }
             WriteStage::Writing => {
                 let words = if is_in_database(session) {
-                    "Importing with openclaw: this takes some ten seconds…"
+                    "Importing with openclaw: this takes about ten seconds…"
                 } else {
                     "Writing…"
                 };

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::layout::WidthClass;
+use crate::format::{format_short, format_short_estimate};
 use crate::ui::widgets::{content_left, put_right};
 
 /// Columns of a row, from the cursor to the total. Hidden ones are 0.
@@ -26,6 +27,8 @@ pub(super) struct Columns {
     pub(super) bar: (u16, u16),
     /// The column after the total; 0 if hidden.
     pub(super) total_end: u16,
+    /// The title line has the columns' names, whose `~` stands for all estimates below.
+    pub(super) named: bool,
 }
 
 /// Cells of a row's bar.
@@ -54,7 +57,13 @@ impl Columns {
             after_end,
             bar: (after_end + 1, if bars { BAR_WIDTH } else { 0 }),
             total_end: if totals { end } else { 0 },
+            named: breadth != WidthClass::Tabs,
         }
+    }
+
+    /// Formats estimated tokens, with `~` unless the column's name has it.
+    pub(super) fn estimate(&self, tokens: u64) -> String {
+        if self.named { format_short(tokens) } else { format_short_estimate(tokens) }
     }
 }
 

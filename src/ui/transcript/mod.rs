@@ -58,7 +58,7 @@ pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buf
     }
 }
 
-/// Draws the column names in the title line, with the active filter and search.
+/// Draws the column names in the title line, each with the `~` of the estimates below it, with the active filter and search.
 fn headings(
     app: &App,
     theme: &Theme,
@@ -70,16 +70,16 @@ fn headings(
     let muted = theme.style(Role::Muted);
     let from = content_left(area) + 14;
     if columns.total_end > 0 {
-        on_title(buf, area.y, from, columns.total_end + 1, &[Span::styled("total", muted)]);
+        on_title(buf, area.y, from, columns.total_end + 1, &[Span::styled("~total", muted)]);
     }
     let words = if app.preview.plan.is_some() {
         vec![
-            Span::styled("before ", muted),
+            Span::styled("~before ", muted),
             Span::styled(glyphs::ARROW, theme.style(Role::Muted)),
-            Span::styled(" after", muted),
+            Span::styled(" ~after", muted),
         ]
     } else {
-        vec![Span::styled("tokens", muted)]
+        vec![Span::styled("~tokens", muted)]
     };
     let start = on_title(buf, area.y, from, columns.after_end + 1, &words);
     let mut facts = Vec::new();

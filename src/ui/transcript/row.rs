@@ -14,7 +14,7 @@ use crate::app::regret::RowRegret;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{format_number, format_short_estimate, format_short_tokens, minute, quantity};
+use crate::format::{format_number, minute, quantity};
 use crate::policy::Fate;
 use crate::redact::masked;
 use crate::session::message::excerpt::Excerpt;
@@ -78,7 +78,6 @@ impl RowPainter<'_> {
             let place = path.iter().position(|ix| *ix == row.entry);
             let before = place.and_then(|place| recorded_tokens_before(&session.index, path, place));
             numbers.before = before.map_or(numbers.after, |before| before.tokens.whole());
-            numbers.before_is_measured = before.is_some_and(|before| !before.is_estimate);
             let is_reset = self.pane.session.index.entry(row.entry).kind == EntryKind::Reset;
             numbers.fate = self.app.preview.plan.as_ref().filter(|_| !is_reset).map(|_| Fate::Summarised);
         }
@@ -323,7 +322,7 @@ impl RowPainter<'_> {
                 buf,
                 y,
                 self.columns.before_end,
-                format_short_tokens(numbers.before, numbers.before_is_measured),
+                self.columns.estimate(numbers.before),
                 theme.style(Role::Muted),
             );
             let arrow = (self.columns.before_end + 1, y);
@@ -335,7 +334,7 @@ impl RowPainter<'_> {
     fn tokens_words(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens) -> String {
         let refused = self.pane.session.overflow_at(row.entry).is_some_and(|it| it.kind.is_refusal());
         let alone = matches!(row.kind, RowKind::Entry) && numbers.after == 0;
-        if refused && alone { "refused".to_owned() } else { format_short_estimate(numbers.after) }
+        if refused && alone { "refused".to_owned() } else { self.columns.estimate(numbers.after) }
     }
 
     fn tokens(&self, row: &TranscriptRow, numbers: &TranscriptRowTokens, selected: bool, buf: &mut Buffer) {
@@ -387,7 +386,7 @@ impl RowPainter<'_> {
             buf,
             self.area.y,
             self.columns.total_end,
-            format_short_estimate(numbers.running_total),
+            self.columns.estimate(numbers.running_total),
             self.theme.style(role),
         );
     }

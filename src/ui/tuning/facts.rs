@@ -18,7 +18,7 @@ use crate::policy::prune::Gate;
 use crate::policy::{Fate, Policy};
 use crate::session::setting_change::SettingChange;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{put, put_facts_right, spans_width};
+use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 
 /// Words that are shown together or not at all.
 type Fact<'a> = Vec<Span<'a>>;
@@ -216,7 +216,6 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 
 /// Draws why the pruner would not run now, or that the preview ignores this.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
-    let key = || app.key_words(KeyContext::Tuning, Action::ToggleGate);
     let shown = app.preview.plan.is_some()
         && app.tuning.policy == Policy::Prune
         && app.tuning.is_policy_on(Policy::Prune)
@@ -225,23 +224,30 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
         return at.0;
     };
     let gate = app.tuning.gate_now(session, app.call_time_ms());
-    let (words, role) = match gate_words(gate, app) {
-        Some(words) if app.target != Target::NextCall => (format!(" Not pruning: {words} "), Role::Warn),
-        Some(words) if app.tuning.respect_gates => {
-            (format!(" Not pruning: {words} · {} preview anyway ", key()), Role::Warn)
-        }
-        Some(words) => {
-            // Only a warm cache cools down without a change.
-            let verdict = if matches!(gate, Gate::Warm { .. }) { "Won't prune yet" } else { "Won't prune" };
-            (format!(" {verdict}: {words} · {} respect gates ", key()), Role::Warn)
-        }
-        None => (" Would prune now ".to_owned(), Role::Muted),
+    let respects = app.tuning.respect_gates;
+    // Only a warm cache cools down without a change.
+    let verdict = match gate {
+        _ if respects || app.target != Target::NextCall => "Not pruning",
+        Gate::Warm { .. } => "Won't prune yet",
+        _ => "Won't prune",
     };
-    let room = end.saturating_sub(at.0);
-    if crate::text::width(&words) as u16 > room {
-        return put(buf, at, end, " Not pruning ", theme.style(role));
+    let Some(why) = gate_words(gate, app) else {
+        return put(buf, at, end, " Would prune now ", theme.style(Role::Muted));
+    };
+    let mut spans = vec![Span::styled(format!(" {verdict}: {why} "), theme.style(Role::Warn))];
+    if app.target == Target::NextCall {
+        let key = app.key_words(KeyContext::Tuning, Action::ToggleGate);
+        let words = if respects { " preview anyway " } else { " respect gates " };
+        spans.extend([
+            Span::styled("\u{b7} ", theme.style(Role::Muted)),
+            Span::styled(key, theme.bold(Role::Text)),
+            Span::styled(words, theme.style(Role::Muted)),
+        ]);
     }
-    put(buf, at, end, &words, theme.style(role))
+    if spans_width(&spans) > end.saturating_sub(at.0) {
+        return put(buf, at, end, " Not pruning ", theme.style(Role::Warn));
+    }
+    put_spans(buf, at, end, &spans)
 }
 
 /// Describes why a gate is closed; `None` if it is open.

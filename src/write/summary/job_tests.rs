@@ -88,7 +88,7 @@ fn an_offline_summary_is_free_and_the_cost_of_a_program_is_unknown() {
     assert_eq!(writer(SummarizerKind::Http, "nobody-sells-this").cost(tokens), None);
     let price = ModelList::price_of_id("gpt-5").expect("a price");
     assert_eq!(writer(SummarizerKind::Http, "gpt-5").cost(tokens), Some(price.input));
-    assert_eq!(writer(SummarizerKind::Http, "gpt-5").label(), "http gpt-5");
+    assert_eq!(writer(SummarizerKind::Http, "gpt-5").label(), "gpt-5 (http)");
     let session = opened(&history());
     let offer = making(&session, &planned(&session, 2.0)).expect("reads").estimate().expect("calls");
     assert_eq!((offer.calls, offer.cost), (1, Some(0.0)));

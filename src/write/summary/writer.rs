@@ -21,10 +21,10 @@ impl SummaryWriter {
         Self { kind, name }
     }
 
-    /// Returns the kind, and the name if there is one: `http gpt-5`.
+    /// Returns the name with its kind, or the kind alone: `gpt-5 (http)`, `extractive`.
     pub fn label(&self) -> String {
-        let name = self.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-        format!("{}{name}", self.kind.as_str())
+        let kind = self.kind.as_str();
+        self.name.as_ref().map_or_else(|| kind.to_owned(), |name| format!("{name} ({kind})"))
     }
 
     /// Whether the conversation may leave clawscope, so that a person must confirm first.

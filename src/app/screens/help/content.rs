@@ -15,7 +15,7 @@ const PAIRS: [(Action, Action, &str); 17] = [
     (Action::Down, Action::Up, "down, up"),
     (Action::HalfPageDown, Action::HalfPageUp, "half a page down, up"),
     (Action::PageDown, Action::PageUp, "page down, up"),
-    (Action::Top, Action::Bottom, "first row; last, and follow"),
+    (Action::Top, Action::Bottom, "first, last row (and follow)"),
     (Action::NextPane, Action::PreviousPane, "next, previous pane"),
     (Action::NextMatch, Action::PreviousMatch, "next, previous match"),
     (Action::JumpBack, Action::JumpForward, "back before a jump, forward"),

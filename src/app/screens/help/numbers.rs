@@ -14,9 +14,15 @@ const SESSIONS: &[NumberNote] = &[
     ("—", "The session is not counted yet, or its window is unknown."),
 ];
 const TRANSCRIPT: &[NumberNote] = &[
-    ("tokens", "The size of the message, estimated at four chars per token; with a plan, the size after it."),
-    ("total", "The prompt up to and including the row, with system prompt and tools."),
-    ("before → after", "The size of the message without and with the plan."),
+    (
+        "~tokens",
+        "The size of the message, estimated at four chars per token. A ~ in the head of a column stands for all its numbers.",
+    ),
+    ("~total", "The prompt up to and including the row, with system prompt and tools."),
+    (
+        "~before → ~after",
+        "The size of the message without and with the plan; before a compaction, the recorded prompt.",
+    ),
 ];
 const MESSAGE: &[NumberNote] = &[
     ("chars", "UTF-16 code units, because the gateway counts them."),
@@ -58,8 +64,8 @@ const EXPLAIN: &[NumberNote] = &[
     ("calibrated", "The estimate after scaling to this session."),
 ];
 const BREAKDOWN: &[NumberNote] = &[
-    ("tokens", "The part as an estimate; all parts add up to the estimate beside the bar."),
-    ("Not accounted for", "What the provider counted in addition to the estimate."),
+    ("~tokens", "The part, scaled to the provider's count; all parts add up to the number beside the bar."),
+    ("Count minus chars/4", "How far four chars per token are from the provider's count."),
 ];
 const COMPARE: &[NumberNote] = &[
     ("cell", "One replay of the whole session with two settings; the measure is named above the map."),
@@ -77,10 +83,10 @@ const COMMITS: &[NumberNote] = &[(
 const SEARCH: &[NumberNote] =
     &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
 const WINDOW: &[NumberNote] = &[
-    (
-        "bar",
-        "The prompt of the next call in the window of the model; meas., cal. or est. says how it was counted.",
-    ),
+    ("bar", "The prompt of the next call in the window of the model."),
+    ("counted", "The provider counted this prompt."),
+    ("scaled", "An estimate, scaled by the provider's last count."),
+    ("estimate", "Four chars per token, as the gateway estimates; est. where the bar is narrow."),
     ("soft, hard", "Shares of the window from which pruning trims and clears."),
     ("compact", "The prompt at which the gateway compacts: the window without the reserve."),
 ];

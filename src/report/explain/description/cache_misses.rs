@@ -1,14 +1,14 @@
 //! Cache misses in words.
 
 use crate::format::{format_number, quantity, round_tokens};
-use crate::report::cost::format_cost;
+use crate::report::cache_ledger::format_extra_cost;
 use crate::report::explain::cache_misses::{CacheMisses, CauseOfMisses};
 use crate::report::explain::description::evidence::{Described, Evidence};
 
 impl Described for CacheMisses {
     fn headline(&self) -> String {
         let extra = self.totals.describe_extra_cost().unwrap_or_default();
-        format!("Cache misses are most of the cost: {extra}, mainly {}", self.worst_cause.label())
+        format!("Cache misses are most of the cost: {extra}; main cause: {}", self.worst_cause.label())
     }
 
     fn evidence(&self) -> Vec<Evidence> {
@@ -17,7 +17,7 @@ impl Described for CacheMisses {
 }
 
 fn describe_cause(cause: &CauseOfMisses) -> Evidence {
-    let cost = format_cost(&cause.count.cost).map(|cost| format!(", {cost} extra")).unwrap_or_default();
+    let cost = format_extra_cost(&cause.count.cost).map(|cost| format!(", {cost}")).unwrap_or_default();
     let text = format!(
         "{}: {}, {} tokens not read{cost}",
         cause.cause.label(),

@@ -15,7 +15,7 @@ impl GuardReport {
         if self.opening_keys.is_empty() {
             return why;
         }
-        format!("{why}; {}, every call fits", self.describe_opening())
+        format!("{why}; every call fits {}", self.describe_opening())
     }
 
     /// Names the gates that make every call fit when opened: `with another contextPruning.ttl`.
@@ -48,21 +48,21 @@ impl GuardReason {
             }
             Self::BelowBudget(budget) => {
                 let budget = format_short_estimate(*budget);
-                format!("acts above {budget} tokens of messages; it counts results twice")
+                format!("acts above {budget} tokens of messages, where results count double")
             }
             Self::BelowSingle(tokens) => {
                 format!("acts on a single result above {} tokens", format_short_estimate(*tokens))
             }
-            Self::Contradicted => "due by its rule, but the provider's counts show no effect".to_owned(),
+            Self::Contradicted => "should have acted, but by the provider's counts it did not".to_owned(),
             Self::NoLargeResult => "no result was large enough to cut".to_owned(),
             Self::CompactionOff => "compaction.enabled is false".to_owned(),
             Self::NothingToCompare { trigger } => {
                 let trigger = format_number(trigger.whole());
-                format!("no reported usage yet to compare with the trigger {trigger}")
+                format!("no call had reported its usage yet; the trigger is {trigger}")
             }
             Self::Compared { tokens, trigger, outcome } => {
                 let (tokens, trigger) = (format_number(tokens.whole()), format_number(trigger.whole()));
-                format!("compared {tokens} with the trigger {trigger}{}", outcome.description())
+                outcome.description(&tokens, &trigger)
             }
             Self::NotRecognised { release } => {
                 format!("{release} did not recognise this as an overflow, so it did not compact")
@@ -76,13 +76,20 @@ impl GuardReason {
 }
 
 impl Comparison {
-    /// Continues the sentence about the comparison.
-    fn description(self) -> &'static str {
+    /// Describes what the check compared, and what followed.
+    fn description(self, tokens: &str, trigger: &str) -> String {
         match self {
-            Self::Below { repeats_in_run: true } => "",
-            Self::Below { repeats_in_run: false } => "; not checked during a run",
-            Self::Compacted => " and compacted",
-            Self::NotCompacted => ", but no compaction followed",
+            Self::Below { repeats_in_run: true } => {
+                format!("the last check saw {tokens}; the trigger is {trigger}")
+            }
+            // The prompt can grow unchecked until the run ends.
+            Self::Below { repeats_in_run: false } => {
+                format!("the check before this run saw {tokens}; the trigger is {trigger}")
+            }
+            Self::Compacted => format!("the check saw {tokens}, above the trigger {trigger}, and compacted"),
+            Self::NotCompacted => {
+                format!("the check saw {tokens}, above the trigger {trigger}, but no compaction followed")
+            }
         }
     }
 }
@@ -117,7 +124,7 @@ impl Described for PruningInert {
             let kept = "contextPruning is configured and has no effect: every call sends all results";
             return vec![Evidence::new(kept).with_rule(self.guard.rule)];
         }
-        let opened = format!("in a replay {}, every call fits", self.guard.describe_opening());
+        let opened = format!("every call fits {} (replayed)", self.guard.describe_opening());
         vec![Evidence::new(opened).with_entries(self.guard.entry).with_rule(self.guard.rule)]
     }
 }

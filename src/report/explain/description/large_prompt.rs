@@ -34,8 +34,10 @@ impl Described for LargePrompt {
                 let percent = self.shift_percent().unwrap_or(0);
                 format!("the provider counted {percent}% more for the same text; the limit is {limit}")
             }
-            FindingClass::FixedOverhead => format!("system prompt, tools and files take {tokens} of {limit}"),
-            FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
+            FindingClass::FixedOverhead => {
+                format!("system prompt, tools and files take {tokens} of {limit} tokens")
+            }
+            FindingClass::ImageBloat => format!("{} take {tokens} of {limit} tokens", counted("image")),
             FindingClass::UserMessage => format!("{} {}", describe_input(self), describe_size(self)),
             FindingClass::SingleResult => {
                 let tool = self.tool.as_deref().unwrap_or_default();
@@ -45,7 +47,7 @@ impl Described for LargePrompt {
                 format!("{} added {tokens}; the limit is {limit}", counted("parallel result"))
             }
             FindingClass::ToolLoopTreadmill => {
-                format!("one run's {} fill {tokens} of {limit}", counted("tool result"))
+                format!("one run's {} take {tokens} of {limit} tokens", counted("tool result"))
             }
             FindingClass::RecurringSessionGrowth => {
                 let runs = format_number(self.mechanism.count as u64);

@@ -87,16 +87,17 @@ impl View<'_> {
             settings.policies.enabled.iter().filter(acts).partition(|policy| tuning.is_policy_on(*policy));
         let names =
             |policies: &[Policy]| policies.iter().map(|policy| policy.word()).collect::<Vec<_>>().join(", ");
-        let replayed = match (chosen.as_slice(), every_run.as_slice()) {
+        let policies = match (chosen.as_slice(), every_run.as_slice()) {
             (chosen, []) => names(chosen),
-            ([], every_run) => format!("{}, as in every run", names(every_run)),
-            (chosen, every_run) => format!("{}; {} as in every run", names(chosen), names(every_run)),
+            ([], every_run) => format!("always {}", names(every_run)),
+            (chosen, every_run) => format!("{} (and always {})", names(chosen), names(every_run)),
         };
-        let mut words = vec![self.muted(format!("replayed with {replayed}"))];
+        let mut words = vec![self.muted("replayed with ")];
         if changed > 0 {
             let count = quantity(changed as u64, "changed setting");
-            words.extend([self.muted(" and "), Span::styled(count, self.theme.style(Role::Plan))]);
+            words.extend([Span::styled(count, self.theme.style(Role::Plan)), self.muted(": ")]);
         }
+        words.push(self.muted(policies));
         words
     }
 

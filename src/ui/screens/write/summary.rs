@@ -38,7 +38,7 @@ impl<'a> Builder<'a> {
 
     fn writer(&self, writer: &SummaryWriter) -> DialogLine<'a> {
         let offline = if writer.is_external() { "" } else { ": quotes the conversation, offline" };
-        self.field("summary by", format!("{}{offline}", writer.label()))
+        self.field("summary", format!("{}{offline}", writer.label()))
     }
 
     fn offer(&self, offer: &SummaryEstimate) -> Vec<DialogLine<'a>> {
