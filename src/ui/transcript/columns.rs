@@ -36,7 +36,7 @@ const BAR_WIDTH: u16 = 6;
 
 impl Columns {
     /// Lays out the columns from the right: total 6, bar 6, after 6, arrow, before 6, sign with its count. Narrow panes
-    /// drop the bar first, then the total; sign and after always remain.
+    /// drop the bar first, then the total; sign and after always remain. The title line may add the columns' names.
     pub(super) fn new(area: Rect, breadth: WidthClass, plan: bool) -> Self {
         let cursor = content_left(area);
         let end = area.right().saturating_sub(1);
@@ -57,7 +57,7 @@ impl Columns {
             after_end,
             bar: (after_end + 1, if bars { BAR_WIDTH } else { 0 }),
             total_end: if totals { end } else { 0 },
-            named: breadth != WidthClass::Tabs,
+            named: false,
         }
     }
 

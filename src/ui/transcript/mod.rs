@@ -32,7 +32,8 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     }
     let columns = Columns::new(area, layout.width_class, app.preview.plan.is_some());
-    if layout.tabs.is_empty() {
+    let columns = Columns { named: layout.tabs.is_empty(), ..columns };
+    if columns.named {
         headings(app, theme, pane, area, &columns, buf);
     }
     if pane.rows.is_empty() {

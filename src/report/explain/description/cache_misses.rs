@@ -1,14 +1,18 @@
 //! Cache misses in words.
 
 use crate::format::{format_number, quantity, round_tokens};
-use crate::report::cache_ledger::format_extra_cost;
+use crate::report::cache_ledger::{MissCause, format_extra_cost};
 use crate::report::explain::cache_misses::{CacheMisses, CauseOfMisses};
 use crate::report::explain::description::evidence::{Described, Evidence};
 
 impl Described for CacheMisses {
     fn headline(&self) -> String {
         let extra = self.totals.describe_extra_cost().unwrap_or_default();
-        format!("Cache misses are most of the cost: {extra}; main cause: {}", self.worst_cause.label())
+        let cause = match self.worst_cause {
+            MissCause::Pause => "long pauses",
+            cause => cause.label(),
+        };
+        format!("Cache misses are most of the cost: {extra}. Main cause: {cause}.")
     }
 
     fn evidence(&self) -> Vec<Evidence> {

@@ -35,9 +35,9 @@ impl Described for LargePrompt {
                 format!("the provider counted {percent}% more for the same text; the limit is {limit}")
             }
             FindingClass::FixedOverhead => {
-                format!("system prompt, tools and files take {tokens} of {limit} tokens")
+                format!("system prompt, tools and files take {tokens} of {limit}")
             }
-            FindingClass::ImageBloat => format!("{} take {tokens} of {limit} tokens", counted("image")),
+            FindingClass::ImageBloat => format!("{} take {tokens} of {limit}", counted("image")),
             FindingClass::UserMessage => format!("{} {}", describe_input(self), describe_size(self)),
             FindingClass::SingleResult => {
                 let tool = self.tool.as_deref().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Described for LargePrompt {
                 format!("{} added {tokens}; the limit is {limit}", counted("parallel result"))
             }
             FindingClass::ToolLoopTreadmill => {
-                format!("one run's {} take {tokens} of {limit} tokens", counted("tool result"))
+                format!("one run's {} take {tokens} of {limit}", counted("tool result"))
             }
             FindingClass::RecurringSessionGrowth => {
                 let runs = format_number(self.mechanism.count as u64);

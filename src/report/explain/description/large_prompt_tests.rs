@@ -35,7 +35,7 @@ fn every_mechanism_has_its_phrase() {
     assert_eq!(said(FindingClass::FixedOverhead), "system prompt, tools and files take ~500 of 1,000");
     assert_eq!(said(FindingClass::ImageBloat), "3 images take ~500 of 1,000");
     assert_eq!(said(FindingClass::ParallelResults), "3 parallel results added ~500; the limit is 1,000");
-    assert_eq!(said(FindingClass::ToolLoopTreadmill), "one run's 3 tool results fill ~500 of 1,000");
+    assert_eq!(said(FindingClass::ToolLoopTreadmill), "one run's 3 tool results take ~500 of 1,000");
     assert_eq!(said(FindingClass::RecurringSessionGrowth), "the same job ran 3 times in one session");
     assert_eq!(
         said(FindingClass::SingleResult),
