@@ -172,8 +172,8 @@ fn advice_for_an_overflow_in_todays_pi_names_pi_settings() {
     };
     let explained = json(&["explain"]);
     let text = explained.to_string();
-    assert!(text.contains("compared 181,"), "{text}");
-    assert!(!text.contains("not checked during a run"), "{text}");
+    assert!(text.contains("the last check saw 181,"), "{text}");
+    assert!(!text.contains("the check before this run saw"), "{text}");
     let settings = dir.path().join("settings.json");
     let advice = &explained["advice"][0];
     assert_eq!(

@@ -99,7 +99,7 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
     }) {
         let message =
             verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results fill ~"]);
-        assert!(why(&message, GuardKind::Compaction).contains("not checked during a run"));
+        assert!(why(&message, GuardKind::Compaction).contains("the check before this run saw"));
     }
 }
 
