@@ -98,7 +98,7 @@ fn one_run_that_outgrows_the_window_by_results_no_larger_than_their_siblings() {
         }
     }) {
         let message =
-            verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results fill ~"]);
+            verdict(&unpruned(&made, window), FindingClass::ToolLoopTreadmill, &["tool results take ~"]);
         assert!(why(&message, GuardKind::Compaction).contains("the check before this run saw"));
     }
 }
