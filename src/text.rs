@@ -58,6 +58,18 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
 }
 
 /// Returns the byte offset in visible text at which `columns` columns have passed; a wide character across the border
+/// Truncates the visible text to at most `columns` by replacing its middle with `…`: keys and names differ at their ends.
+pub fn truncate_middle(text: &str, columns: usize) -> String {
+    let text = visible(text);
+    if measure(&text) <= columns || columns == 0 {
+        return truncate(&text, columns).0;
+    }
+    let tail = fitting_suffix(&text, (columns - 1) / 2);
+    let (mut out, _) = fitting_prefix(&text, columns - 1 - measure(tail));
+    out.extend([ELLIPSIS, tail]);
+    out
+}
+
 /// is passed too.
 pub fn skip_columns(visible: &str, columns: usize) -> usize {
     let mut used = 0;
@@ -138,6 +150,20 @@ fn fitting_prefix(text: &str, columns: usize) -> (String, usize) {
 }
 
 #[cfg(test)]
+/// The whole clusters at the end that fit.
+fn fitting_suffix(text: &str, columns: usize) -> &str {
+    let mut start = text.len();
+    let mut used = 0;
+    for (at, cluster) in text.grapheme_indices(true).rev() {
+        used += measure(cluster);
+        if used > columns {
+            break;
+        }
+        start = at;
+    }
+    &text[start..]
+}
+
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -199,6 +225,14 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn the_middle_of_a_name_is_cut() {
+        let name = |columns| truncate_middle("telegram:group:-100123", columns);
+        assert_eq!([22, 21, 9].map(name), ["telegram:group:-100123", "telegram:g…up:-100123", "tele…0123"]);
+        assert_eq!([2, 1, 0].map(name), ["t…", "…", ""]);
+        assert_eq!([7, 6].map(|columns| truncate_middle("飞书周报助手", columns)), ["飞书…手", "飞…手"]);
+    }
+
     fn lines_break_at_blanks_and_long_words_at_the_edge() {
         assert_eq!(
             wrap("the first and last 1\u{a0}500 chars", 12),
@@ -242,6 +276,7 @@ mod tests {
             prop_assert_eq!(width(&shown), used);
             prop_assert_eq!(width(&pad(&text, columns)), columns);
         }
+            prop_assert!(width(&truncate_middle(&text, columns)) <= columns);
 
         #[test]
         fn wrapped_lines_fit(text in ".*", columns in 2_usize..40) {

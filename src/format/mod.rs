@@ -20,7 +20,7 @@ pub use number::{
 };
 pub use size::format_size;
 pub use time::{
-    age_group, format_age, format_displayed_timestamp, format_duration, format_local_time, format_time,
-    format_timestamp, minute, time_of_day, utc_day,
+    age_group, format_age, format_displayed_timestamp, format_duration, format_local_time, format_short_age,
+    format_time, format_timestamp, minute, time_of_day, utc_day,
 };
 pub use zone::{display_zone_note, set_display_zone, wall_clock, zone_name};

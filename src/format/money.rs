@@ -28,15 +28,28 @@ pub fn format_amount(usd: f64, estimated: bool) -> String {
     if estimated { format_estimated_usd(usd) } else { format_usd(usd) }
 }
 
-/// Formats US dollars in cents, for a column of amounts: `$24.04`, `~$0.31`, `<$0.01`.
+/// Formats US dollars for a column of amounts: in cents, below a cent with one digit that counts: `$24.04`, `~$0.31`,
+/// `$0.004`.
 pub fn format_cents(usd: f64, estimated: bool) -> String {
     let cents = (usd * 100.0).round() / 100.0;
-    if usd > 0.0 && cents == 0.0 { "<$0.01".to_owned() } else { format_amount(cents, estimated) }
+    if cents < 0.01 { small_usd(usd, estimated) } else { format_amount(cents, estimated) }
 }
 
-/// Formats US dollars with one decimal, for narrow columns: `$24.4`, `~$24.4`.
+/// Formats US dollars for narrow columns, with one decimal from ten cents on: `$24.4`, `~$0.05`, `$0.004`.
 pub fn format_short_usd(usd: f64, estimated: bool) -> String {
-    format!("{}${usd:.1}", if estimated { "~" } else { "" })
+    if usd < 0.095 { format_cents(usd, estimated) } else { format!("{}${usd:.1}", tilde(estimated)) }
+}
+
+/// Formats less than a cent with one digit other than 0: `$0.004`, `~$0.0003`.
+fn small_usd(usd: f64, estimated: bool) -> String {
+    match format_usd(usd) {
+        words if usd < MIN_SHOWN_USD => words,
+        _ => format!("{}${usd:.*}", tilde(estimated), if usd < 0.000_95 { 4 } else { 3 }),
+    }
+}
+
+fn tilde(estimated: bool) -> &'static str {
+    if estimated { "~" } else { "" }
 }
 
 /// Formats the difference of an estimated amount from another one, `+~$0.80`, as [`format_usd`] shows both, so that a
@@ -79,9 +92,19 @@ mod tests {
         assert_eq!([0.000_014, 0.00005, 0.0].map(format_usd), ["<$0.0001", "$0.0001", "$0"]);
         assert_eq!([0.000_014, 0.31].map(format_estimated_usd), ["<$0.0001", "~$0.31"]);
         assert_eq!([true, false].map(|estimated| format_short_usd(24.39, estimated)), ["~$24.4", "$24.4"]);
-        let column = [(24.041, false), (0.0066, true), (0.004, true), (0.0, false)];
-        let column = column.map(|(usd, is_estimated)| format_cents(usd, is_estimated));
-        assert_eq!(column, ["$24.04", "~$0.01", "<$0.01", "$0"]);
+        let column = [
+            (24.041, false),
+            (0.0066, true),
+            (0.004, true),
+            (0.000_31, false),
+            (0.00001, true),
+            (0.0, false),
+        ];
+        let cents = column.map(|(usd, is_estimated)| format_cents(usd, is_estimated));
+        assert_eq!(cents, ["$24.04", "~$0.01", "~$0.004", "$0.0003", "<$0.0001", "$0"]);
+        let short = column.map(|(usd, is_estimated)| format_short_usd(usd, is_estimated));
+        assert_eq!(short, ["$24.0", "~$0.01", "~$0.004", "$0.0003", "<$0.0001", "$0"]);
+        assert_eq!([0.31, 0.094, 0.096].map(|usd| format_short_usd(usd, false)), ["$0.3", "$0.09", "$0.1"]);
         assert_eq!([-1.92, 0.0].map(format_estimated_usd_difference), ["-~$1.92", "$0"]);
         assert_eq!([0.000_014, -0.000_014, 0.8].map(format_usd_difference), ["$0", "$0", "+$0.80"]);
     }

@@ -38,6 +38,19 @@ pub fn format_age(at: Moment, now_ms: Moment) -> String {
     format_time(at)
 }
 
+/// Formats how long ago a timestamp was in its largest unit, at most four columns: `now`, `3m`, `2h`, `5d`, `3y`; `-` if
+/// it is not finite. The future counts as now.
+pub fn format_short_age(at: Moment, now_ms: Moment) -> String {
+    const UNITS: [(&str, f64); 4] =
+        [("y", 365.0 * DAY_MS), ("d", DAY_MS), ("h", 3_600_000.0), ("m", 60_000.0)];
+    let since = (now_ms - at).get();
+    if !since.is_finite() {
+        return "-".to_owned();
+    }
+    let unit = UNITS.iter().find(|(_, unit)| since >= *unit);
+    unit.map_or_else(|| "now".to_owned(), |(name, unit)| format!("{}{name}", (since / unit).floor()))
+}
+
 /// Names a day as seen from today, both in days since 1970: `today`, `yesterday`, `this week`, `last week`, `October`,
 /// `October 2025`. A week starts on Monday; a day in the future counts as today.
 pub fn age_group(day: i64, today: i64) -> String {
@@ -146,6 +159,13 @@ mod tests {
         let texts = [5_400_000.0, 3_720_000.0, 273_600_000.0, -61_000.0, f64::NAN]
             .map(|ms| format_duration(Millis(ms)));
         assert_eq!(texts, ["1h 30m", "1h 2m", "3d 4h", "-1m", "-"]);
+    }
+
+    #[test]
+    fn a_short_age_has_one_unit() {
+        let age = |minutes: f64| format_short_age(Moment::ZERO, Moment(minutes * 60_000.0));
+        assert_eq!([-5.0, 0.9, 3.0, 59.9, 125.0].map(age), ["now", "now", "3m", "59m", "2h"]);
+        assert_eq!([1_440.0, 525_599.0, 1_100_000.0, f64::NAN].map(age), ["1d", "364d", "2y", "-"]);
     }
 
     #[test]

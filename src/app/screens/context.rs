@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ratatui::layout::Rect;
+
 use crate::app::effect::Effect;
 use crate::app::layout::Layout;
 use crate::ids::{EntryIx, SessionKey};
@@ -34,6 +36,12 @@ pub struct ScreenContext {
 }
 
 impl ScreenContext {
+    /// The rectangle between header and status line.
+    pub fn body(&self) -> Rect {
+        let y = self.layout.header.bottom();
+        Rect { x: 0, y, width: self.size.0, height: self.body_rows() }
+    }
+
     /// Rows between header and status line.
     pub fn body_rows(&self) -> u16 {
         self.layout.above_status(self.size).bottom().saturating_sub(self.layout.header.bottom())

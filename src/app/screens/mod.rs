@@ -293,7 +293,7 @@ impl Overlay {
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
             Self::Rule(_) => Some(RuleScreen::list_rows(context)),
-            Self::Search => Some(usize::from(context.body_rows().saturating_sub(search::HEADER_ROWS))),
+            Self::Search => Some(usize::from(search::areas(context.body(), false).0.height)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
             Self::Palette(_)

@@ -18,13 +18,25 @@ use rows::build_rows;
 pub use rows::{SearchRow, VISIBLE_HITS};
 
 /// Rows above the list: the query, a blank and the title.
-pub const HEADER_ROWS: u16 = 3;
+const HEADER_ROWS: u16 = 3;
 /// Bytes of the shortest query that is searched while it is typed. A wide character has as many.
 pub const MIN_LIVE_BYTES: usize = 2;
 
-/// Returns the columns of the message next to the list; 0 without room.
-pub fn preview_width(width: u16) -> u16 {
-    if width < 100 { 0 } else { width * 2 / 5 }
+/// Columns from which the message is next to the list, not below it.
+pub const WIDE: u16 = 100;
+
+/// Returns the rectangles of the list and of the message with its title. A note takes the last row.
+pub(super) fn areas(body: Rect, has_note: bool) -> (Rect, Rect) {
+    let height = body.height.saturating_sub(HEADER_ROWS + u16::from(has_note)).max(1);
+    let both = Rect { y: body.y + HEADER_ROWS, height, ..body };
+    if both.width >= WIDE {
+        let width = both.width * 2 / 5;
+        let list = Rect { width: both.width - width, ..both };
+        return (list, Rect { x: list.right(), y: both.y - 1, width, height: height + 1 });
+    }
+    let below = height * 2 / 5;
+    let list = Rect { height: height - below, ..both };
+    (list, Rect { y: list.bottom(), height: below, ..both })
 }
 
 /// A hit whose session is being opened.
@@ -201,21 +213,18 @@ impl SearchScreen {
         }
     }
 
-    /// Returns the rectangle of the list.
     pub(in crate::app) fn list_area(&self, context: &ScreenContext) -> Rect {
-        let y = context.layout.header.bottom() + HEADER_ROWS;
-        let width = context.size.0 - preview_width(context.size.0);
-        Rect { x: 0, y, width, height: self.list_rows(context) as u16 }
+        self.areas(context.body()).0
     }
 
-    /// Rows of the list; the note about unread transcripts takes the last row of the screen.
+    /// Returns the rectangles of the list and of the message with its title.
+    pub fn areas(&self, body: Rect) -> (Rect, Rect) {
+        areas(body, self.unread_count() > 0)
+    }
+
+    /// Rows of the list.
     pub fn list_rows(&self, context: &ScreenContext) -> usize {
-        self.list_rows_in(context.body_rows())
-    }
-
-    pub fn list_rows_in(&self, body_rows: u16) -> usize {
-        let note = u16::from(self.unread_count() > 0);
-        usize::from(body_rows.saturating_sub(HEADER_ROWS + note)).max(1)
+        usize::from(self.list_area(context).height)
     }
 
     pub fn unread_count(&self) -> usize {

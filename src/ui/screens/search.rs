@@ -10,11 +10,9 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::action::{Action, ScreenKind};
 use crate::app::keymap::KeyContext;
-use crate::app::screens::search::{
-    HEADER_ROWS, MIN_LIVE_BYTES, SearchRow, SearchScreen, VISIBLE_HITS, preview_width,
-};
+use crate::app::screens::search::{MIN_LIVE_BYTES, SearchRow, SearchScreen, VISIBLE_HITS, WIDE};
 use crate::app::state::InputPurpose;
-use crate::format::{format_age, format_duration, format_number, format_size, quantity};
+use crate::format::{format_duration, format_number, format_short_age, format_size, quantity};
 use crate::session::search::{SearchHit, SearchQuery, SessionHits};
 use crate::session::title::shown_name;
 use crate::session::{Mark, SessionItem};
@@ -28,19 +26,16 @@ use crate::ui::{frame_box, glyphs};
 use crate::units::Millis;
 use words::{marked, speaker};
 
-/// Columns of the age and of the speaker of a hit, and those of a narrow list.
-const AGE_COLUMNS: u16 = 11;
+/// Columns of the age and of the speaker of a hit.
+const AGE_COLUMNS: u16 = 5;
 const SPEAKER_COLUMNS: u16 = 11;
-const NARROW: u16 = 70;
 
 /// Draws the screen; returns the cursor position while words are typed.
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     clear(theme, buf, area);
     let screen = &app.search_screen;
     let cursor = query_line(app, theme, row_at(area, area.y), buf);
-    let height = screen.list_rows_in(area.height) as u16;
-    let beside = preview_width(area.width);
-    let list = Rect { y: area.y + HEADER_ROWS, width: area.width - beside, height, ..area };
+    let (list, message) = screen.areas(area);
     let pane = Rect { y: list.y - 1, height: list.height + 1, ..list };
     let from = title(theme, buf, pane, "Hits", app.input.is_none());
     position(app, theme, pane, from, buf);
@@ -55,10 +50,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
         }
         HitLine { app, theme, area: line }.draw(*row, at == screen.scroll.cursor, buf);
     }
-    if beside > 0 {
-        let area = Rect { x: list.right(), y: pane.y, width: beside, height: pane.height };
-        preview::draw(app, theme, area, buf);
-    }
+    preview::draw(app, theme, message, buf);
     scrollbar(theme, buf, list, top, screen.rows.len());
     unread_note(theme, screen, area, buf);
     cursor
@@ -68,7 +60,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
 fn query_line(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     let key = app.key_words(KeyContext::List, Action::Show(ScreenKind::Search));
     let end = area.right().saturating_sub(1);
-    let facts = facts(app, theme, area.width >= 100);
+    let facts = facts(app, theme, area.width >= WIDE);
     let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &facts);
     let x = put(buf, (area.x + 1, area.y), start, &format!("{key} "), theme.bold(Role::Text));
     let end = start.saturating_sub(2);
@@ -109,7 +101,7 @@ fn position(app: &App, theme: &Theme, pane: Rect, from: u16, buf: &mut Buffer) {
     let name = session_name(app, session);
     let count = format!("{}/{}", format_number(hit as u64 + 1), format_number(session.count as u64));
     let room = usize::from(pane.right().saturating_sub(from)).saturating_sub(count.len() + 10);
-    let (name, _) = text::truncate(&name, room);
+    let name = text::truncate_middle(&name, room);
     let spans = [
         Span::styled(count, theme.bold(Role::Bright)),
         Span::styled(format!(" in {name}"), theme.style(Role::Muted)),
@@ -142,7 +134,7 @@ fn unread_note(theme: &Theme, screen: &SearchScreen, area: Rect, buf: &mut Buffe
     let Some(first) = screen.totals.as_ref().and_then(|totals| totals.unread.first()) else { return };
     let count = quantity(screen.unread_count() as u64, "transcript");
     let y = area.bottom().saturating_sub(1);
-    let x = put(buf, (area.x + 1, y), area.right(), glyphs::REFUSED, theme.style(Role::Danger));
+    let x = put(buf, (area.x + 1, y), area.right(), glyphs::ALERT, theme.style(Role::Warn));
     let words = format!("{count} could not be read");
     let x = put(buf, (x + 1, y), area.right(), &words, theme.style(Role::Warn));
     let room = usize::from(area.right().saturating_sub(x + 4));
@@ -204,14 +196,14 @@ impl HitLine<'_> {
         } else if aside > 0 {
             facts.push("on other branches".to_owned());
         }
-        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.app.now_ms)));
+        facts.extend(session.updated_ms.map(|ms| format_short_age(ms, self.app.now_ms)));
         facts.extend(
             item.and_then(|item| item.marks.iter().find(|mark| mark.is_archive()))
                 .map(|mark| mark.as_str().to_owned()),
         );
         let facts = format!(" · {}", facts.join(" · "));
         let room = usize::from(end.saturating_sub(area.x + 4)).saturating_sub(text::width(&facts) + 1);
-        let (name, _) = text::truncate(&text::visible(&session_name(self.app, session)), room.max(12));
+        let name = text::truncate_middle(&session_name(self.app, session), room.max(12));
         let spans =
             [Span::styled(name, theme.bold(Role::Bright)), Span::styled(facts, theme.style(Role::Muted))];
         put_spans(buf, (area.x + 3, area.y), end.saturating_sub(1), &spans);
@@ -221,11 +213,9 @@ impl HitLine<'_> {
         let (theme, area) = (self.theme, self.area);
         let end = area.right().saturating_sub(1);
         let mut x = area.x + 4;
-        if area.width >= NARROW {
-            let age = hit.time_ms.map(|at| format_age(at, self.app.now_ms));
-            put(buf, (x, area.y), x + AGE_COLUMNS - 1, &age.unwrap_or_default(), theme.style(Role::Muted));
-            x += AGE_COLUMNS;
-        }
+        let age = hit.time_ms.map(|at| format_short_age(at, self.app.now_ms));
+        put(buf, (x, area.y), x + AGE_COLUMNS - 1, &age.unwrap_or_default(), theme.style(Role::Muted));
+        x += AGE_COLUMNS;
         let (name, role) = speaker(hit);
         put(buf, (x, area.y), x + SPEAKER_COLUMNS - 1, name, theme.style(role));
         x += SPEAKER_COLUMNS;

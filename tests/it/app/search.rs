@@ -7,6 +7,7 @@ use clawscope::app::screens::search::StoreSearchUpdate;
 use clawscope::app::state::InputPurpose;
 use clawscope::session::search::SearchTotals;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 fn is_searching(driver: &Driver) -> bool {
@@ -161,4 +162,20 @@ fn leaving_the_screen_stops_a_running_search_once() {
     let left = driver.key_effects("esc");
     assert!(stops(&left) || stops(&driver.key_effects("j")), "the screen was left");
     assert!(!stops(&driver.key_effects("k")), "it was stopped already");
+}
+
+#[test]
+fn a_narrow_screen_has_the_message_below_the_hits_and_short_ages() {
+    for (width, height) in [(80, 24), (60, 20)] {
+        let mut driver = Driver::demo(width, height);
+        driver.press("ctrl-f text:libatomic enter j");
+        let text = text_of(&drawn(&driver.app, &dark()));
+        assert!(text.contains("─ Message ─") && text.contains("#"), "{text}");
+        assert!(text.contains(" 58m  assistant"), "{text}");
+        // The cursor stays above the message.
+        driver.press("G");
+        let text = text_of(&drawn(&driver.app, &dark()));
+        let row = |found: &str| text.lines().position(|line| line.contains(found)).expect("a line");
+        assert!(row("▌") < row("─ Message ─"), "{text}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The text around the selected hit, next to the list.
+//! The text around the selected hit, next to the list or below it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,42 +7,54 @@ use ratatui::text::Span;
 use super::words::{marked, speaker};
 use crate::app::App;
 use crate::format::{format_number, format_time};
+use crate::session::search::SearchHit;
 use crate::text;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{content_left, put, put_spans, title};
 
-/// Lines above the text: the title, the speaker, the place and a blank.
-const HEAD_LINES: u16 = 4;
-
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    title(theme, buf, area, "Message", false);
     let screen = &app.search_screen;
-    let Some((_, hit)) = screen.selected_hit() else { return };
+    let is_below = area.x == 0;
+    let hit = screen.selected_hit().map(|(_, hit)| hit);
+    if !is_below || hit.is_some() {
+        title(theme, buf, area, "Message", false);
+    }
+    let Some(hit) = hit else { return };
     let (x, end) = (content_left(area) + 1, area.right().saturating_sub(1));
+    let next = put_spans(buf, (x, area.y + 1), end, &source(hit, theme));
+    // Speaker, place and a blank; below the list they share a line.
+    let (at, head) = if is_below { ((next + 3, area.y + 1), 2) } else { ((x, area.y + 2), 4) };
+    put(buf, at, end, &place(hit), theme.style(Role::Muted));
+    let shown = hit.text.with_secrets(&screen.query, app.secrets);
+    let columns = usize::from(end.saturating_sub(x)).max(1);
+    let lines: Vec<String> = shown.lines().flat_map(|line| wrapped(line, columns)).collect();
+    let rows = usize::from(area.height.saturating_sub(head));
+    // The first match is in sight, with a third of the lines above it.
+    let first = lines.iter().position(|line| screen.query.first_range(line).is_some()).unwrap_or(0);
+    let top = first.saturating_sub(rows / 3).min(lines.len().saturating_sub(rows));
+    for (y, line) in (area.y + head..area.bottom()).zip(lines.iter().skip(top)) {
+        put_spans(buf, (x, y), end, &marked(theme, &screen.query, line, theme.style(Role::Text)));
+    }
+}
+
+/// Returns the speaker, the part of the message and the entry.
+fn source<'a>(hit: &SearchHit, theme: &Theme) -> [Span<'a>; 3] {
     let (name, role) = speaker(hit);
     let part = if ["text", "error"].contains(&hit.part) { String::new() } else { format!("  {}", hit.part) };
-    let who = [
+    [
         Span::styled(name.to_owned(), theme.bold(role)),
         Span::styled(part, theme.style(Role::Muted)),
         Span::styled(format!("   #{}", hit.id), theme.style(Role::Muted)),
-    ];
-    put_spans(buf, (x, area.y + 1), end, &who);
+    ]
+}
+
+fn place(hit: &SearchHit) -> String {
     let mut place = vec![format!("line {}", format_number(hit.line))];
     place.extend(hit.time_ms.map(format_time));
     if !hit.is_on_branch {
         place.push("on another branch".to_owned());
     }
-    put(buf, (x, area.y + 2), end, &place.join(" · "), theme.style(Role::Muted));
-    let shown = hit.text.with_secrets(&screen.query, app.secrets);
-    let columns = usize::from(end.saturating_sub(x)).max(1);
-    let lines: Vec<String> = shown.lines().flat_map(|line| wrapped(line, columns)).collect();
-    let rows = usize::from(area.height.saturating_sub(HEAD_LINES));
-    // The first match is in sight, with a third of the lines above it.
-    let first = lines.iter().position(|line| screen.query.first_range(line).is_some()).unwrap_or(0);
-    let top = first.saturating_sub(rows / 3).min(lines.len().saturating_sub(rows));
-    for (y, line) in (area.y + HEAD_LINES..area.bottom()).zip(lines.iter().skip(top)) {
-        put_spans(buf, (x, y), end, &marked(theme, &screen.query, line, theme.style(Role::Text)));
-    }
+    place.join(" · ")
 }
 
 /// Wraps a line; an empty one stays.
