@@ -25,7 +25,7 @@ impl App {
         let now_ms = self.now_ms;
         let raised: Vec<_> = items.iter().filter_map(|item| self.alerts.observe(item, now_ms)).collect();
         if let Some(alert) = raised.last() {
-            self.show_toast(alert.message(), true);
+            self.show_alert(alert.message());
         }
         raised.into_iter().map(Effect::Alert).collect()
     }

@@ -139,6 +139,11 @@ pub enum Effect {
     },
     /// Stops the running search over the store.
     StopStoreSearch,
+    /// Reads every transcript for its problems; the newest request wins.
+    FindProblems {
+        request_id: u64,
+    },
+    StopProblems,
     /// Computes the estimates of a session; [`super::event::Event::Estimates`] answers.
     ComputeEstimates {
         session: Arc<LoadedSession>,

@@ -10,6 +10,7 @@ use crate::app::effect_error::EffectError;
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::SweepUpdate;
 use crate::app::screens::presets::{PresetOutcomes, PresetPair};
+use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::config::presets::PresetFile;
 use crate::diagnostic::Diagnostic;
@@ -149,6 +150,12 @@ pub enum Event {
         /// The request that this answers.
         request_id: u64,
         update: StoreSearchUpdate,
+    },
+    /// Progress of reading every transcript for its problems.
+    Problems {
+        /// The request that this answers.
+        request_id: u64,
+        update: ProblemsUpdate,
     },
     /// Progress of the estimates, in bytes.
     EstimateProgress {

@@ -183,19 +183,13 @@ impl App {
         Vec::new()
     }
 
-    /// The first esc clears a filter, the second leaves it.
+    /// Leaves the line; a filter is cleared, a search over every session keeps its hits.
     fn escape_input(&mut self) -> Vec<Effect> {
-        let Some(prompt) = &mut self.input else { return Vec::new() };
-        if prompt.purpose == InputPurpose::StoreSearch {
-            self.escape_store_search();
-            return Vec::new();
+        match self.input.take().map(|prompt| prompt.purpose) {
+            Some(InputPurpose::StoreSearch) => self.escape_store_search(),
+            Some(InputPurpose::Filter) => self.filter_sessions(""),
+            _ => {}
         }
-        let clears = matches!(prompt.purpose, InputPurpose::Filter) && !prompt.line.text().is_empty();
-        if clears {
-            prompt.line.clear();
-            return self.on_input_changed();
-        }
-        self.input = None;
         Vec::new()
     }
 

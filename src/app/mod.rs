@@ -57,6 +57,7 @@ mod stale;
 pub mod state;
 pub mod state_parts;
 pub mod status_hints;
+mod store_problems;
 mod store_search;
 mod summary_dialog;
 pub mod target;

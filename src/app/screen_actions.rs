@@ -23,7 +23,7 @@ impl App {
             selected_session: self.selected_session(),
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
-            problem_count: self.diagnostics().count(),
+            problem_count: self.problems().count(),
             cited_rule: self.cited_rule(),
         }
     }
@@ -85,6 +85,9 @@ impl App {
         }
         if kind == ScreenKind::Timeline {
             self.start_timeline();
+        }
+        if kind == ScreenKind::Problems {
+            return self.start_problems();
         }
         if kind == ScreenKind::Search {
             self.navigation.returns_to_search = false;
@@ -171,8 +174,12 @@ impl App {
         let Some(Overlay::Problems(screen)) = self.overlay() else { return None };
         match action {
             Action::Copy => {
-                let text = self.diagnostics().nth(screen.scroll.cursor).map(ToString::to_string);
+                let text = self.problems().nth(screen.scroll.cursor).map(|(found, _)| found.to_string());
                 Some(self.follow(Outcome::copy(text, "problem")))
+            }
+            Action::Open => {
+                let at = screen.scroll.cursor;
+                Some(self.open_problem(at))
             }
             _ => None,
         }

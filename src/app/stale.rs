@@ -37,6 +37,9 @@ impl App {
             Event::StoreSearch { request_id, .. } => {
                 !self.search_screen.is_running || self.search_screen.request_id != *request_id
             }
+            Event::Problems { request_id, .. } => {
+                !self.problems.is_running || self.problems.request_id != *request_id
+            }
             Event::EstimateProgress { epoch, .. }
             | Event::Estimates { epoch, .. }
             | Event::Recording { epoch, .. } => !self.is_current(*epoch),

@@ -13,6 +13,7 @@ use crate::app::regret::RegretState;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
 use crate::app::screens::compare::CompareScreen;
+use crate::app::screens::problems::StoreProblems;
 use crate::app::screens::search::SearchScreen;
 use crate::app::screens::timeline::TimelineScreen;
 pub use crate::app::screens::write::{WriteDialog, WriteStage};
@@ -27,7 +28,6 @@ use crate::app::tuning::TuningPane;
 use crate::app::view_stack::ViewStack;
 use crate::config::CustomCommand;
 use crate::config::presets::PresetFile;
-use crate::diagnostic::Diagnostic;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch};
 use crate::redact::SecretDisplay;
@@ -90,12 +90,21 @@ impl Default for Options {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Toast {
     pub text: String,
-    /// Whether it reports a failure or a refusal.
-    pub is_error: bool,
-    /// Whether it only says why nothing happens; a note has no sign.
-    pub is_note: bool,
+    pub kind: ToastKind,
     /// The time at which it disappears.
     pub until_ms: Moment,
+}
+
+/// What a toast reports, which decides its sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToastKind {
+    Done,
+    /// Why a key does nothing now; without a sign.
+    Note,
+    /// Something that the person did not ask for.
+    Alert,
+    /// What the person asked for was refused or failed.
+    Refused,
 }
 
 /// Values that the last key changed, highlighted for a moment.
@@ -198,6 +207,8 @@ pub struct App {
     pub compare_screen: CompareScreen,
     /// Kept while the search over every session is closed.
     pub search_screen: SearchScreen,
+    /// The problems of transcripts, kept while the screen is closed.
+    pub problems: StoreProblems,
     /// Screens, windows and dialogs over the main screen.
     pub views: ViewStack<Overlay>,
     pub navigation: Navigation,
@@ -248,6 +259,7 @@ impl App {
             timeline_screen: TimelineScreen::default(),
             compare_screen: CompareScreen::default(),
             search_screen: SearchScreen::default(),
+            problems: StoreProblems::default(),
             views: ViewStack::default(),
             navigation: Navigation::default(),
             presets: Vec::new(),
@@ -290,13 +302,6 @@ impl App {
     /// The screen that hides the main one, even below a window or dialog.
     pub fn page(&self) -> Option<&Overlay> {
         self.views.visible(Overlay::is_dialog).0
-    }
-
-    /// Returns the problems of the store, then those of the open session. The cursor of the list counts in this
-    /// order.
-    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        let store = self.store.listing.iter().flat_map(|listing| &listing.diagnostics);
-        store.chain(self.transcript.iter().flat_map(|pane| &pane.diagnostics))
     }
 
     /// Returns the entry under the transcript's cursor.

@@ -58,7 +58,6 @@ impl App {
 
     /// The first esc leaves the typed words; without hits, it closes the screen too.
     pub(super) fn escape_store_search(&mut self) {
-        self.input = None;
         if self.search_screen.query.is_empty() {
             self.views.pop();
         }
@@ -127,17 +126,11 @@ impl App {
         let text = hit.text.with_secrets(&screen.query, SecretDisplay::Shown);
         let words = find_words(screen.query.text(), &text);
         let pending = PendingHit { key: session.key.clone(), offset: hit.offset, id: hit.id.clone(), words };
-        let key = pending.key.clone();
         // One jump from the hit to its entry, over any number of sessions that it opens.
         self.record_jump();
         self.views.clear();
         self.navigation.returns_to_search = true;
-        let is_open = self.opening.loading.is_none()
-            && self.displayed_session().is_some_and(|session| session.item.key == key);
-        self.navigation.pending_hit = Some(pending);
-        let height = self.pane_height(Pane::Sessions);
-        self.sessions.select(&key, height);
-        if is_open { self.go_to_pending_hit() } else { self.load_session(key) }
+        self.open_at(pending)
     }
 
     /// Selects the row of the list that was clicked; a click on the selected row opens it.
@@ -162,7 +155,12 @@ impl App {
         let Some(pending) = self.navigation.pending_hit.take_if(|pending| pending.key == key) else {
             return Vec::new();
         };
-        let Some(entry) = self.displayed_session().and_then(|session| find_entry(session, &pending)) else {
+        let entry = self.displayed_session().and_then(|session| find_entry(session, &pending));
+        if pending.words.is_empty() {
+            entry.into_iter().for_each(|entry| self.show_entry(entry));
+            return Vec::new();
+        }
+        let Some(entry) = entry else {
             self.show_toast("The message is no longer in the transcript. Search again.".into(), true);
             return Vec::new();
         };

@@ -11,7 +11,7 @@ use crate::app::event::{Event, StoreListing, WriteOutcome};
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Pane;
 use crate::app::place::JumpRow;
-use crate::app::state::{App, Loading, Overlay, Toast, UpdateMode, WriteStage};
+use crate::app::state::{App, Loading, Overlay, Toast, ToastKind, UpdateMode, WriteStage};
 use crate::app::transcript::TranscriptPane;
 use crate::app::tuning_undo::TuningEvent;
 use crate::ids::SessionKey;
@@ -66,9 +66,9 @@ impl App {
             effects.push(Effect::StopSweep);
         }
         effects.extend(self.stop_store_search());
+        effects.extend(self.stop_problems());
         self.clear_expired();
         self.request_missing(&mut effects);
-        if is_input {}
         effects
     }
 
@@ -106,6 +106,7 @@ impl App {
                 return self.on_search_matches(&query, from, matches);
             }
             Event::StoreSearch { request_id: _, update } => self.on_store_search(update),
+            Event::Problems { request_id: _, update } => self.on_problems(update),
             Event::EstimateProgress { epoch: _, done, total } => self.on_estimate_progress(done, total),
             Event::Estimates { epoch: _, estimates } => self.on_estimates(estimates),
             Event::Recovery { epoch: _, recovery } => self.on_recovery(recovery),
@@ -160,10 +161,10 @@ impl App {
         let known_error = self.store.listing.as_ref().and_then(|known| known.config_error.clone());
         if let Some(error) = listing.config_error.clone().filter(|error| known_error.as_ref() != Some(error))
         {
-            self.show_toast(format!("using defaults: {error}"), true);
+            self.show_alert(format!("using defaults: {error}"));
         }
         if self.store.listing.is_none() && !self.options.warnings.is_empty() {
-            self.show_toast(self.options.warnings.join(" · "), true);
+            self.show_alert(self.options.warnings.join(" · "));
         }
         self.store.listing = Some(listing);
         self.store.error = None;
@@ -350,6 +351,7 @@ impl App {
         if let UpdateMode::Paused { changes } = &mut self.update_mode {
             *changes += 1;
             return Vec::new();
+            self.problems.is_outdated = true;
         }
         let open = self.active_session().and_then(|open| Some((open, open.item.path.clone()?)));
         let is_open = |path: &PathBuf| open.as_ref().is_some_and(|(_, open)| open == path);
@@ -428,13 +430,23 @@ impl App {
     }
 
     pub(super) fn show_toast(&mut self, text: String, failed: bool) {
-        let shown = if failed { TOAST_MS * 2.0 } else { TOAST_MS };
-        self.toast = Some(Toast { text, is_error: failed, is_note: false, until_ms: self.now_ms + shown });
+        self.show(text, if failed { ToastKind::Refused } else { ToastKind::Done });
+    }
+
+    /// Shows what the person should know without having asked.
+    pub(super) fn show_alert(&mut self, text: String) {
+        self.show(text, ToastKind::Alert);
     }
 
     /// Shows why a key does nothing now.
     pub(super) fn show_note(&mut self, text: String) {
-        self.toast = Some(Toast { text, is_error: false, is_note: true, until_ms: self.now_ms + TOAST_MS });
+        self.show(text, ToastKind::Note);
+    }
+
+    fn show(&mut self, text: String, kind: ToastKind) {
+        let is_long = matches!(kind, ToastKind::Alert | ToastKind::Refused);
+        let shown = if is_long { TOAST_MS * 2.0 } else { TOAST_MS };
+        self.toast = Some(Toast { text, kind, until_ms: self.now_ms + shown });
     }
 
     /// Removes the toast and the highlights that have expired.

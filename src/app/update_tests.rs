@@ -1,6 +1,6 @@
 use super::*;
 use crate::app::screens::write::WriteDialog;
-use crate::app::state::{Options, Overlay};
+use crate::app::state::{Options, Overlay, ToastKind};
 use crate::commit::UndoTarget;
 use crate::ids::{EntryIx, Epoch};
 use crate::session::message::excerpt::Excerpt;
@@ -184,8 +184,8 @@ fn warnings_of_the_start_are_shown_once_with_the_first_list() {
     assert!(app.toast.is_none());
     list(&mut app, &items);
     assert_eq!(
-        app.toast.take().map(|toast| (toast.text, toast.is_error)),
-        Some(("no such theme".into(), true))
+        app.toast.take().map(|toast| (toast.text, toast.kind)),
+        Some(("no such theme".into(), ToastKind::Alert))
     );
     list(&mut app, &items);
     assert!(app.toast.is_none());

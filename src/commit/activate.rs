@@ -44,8 +44,9 @@ pub fn prepare_branch(
     let from = id_value(index, checked.leaf);
     let activation =
         Activation { transcript: request.transcript, target: request.leaf, now_ms: request.now_ms };
-    let warnings =
-        left_behind(&activation, &checked).into_iter().chain(checked.live_warning(index, request.now_ms));
+    let warnings = left_behind(&activation, &checked)
+        .into_iter()
+        .chain(checked.live_warning(&request.transcript, request.now_ms));
     let warnings = warnings.collect();
     let record =
         |id: &str, parent: &Value, time: &str| commit_line(id, parent, time, &from, &[], &request.provenance);

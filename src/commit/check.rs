@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::commit::receipt::read_receipt;
 use crate::commit::recover;
 use crate::commit::refusal::Refusal;
 use crate::commit::request::{TranscriptInput, TranscriptStatus};
-use crate::commit::snapshot::FileSnapshot;
+use crate::commit::snapshot::{FileSnapshot, live_writer_warning};
 use crate::ids::EntryIx;
-use crate::store::entry::ReadMode;
+use crate::store::entry::{EntryKind, ReadMode};
 use crate::store::index::{Index, OpenStatus};
 use crate::store::intern::IdIx;
 use crate::store::source::Source;
@@ -28,8 +29,38 @@ pub(super) struct WritableSession {
 
 impl WritableSession {
     /// Warns of a program that may have the file open.
-    pub(super) fn live_warning(&self, index: &Index, now_ms: Moment) -> Option<String> {
-        self.snapshot.as_ref()?.live_writer_warning(now_ms, index.pi_release)
+    pub(super) fn live_warning(&self, transcript: &TranscriptInput<'_>, now_ms: Moment) -> Option<String> {
+        let modified = self.snapshot.as_ref()?.modified.and_then(Moment::from_system_time)?;
+        let written = match entry_before_own_writes(transcript)? {
+            (_, false) => modified,
+            // The time of the file is that of our own write.
+            (last, true) => transcript.index.entry(last).time_ms,
+        };
+        live_writer_warning(written, now_ms, transcript.index.pi_release)
+    }
+}
+
+/// Returns the last entry of another program, and whether commits of clawscope follow it.
+fn entry_before_own_writes(transcript: &TranscriptInput<'_>) -> Option<(EntryIx, bool)> {
+    let TranscriptInput { index, tree, source, .. } = *transcript;
+    let last = index.last()?;
+    let mut at = last;
+    loop {
+        let entry = index.entry(at);
+        // A compaction ends a branch after its record.
+        let parent =
+            entry.parent.filter(|_| entry.kind == EntryKind::Compaction).and_then(|id| tree.find(id));
+        let record = [Some(at), parent]
+            .into_iter()
+            .flatten()
+            .find_map(|ix| read_receipt(index, source, ix).ok().flatten());
+        // A damaged file may name a later entry: never go in circles.
+        let left =
+            record.and_then(|record| tree.find_by_text(index, &record.from_leaf)).filter(|left| *left < at);
+        match left {
+            Some(left) => at = left,
+            None => return Some((at, at != last)),
+        }
     }
 }
 

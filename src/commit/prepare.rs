@@ -118,12 +118,7 @@ pub fn prepare(request: &CommitRequest<'_>, new_ids: &mut dyn IdSource) -> Resul
     let messages = draft.verify(&context)?;
     draft.warn_about_copies(part);
     draft.warn_about_edits();
-    draft.warnings.extend(
-        checked
-            .snapshot
-            .as_ref()
-            .and_then(|snapshot| snapshot.live_writer_warning(request.now_ms, index.pi_release)),
-    );
+    draft.warnings.extend(checked.live_warning(&request.transcript, request.now_ms));
     Ok(PreparedCommit {
         path: Arc::clone(&index.path),
         kind: ReceiptKind::Commit,

@@ -23,6 +23,18 @@ const RECENT_WRITE_MS: Millis = Millis(600_000.0);
 /// (store-pi-1.5 K1).
 const CACHE_WARM_WRITE_MS: Millis = Millis(1_800_000.0);
 
+/// Returns a warning if a program wrote to the file recently (store P10).
+pub(super) fn live_writer_warning(written: Moment, now_ms: Moment, pi: PiRelease) -> Option<String> {
+    let lately = if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
+    let age = Some(now_ms - written).filter(|age| (Millis::ZERO..lately).contains(age))?;
+    let when =
+        if age < Millis(1000.0) { "just now".to_owned() } else { format!("{} ago", format_duration(age)) };
+    Some(format!(
+        "A program wrote to the file {when}. If it still has the file open, it does not see the new branch, and its \
+         next entry makes its old branch active again."
+    ))
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileSnapshot {
     pub(super) identity: FileIdentity,
@@ -59,23 +71,6 @@ impl FileSnapshot {
             modified: metadata.modified().ok(),
             tail: source.read_span(from, (size - from) as usize)?,
         })
-    }
-
-    /// Returns a warning if the file was written to recently (store P10).
-    pub(super) fn live_writer_warning(&self, now_ms: Moment, pi: PiRelease) -> Option<String> {
-        let since = Moment::from_system_time(self.modified?)?;
-        let lately =
-            if pi.has(PiChange::KeepsSystemMessages) { CACHE_WARM_WRITE_MS } else { RECENT_WRITE_MS };
-        let age = Some(now_ms - since).filter(|age| (Millis::ZERO..lately).contains(age))?;
-        let when = if age < Millis(1000.0) {
-            "just now".to_owned()
-        } else {
-            format!("{} ago", format_duration(age))
-        };
-        Some(format!(
-            "A program wrote to the file {when}. If it still has the file open, it does not see the \
-             new branch, and its next entry makes its old branch active again."
-        ))
     }
 
     /// Returns the first difference.
@@ -127,11 +122,7 @@ mod tests {
     /// Returns the warning of a commit about a writer whose last write is this old.
     fn warns(age_ms: Millis, pi: PiRelease) -> Option<String> {
         let now_ms = Moment(1_772_000_000_000.0);
-        let modified = SystemTime::UNIX_EPOCH
-            + std::time::Duration::from_millis((now_ms - age_ms).whole().unsigned_abs());
-        let identity = FileIdentity { device: 1, inode: 2 };
-        let snapshot = FileSnapshot { identity, size: 0, modified: Some(modified), tail: Vec::new() };
-        snapshot.live_writer_warning(now_ms, pi)
+        live_writer_warning(now_ms - age_ms, now_ms, pi)
     }
 
     #[test]

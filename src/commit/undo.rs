@@ -11,7 +11,6 @@ use crate::format::quantity;
 use crate::ids::{EntryIx, IdSource};
 use crate::js::Value;
 use crate::store::index::Index;
-use crate::units::Moment;
 
 /// Prepares an undo, or returns the reason that it is impossible. Only reads.
 pub fn prepare_undo(
@@ -29,7 +28,7 @@ pub fn prepare_undo(
     let target = tree.find_by_text(index, &undone.from_leaf).filter(|_| !undone.from_leaf.is_empty());
     let target = target.ok_or_else(gone)?;
     let from = id_value(index, checked.leaf);
-    let warnings = warnings(index, &checked, undone.entry, request.now_ms);
+    let warnings = warnings(request, &checked, undone.entry);
     let record =
         |id: &str, parent: &Value, time: &str| undo_line(id, parent, time, &from, &undone.id, &request.tool);
     let activation = Activation { transcript: request.transcript, target, now_ms: request.now_ms };
@@ -81,12 +80,14 @@ fn is_redo(index: &Index, record: &Receipt) -> bool {
     entry.is_some_and(|(ix, _)| receipt::receipt_kind(index, ix) == Some(ReceiptKind::Undo))
 }
 
-fn warnings(index: &Index, checked: &WritableSession, record: EntryIx, now_ms: Moment) -> Vec<String> {
+fn warnings(request: &UndoRequest<'_>, checked: &WritableSession, record: EntryIx) -> Vec<String> {
+    let UndoRequest { transcript, now_ms, .. } = request;
+    let index = transcript.index;
     let since = checked.path.iter().skip_while(|ix| **ix != record).skip(1);
     let messages = since.filter(|ix| index.entry(**ix).becomes_message()).count();
     let left = format!(
         "{} written since then will stay on the old branch and leave the context.",
         quantity(messages, "message")
     );
-    (messages > 0).then_some(left).into_iter().chain(checked.live_warning(index, now_ms)).collect()
+    (messages > 0).then_some(left).into_iter().chain(checked.live_warning(transcript, *now_ms)).collect()
 }

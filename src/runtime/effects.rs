@@ -72,6 +72,10 @@ impl EventLoop {
                 self.run_in_background(JobKind::SearchStore, JobOrder::Newest, effect);
             }
             Effect::StopStoreSearch => self.jobs.cancel(JobKind::SearchStore),
+            Effect::FindProblems { .. } => {
+                self.run_in_background(JobKind::Problems, JobOrder::Newest, effect);
+            }
+            Effect::StopProblems => self.jobs.cancel(JobKind::Problems),
             // A steadily growing session would otherwise never get any.
             Effect::ComputeEstimates { .. } => {
                 self.run_in_background(JobKind::Estimates, JobOrder::AfterCurrent, effect);

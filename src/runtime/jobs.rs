@@ -69,6 +69,8 @@ pub(super) enum JobKind {
     Search,
     /// Searches every session of the store.
     SearchStore,
+    /// Reads every transcript for its problems.
+    Problems,
     Estimates,
     Summary,
     /// Checks a write without writing.

@@ -11,6 +11,7 @@ use crate::app::event::{Event, SummaryUpdate};
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
 use crate::app::screens::presets::PresetPair;
+use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::commit::{Clock, SystemDisk, recover_commit};
 use crate::config::SummarizerConfig;
@@ -36,6 +37,7 @@ use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::message::read_message;
 use crate::session::preset_values::parse_preset;
 use crate::session::search::{SearchQuery, search, search_store};
+use crate::session::store_problems::find_problems;
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::archive::find_archive;
 use crate::store::body::BodyError;
@@ -113,6 +115,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         Effect::SearchStore { query, request_id } => {
             return search_every_session(&query, request_id, inputs, listener);
         }
+        Effect::FindProblems { request_id } => return find_store_problems(request_id, inputs, listener),
         Effect::ComputeEstimates { session } => return estimate(&session, listener),
         Effect::ReadRecovery { session } => {
             Event::Recovery { epoch: session.epoch, recovery: shared(load_recovery(&session)) }
@@ -184,6 +187,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         | Effect::RefreshListing { .. }
         | Effect::UseRuleset(_)
         | Effect::StopStoreSearch
+        | Effect::StopProblems
         | Effect::StopEstimates
         | Effect::RememberIntroduction
         | Effect::StopSummary
@@ -399,6 +403,22 @@ fn search_every_session(query: &str, request_id: u64, inputs: &Inputs, listener:
         say(StoreSearchUpdate::Found(sessions));
     }
     say(StoreSearchUpdate::Finished(totals));
+}
+
+/// Reads every transcript for its problems. They are sent in batches: a screen shows no more.
+fn find_store_problems(request_id: u64, inputs: &Inputs, listener: &Listener<'_>) {
+    let Some(store) = &inputs.store else { return };
+    let say = |update| (listener.send)(Event::Problems { request_id, update });
+    let (mut throttle, mut batch) = (Throttle::new(PROGRESS_INTERVAL), Vec::new());
+    let transcripts = find_problems(store, inputs.now_ms, listener.is_wanted, &mut |session| {
+        batch.push(session);
+        if throttle.try_pass() {
+            say(ProblemsUpdate::Found(std::mem::take(&mut batch)));
+        }
+    });
+    let Some(transcripts) = transcripts else { return };
+    say(ProblemsUpdate::Found(batch));
+    say(ProblemsUpdate::Finished { transcripts });
 }
 
 /// Runs a sweep. Cells are sent in batches: a screen shows no more.

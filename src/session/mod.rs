@@ -71,6 +71,7 @@ pub mod session_settings;
 pub mod setting_change;
 pub mod simulated_settings;
 pub mod store_location;
+pub mod store_problems;
 mod stored_pruning;
 pub mod successor;
 #[cfg(test)]

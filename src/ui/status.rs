@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::line_editor::LineEditor;
-use crate::app::state::{InputPurpose, LineInput};
+use crate::app::state::{InputPurpose, LineInput, ToastKind};
 use crate::app::status_hints::ShownHint;
 use crate::text;
 use crate::ui::glyphs;
@@ -28,14 +28,15 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     right.extend(app.count.map(|count| vec![Span::styled(count.to_string(), theme.bold(Role::Focus))]));
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
     if let Some(toast) = &app.toast {
-        let (sign, role) =
-            if toast.is_error { (glyphs::REFUSED, Role::Danger) } else { (glyphs::PASSED, Role::User) };
-        let mut x = area.x + 1;
-        if !toast.is_note {
-            x = put(buf, (x, area.y), start, sign, theme.style(role)) + 1;
-        }
-        let role = if toast.is_error { Role::Danger } else { Role::Text };
-        put(buf, (x, area.y), start, &toast.text, theme.style(role));
+        let (sign, role, text_role) = match toast.kind {
+            ToastKind::Done => (glyphs::PASSED, Role::User, Role::Text),
+            ToastKind::Note => ("", Role::Text, Role::Text),
+            ToastKind::Alert => (glyphs::ALERT, Role::Warn, Role::Warn),
+            ToastKind::Refused => (glyphs::REFUSED, Role::Danger, Role::Danger),
+        };
+        let x = put(buf, (area.x + 1, area.y), start, sign, theme.style(role));
+        let x = if sign.is_empty() { x } else { x + 1 };
+        put(buf, (x, area.y), start, &toast.text, theme.style(text_role));
         return None;
     }
     let left = if let Some(problem) = app.input.as_ref().and_then(|input| input.error.as_deref()) {

@@ -218,7 +218,7 @@ pub fn write(
             next_step: "u undoes it.".to_owned(),
         },
         ReceiptKind::Undo => WriteOutcome {
-            message: format!("Back on the previous branch ({entries} appended)."),
+            message: format!("Undone: the previous branch is active again ({entries} appended)."),
             next_step: "The old branch stays in the file.".to_owned(),
         },
     };

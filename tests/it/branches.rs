@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::app::state::{Overlay, ToastKind, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
 use clawscope::units::{Bytes, Millis};
 use clawscope::write::commit_list::CommitStatus;
@@ -234,11 +234,9 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
     driver.go_to("telegram:direct:8812");
     driver.press(":repair");
     assert!(
-        driver
-            .app
-            .toast
-            .as_ref()
-            .is_some_and(|toast| toast.text.contains("no interrupted commit") && !toast.is_error)
+        driver.app.toast.as_ref().is_some_and(
+            |toast| toast.text.contains("no interrupted commit") && toast.kind == ToastKind::Note
+        )
     );
     let path = driver.path();
     let before = broken_off(&path);
@@ -249,17 +247,13 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
         "{:?}",
         driver.app.toast
     );
-    assert!(driver.app.diagnostics().any(|finding| finding.message.contains("was interrupted after")));
+    assert!(driver.app.problems().any(|(finding, _)| finding.message.contains("was interrupted after")));
     driver.app.toast = None;
     driver.press("plan c");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
-    assert!(
-        driver
-            .app
-            .toast
-            .as_ref()
-            .is_some_and(|toast| toast.text.contains("type :repair to repair it") && toast.is_error)
-    );
+    assert!(driver.app.toast.as_ref().is_some_and(
+        |toast| toast.text.contains("type :repair to repair it") && toast.kind == ToastKind::Alert
+    ));
     driver.press("u");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
     assert!(

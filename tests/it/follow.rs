@@ -6,7 +6,7 @@ use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::source_status::SourceStatus;
-use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::app::state::{Overlay, ToastKind, WriteStage};
 use clawscope::app::target::Target;
 use clawscope::app::transcript::TranscriptPane;
 use clawscope::session::{CountSource, LoadedSession, Mark, UnmeasuredReason};
@@ -104,7 +104,7 @@ fn an_entry_appended_during_the_confirmation_is_committed_too() {
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let toast = driver.app.toast.as_ref().expect("a receipt");
     assert!(
-        !toast.is_error && toast.text.contains("The session grew by 1 entry while committing"),
+        toast.kind == ToastKind::Done && toast.text.contains("The session grew by 1 entry while committing"),
         "{toast:?}"
     );
     let index = &loaded_session(&driver).index;

@@ -4,7 +4,7 @@ use clawscope::app::effect::Effect;
 use clawscope::app::effect_error::EffectError;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::state::Overlay;
+use clawscope::app::state::{Overlay, ToastKind};
 use clawscope::context::rows::RowKind;
 use clawscope::ids::Epoch;
 use clawscope::plan::Plan;
@@ -217,7 +217,8 @@ fn unreadable_texts_are_reported_and_not_requested_again() {
     let subject = loaded_session(&driver).view_key();
     let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
     assert!(
-        driver.app.preview.details_failed && driver.app.toast.as_ref().is_some_and(|toast| toast.is_error)
+        driver.app.preview.details_failed
+            && driver.app.toast.as_ref().is_some_and(|toast| toast.kind == ToastKind::Refused)
     );
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::LoadDetails { .. })));
     driver.press(":reload");

@@ -81,7 +81,7 @@ impl App {
             return;
         };
         let words = format!("{}; type {} to repair it", found.description(), Action::Repair.typed_name());
-        self.show_toast(words, true);
+        self.show_alert(words);
     }
 
     pub(in crate::app) fn open_undo_dialog(&mut self, target: UndoTarget) -> Vec<Effect> {

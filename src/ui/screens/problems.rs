@@ -1,87 +1,103 @@
-//! The diagnostics of the store and of the open session, with file and line.
+//! The problems of the store and of its sessions, with file and line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::screens::problems::StoreProblems;
 use crate::app::scroll::Scroll;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::format::quantity;
-use crate::session::Mark;
+use crate::format::{format_number, quantity};
+use crate::ids::SessionKey;
+use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets::{clear, on_title, put, put_spans, row_at, scrollbar, title};
+use crate::ui::widgets::{clear, on_title, put, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
-/// Rows below the list: a hairline, and the advice for the selected diagnostic.
-const ADVICE_ROWS: u16 = 2;
+/// Rows below the list: a hairline, the place of the selected problem, and its advice on two lines.
+const ADVICE_ROWS: u16 = 4;
+/// The most columns of a session's name.
+const NAME_COLUMNS: u16 = 28;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
     let from = title(theme, buf, area, "Problems", true);
-    let count = app.diagnostics().count();
-    let count_span = [Span::styled(count.to_string(), theme.style(Role::Muted))];
-    on_title(buf, area.y, from, area.right().saturating_sub(1), &count_span);
+    let count = app.problems().count();
+    let about = [
+        Span::styled(progress(&app.problems), theme.style(Role::Muted)),
+        Span::styled(format_number(count as u64), theme.style(Role::Bright)),
+    ];
+    on_title(buf, area.y, from, area.right().saturating_sub(1), &about);
     if count == 0 {
-        put(
-            buf,
-            (area.x + 3, area.y + 2),
-            area.right(),
-            "No problems in the open session.",
-            theme.bold(Role::Bright),
-        );
-        put(buf, (area.x + 3, area.y + 3), area.right(), &no_diagnostics_text(app), theme.style(Role::Text));
+        let words = if app.problems.is_running { "No problems so far." } else { "No problems in the store." };
+        put(buf, (area.x + 3, area.y + 2), area.right(), words, theme.bold(Role::Bright));
+        let more = "`clawscope doctor` also prints the settings in force.";
+        put(buf, (area.x + 3, area.y + 3), area.right(), more, theme.style(Role::Text));
         return;
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + ADVICE_ROWS), ..area };
     let top = scroll.top.min(count.saturating_sub(usize::from(list.height)));
-    for (y, (at, finding)) in (list.y..list.bottom()).zip(app.diagnostics().enumerate().skip(top)) {
+    for (y, (at, finding)) in (list.y..list.bottom()).zip(app.problems().enumerate().skip(top)) {
         if at == scroll.cursor {
             frame_box::selected(theme, buf, row_at(list, y), theme.background(BackgroundRole::Selected));
         }
-        line(theme, finding, row_at(list, y), buf);
+        line(app, theme, finding, row_at(list, y), buf);
     }
     scrollbar(theme, buf, list, top, count);
-    if let Some(finding) = app.diagnostics().nth(scroll.cursor) {
+    if let Some((finding, _)) = app.problems().nth(scroll.cursor) {
         advice(theme, finding, Rect { y: list.bottom(), height: ADVICE_ROWS, ..area }, buf);
     }
 }
 
-/// Describes a session without diagnostics; unreadable lines are still mentioned.
-fn no_diagnostics_text(app: &App) -> String {
-    let bad = app.displayed_session().map_or(0, |session| session.index.bad_lines);
-    let damaged = app.sessions.items.iter().filter(|item| item.has(Mark::Damaged));
-    match (bad, damaged.count() as u64) {
-        (0, 0) => "`clawscope doctor` looks at every transcript.".to_owned(),
-        (0, damaged) => format!(
-            "The list marks {} as damaged: `clawscope doctor` lists the problems of every transcript.",
-            quantity(damaged, "session")
-        ),
-        (bad, _) => format!("{} of the open session cannot be read.", quantity(bad, "line")),
+/// Says how many transcripts were read.
+fn progress(problems: &StoreProblems) -> String {
+    match problems.transcripts {
+        Some(all) => format!("in {}  ", quantity(all as u64, "transcript")),
+        None if problems.is_running => {
+            format!("reading, {} so far  ", quantity(problems.read as u64, "transcript"))
+        }
+        None => String::new(),
     }
 }
 
-fn line(theme: &Theme, finding: &Diagnostic, row: Rect, buf: &mut Buffer) {
+fn line(
+    app: &App,
+    theme: &Theme,
+    (finding, session): (&Diagnostic, Option<&SessionKey>),
+    row: Rect,
+    buf: &mut Buffer,
+) {
     let (sign, role) = match finding.severity {
-        Severity::Error => (glyphs::REFUSED, Role::Danger),
+        Severity::Error => (glyphs::ALERT, Role::Danger),
         Severity::Warning => ("!", Role::Warn),
         Severity::Note => ("·", Role::Muted),
     };
-    let name = finding.path.file_name().unwrap_or(finding.path.as_os_str()).to_string_lossy();
-    let mut place = name.into_owned();
-    if let Some(line) = finding.line {
-        place = format!("{place}:{line}");
-    }
-    if let Some(entry) = &finding.subject {
-        place = format!("{place} {entry}");
-    }
+    let item = session.and_then(|key| app.sessions.items.iter().find(|item| item.key == *key));
+    let name = item.map_or_else(|| file_name(finding), |item| shown_name(item, app.secrets).into_owned());
     let end = row.right().saturating_sub(2);
     let x = put(buf, (row.x + 1, row.y), end, sign, theme.style(role)) + 1;
-    let third = x + (end.saturating_sub(x)) / 3;
-    let spans = [Span::styled(place, theme.style(Role::Text))];
-    let x = put_spans(buf, (x, row.y), third, &spans);
-    put(buf, (x + 2, row.y), end, &finding.message, theme.style(role));
+    let column = (end.saturating_sub(x) / 4).min(NAME_COLUMNS);
+    put(
+        buf,
+        (x, row.y),
+        x + column,
+        &text::truncate_middle(&name, usize::from(column)),
+        theme.style(Role::Text),
+    );
+    put(buf, (x + column + 2, row.y), end, &finding.message, theme.style(role));
+}
+
+fn file_name(finding: &Diagnostic) -> String {
+    finding.path.file_name().unwrap_or(finding.path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Returns the file with line and entry.
+fn place(finding: &Diagnostic) -> String {
+    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let subject = finding.subject.as_ref().map(|subject| format!("  {subject}")).unwrap_or_default();
+    [file_name(finding), line, subject].concat()
 }
 
 fn advice(theme: &Theme, finding: &Diagnostic, area: Rect, buf: &mut Buffer) {
@@ -89,6 +105,9 @@ fn advice(theme: &Theme, finding: &Diagnostic, area: Rect, buf: &mut Buffer) {
         put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
     }
     let room = usize::from(area.width.saturating_sub(2));
-    let (words, _) = text::truncate(&finding.advice, room);
-    put(buf, (area.x + 1, area.y + 1), area.right(), &words, theme.style(Role::Text));
+    put(buf, (area.x + 1, area.y + 1), area.right(), &place(finding), theme.style(Role::Muted));
+    let lines = text::wrap(&finding.advice, room.max(2));
+    for (y, words) in (area.y + 2..area.bottom()).zip(lines) {
+        put(buf, (area.x + 1, y), area.right(), &words, theme.style(Role::Text));
+    }
 }

@@ -1,10 +1,12 @@
 //! Undo to the branch before a commit, and redo.
 
+use std::time::{Duration, SystemTime};
+
 use clawscope::commit::{Refusal, SystemClock, UndoTarget, receipts, write};
 use clawscope::ids::EntryIx;
 
 use super::{ANSWER, CALL, RESULT, USER, lines};
-use crate::support::session::Session;
+use crate::support::session::{NOW, Session};
 use clawscope::units::{Millis, Tokens};
 
 fn committed() -> Session {
@@ -112,4 +114,26 @@ fn receipts_in_the_file_record_every_change() {
     assert_eq!(commit.changed[0].0, "r1");
     assert_eq!((undone.kind.as_str(), undone.undoes.as_deref()), ("undo", Some(commit.id.as_str())));
     assert_eq!(undone.from_leaf, commit.id);
+}
+
+#[test]
+fn a_write_of_clawscope_is_not_that_of_a_program_with_the_file_open() {
+    let just_written = |session: &Session| {
+        let at =
+            SystemTime::UNIX_EPOCH + Duration::from_millis((NOW - Millis(2_000.0)).whole().unsigned_abs());
+        let file = std::fs::File::options().append(true).open(&session.path).unwrap();
+        file.set_modified(at).unwrap();
+        session.reload()
+    };
+    let warns =
+        |warnings: &[String]| warnings.iter().any(|text| text.contains("A program wrote to the file 2s ago"));
+    let session = just_written(&Session::new(&lines(&[USER, CALL, RESULT, ANSWER])));
+    let commit = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
+    assert!(warns(&commit.warnings), "{:?}", commit.warnings);
+    let session = just_written(&committed());
+    let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
+    assert!(!warns(&undo.warnings), "the last program wrote days ago: {:?}", undo.warnings);
+    write(&undo, Millis::ZERO, &SystemClock).unwrap();
+    let redo = just_written(&session).prepare_undo(UndoTarget::LastUndo).unwrap();
+    assert!(!warns(&redo.warnings), "{:?}", redo.warnings);
 }
