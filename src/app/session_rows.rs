@@ -43,7 +43,7 @@ pub(super) struct RowInput<'a> {
     /// Sessions that a filter selects, in the order of the list. `None` without a filter.
     pub found: Option<&'a [usize]>,
     pub order: SessionOrder,
-    /// Sessions whose sub-agents are hidden.
+    /// Sessions whose sub-agents are hidden, and jobs whose runs are shown.
     pub folded: &'a HashSet<SessionKey>,
     pub now_ms: Moment,
 }
@@ -145,13 +145,23 @@ fn push_tree(input: &RowInput<'_>, root: usize, rows: &mut Vec<SessionRow>) {
     let mut open = vec![(root, 0)];
     while let Some((at, depth)) = open.pop() {
         let children = if input.found.is_some() { &[][..] } else { input.families.children(at) };
-        let folds = !children.is_empty() && input.folded.contains(&input.items[at].key);
+        let folds = !children.is_empty() && folds(input.items, input.families, input.folded, at);
         let hidden = if folds { descendants(input.families, at) } else { 0 };
         rows.push(SessionRow::Item(ItemRow { at, depth, hidden }));
         if !folds {
             open.extend(children.iter().rev().map(|child| (*child, depth + 1)));
         }
     }
+}
+
+/// Whether the sessions below one are hidden. Those of a job are unless a person shows them.
+pub(super) fn folds(
+    items: &[SessionItem],
+    families: &Families,
+    toggled: &HashSet<SessionKey>,
+    at: usize,
+) -> bool {
+    toggled.contains(&items[at].key) != families.job(at, items).is_some()
 }
 
 fn descendants(families: &Families, at: usize) -> usize {
@@ -189,7 +199,7 @@ mod tests {
         folded: &[&str],
         found: Option<&[usize]>,
     ) -> Vec<String> {
-        let families = Families::build(items);
+        let families = Families::with_jobs(items);
         let folded = folded.iter().map(|key| SessionKey((*key).into())).collect();
         let input = RowInput { items, families: &families, found, order, folded: &folded, now_ms: NOW_MS };
         let line = |row: &SessionRow| match row {
@@ -251,5 +261,28 @@ mod tests {
         assert_eq!(lines(&store(), order, &[], None), ["c", "b", "a", "old", "sub", "deep"]);
         let found = lines(&store(), SessionOrder::default(), &[], Some(&[0, 4]));
         assert_eq!(found, ["main today", "a", "", "web today", "deep"]);
+    }
+
+    #[test]
+    fn the_runs_of_a_job_are_one_row_until_a_person_shows_them() {
+        let run = |name: &str, days: i64, tokens: u64| SessionItem {
+            path: Some(format!("/s/{name}").into()),
+            tokens: Some(crate::session::TokenCount { tokens, ..Default::default() }),
+            ..item("main", &format!("agent:main:cron:nightly{name}"), days, "")
+        };
+        let runs = [run("", 0, 900), run(":run:b", 0, 900), run(":run:a", 1, 500), run(":run:c", 9, 400)];
+        let mut items = runs.to_vec();
+        // The second key of the newest run.
+        items[1].path = items[0].path.clone();
+        items.push(item("main", "other", 3, ""));
+        let rows = lines(&items, SessionOrder::default(), &[], None);
+        assert_eq!(rows, ["main today", "agent:main:cron:nightly +3", "last week", "other"]);
+        let shown = lines(&items, SessionOrder::default(), &["agent:main:cron:nightly"], None);
+        assert_eq!(shown[1..3], ["agent:main:cron:nightly", "  agent:main:cron:nightly:run:b"]);
+        let job = Families::with_jobs(&items).job(0, &items).unwrap();
+        assert_eq!((job.count, job.growth), (3, Some((500, true))));
+        let without_base = &items[1..];
+        let rows = lines(without_base, SessionOrder::default(), &[], None);
+        assert_eq!(rows[1], "agent:main:cron:nightly:run:b +2", "the newest run stands for the others");
     }
 }

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::app::scroll::Scroll;
 pub use crate::app::session_rows::{ItemRow, SessionRow};
-use crate::app::session_rows::{RowInput, session_rows};
+use crate::app::session_rows::{RowInput, folds, session_rows};
 use crate::format::wall_clock;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
-use crate::session::order::SessionOrder;
+use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::query::{MatchedWord, SessionQuery};
 use crate::session::query_error::QueryError;
 use crate::session::search_text::SearchText;
@@ -30,7 +30,7 @@ pub struct SessionsPane {
     pub words: Vec<MatchedWord>,
     /// The problem with the filter, if it has one.
     pub problem: Option<QueryError>,
-    /// Sessions whose sub-agents are hidden.
+    /// Sessions whose sub-agents are hidden, and jobs whose runs are shown.
     pub folded: HashSet<SessionKey>,
     /// The parents and children of sessions.
     pub families: Families,
@@ -51,7 +51,7 @@ impl SessionsPane {
     pub fn set_items(&mut self, items: Vec<SessionItem>, height: usize) {
         let at = self.selected().map(|item| item.key.clone());
         self.items = items;
-        self.families = Families::build(&self.items);
+        self.families = Families::with_jobs(&self.items);
         self.rollups = self.families.rollups(&self.items);
         self.texts.clear();
         self.arrange_at(at, height);
@@ -73,9 +73,10 @@ impl SessionsPane {
         if is_moved {
             let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
             groups.for_each(|group| group.sort_by(|a, b| a.sort_key().cmp(&b.sort_key())));
-            self.families = Families::build(&self.items);
         }
         if is_changed {
+            // A run that no record names shows its job when it is read.
+            self.families = Families::with_jobs(&self.items);
             self.rollups = self.families.rollups(&self.items);
             self.texts.clear();
             self.arrange_at(at, height);
@@ -147,6 +148,11 @@ impl SessionsPane {
         self.problem = query.problem.or(selection.problem);
     }
 
+    /// Whether the list has no trees: in an order over all agents, and while a filter is on.
+    pub fn is_flat(&self) -> bool {
+        self.order.column != SortColumn::Age || !self.filter.is_empty()
+    }
+
     /// Counts the visible sessions.
     pub fn session_count(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row, SessionRow::Item(_))).count()
@@ -182,7 +188,10 @@ impl SessionsPane {
         let mut above = self.families.parent(at);
         let mut is_unfolded = false;
         while let Some(parent) = above {
-            is_unfolded |= self.folded.remove(&self.items[parent].key);
+            if self.folds(parent) {
+                self.toggle(parent);
+                is_unfolded = true;
+            }
             above = self.families.parent(parent);
         }
         is_unfolded
@@ -194,11 +203,20 @@ impl SessionsPane {
         let has_children = !self.families.children(row.at).is_empty();
         let parent = self.families.parent(row.at);
         let Some(at) = has_children.then_some(row.at).or(parent) else { return };
+        self.toggle(at);
         let key = self.items[at].key.clone();
-        if !self.folded.remove(&key) {
+        self.arrange_at(Some(key), height);
+    }
+
+    fn folds(&self, at: usize) -> bool {
+        folds(&self.items, &self.families, &self.folded, at)
+    }
+
+    fn toggle(&mut self, at: usize) {
+        let key = &self.items[at].key;
+        if !self.folded.remove(key) {
             self.folded.insert(key.clone());
         }
-        self.arrange_at(Some(key), height);
     }
 
     /// Folds the selected session, or moves to its parent.
@@ -223,8 +241,8 @@ impl SessionsPane {
             self.items[at].key.clone()
         });
         let with_children = (0..self.items.len()).filter(|at| !self.families.children(*at).is_empty());
-        self.folded =
-            if fold { with_children.map(|at| self.items[at].key.clone()).collect() } else { HashSet::new() };
+        let toggled = with_children.filter(|at| self.families.job(*at, &self.items).is_some() != fold);
+        self.folded = toggled.map(|at| self.items[at].key.clone()).collect();
         self.arrange_at(root, height);
     }
 

@@ -114,7 +114,11 @@ fn pane_hints(app: &App) -> Vec<Hint> {
         Pane::Sessions => vec![
             MOVE,
             (&[Action::Open], "open"),
-            (&[Action::Search], "filter"),
+            if app.sessions.filter.is_empty() {
+                (&[Action::Search], "filter")
+            } else {
+                (&[Action::Back], "clear filter")
+            },
             (&[Action::NextOrder], "sort"),
             (&[Action::ViewMenu], "view"),
             NEXT_PANE,

@@ -201,8 +201,11 @@ impl App {
     /// Opens the last changed session when none is open.
     fn open_newest(&mut self, height: usize) -> Vec<Effect> {
         let readable = self.sessions.items.iter().filter(|item| item.path.is_some() && !is_secondary(item));
-        let newest =
-            readable.max_by_key(|item| item.updated_ms.map(Moment::whole)).or(self.sessions.items.first());
+        // Of two keys of a run, the first stands in the list.
+        let newest = readable
+            .rev()
+            .max_by_key(|item| item.updated_ms.map(Moment::whole))
+            .or(self.sessions.items.first());
         let Some(key) = newest.map(|item| item.key.clone()) else { return Vec::new() };
         self.sessions.select(&key, height);
         self.open_session(key)
@@ -348,10 +351,10 @@ impl App {
     /// Follows changed files, or counts the changes while paused.
     fn on_files_changed(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
         self.search_screen.store_changed = true;
+        self.problems.is_outdated = true;
         if let UpdateMode::Paused { changes } = &mut self.update_mode {
             *changes += 1;
             return Vec::new();
-            self.problems.is_outdated = true;
         }
         let open = self.active_session().and_then(|open| Some((open, open.item.path.clone()?)));
         let is_open = |path: &PathBuf| open.as_ref().is_some_and(|(_, open)| open == path);

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use crate::session::job::{JobRuns, job_of};
 use crate::session::{ItemUsage, SessionItem};
 
 /// The trees of sessions, by index in their list.
@@ -14,6 +15,8 @@ pub struct Families {
     parents: Vec<Option<usize>>,
     /// In the order of the list.
     children: Vec<Vec<usize>>,
+    /// Whether a session is one of several runs of a job.
+    runs: Vec<bool>,
 }
 
 /// A session with everything that it started, directly or not.
@@ -30,13 +33,34 @@ impl Families {
     pub fn build(items: &[SessionItem]) -> Self {
         let mut parents = named_parents(items);
         cut_circles(&mut parents);
-        let mut children = vec![Vec::new(); items.len()];
+        let runs = vec![false; items.len()];
+        Self::from_parents(parents, runs)
+    }
+
+    /// Builds the trees for a list that shows the runs of a job below its first one.
+    pub fn with_jobs(items: &[SessionItem]) -> Self {
+        let mut parents = named_parents(items);
+        cut_circles(&mut parents);
+        let runs = join_runs(items, &mut parents);
+        Self::from_parents(parents, runs)
+    }
+
+    fn from_parents(parents: Vec<Option<usize>>, runs: Vec<bool>) -> Self {
+        let mut children = vec![Vec::new(); parents.len()];
         for (at, parent) in parents.iter().enumerate() {
             if let Some(parent) = parent {
                 children[*parent].push(at);
             }
         }
-        Self { parents, children }
+        Self { parents, children, runs }
+    }
+
+    /// Returns the runs of the job that this session stands for.
+    pub fn job(&self, at: usize, items: &[SessionItem]) -> Option<JobRuns> {
+        let is_run = |at: &usize| self.runs.get(*at).copied().unwrap_or(false);
+        let below = self.children(at).iter().copied().filter(is_run);
+        let runs = std::iter::once(at).chain(below.clone()).filter_map(|run| items.get(run));
+        (is_run(&at) && below.clone().next().is_some()).then(|| JobRuns::new(runs))
     }
 
     /// Returns the parent of a session, if the list has it.
@@ -98,6 +122,22 @@ fn named_parents(items: &[SessionItem]) -> Vec<Option<usize>> {
         })
     };
     items.iter().map(|item| find(&item.parent.as_ref()?.0)).collect()
+}
+
+/// Puts each run without a parent below the first run of its job; returns which sessions are runs.
+fn join_runs(items: &[SessionItem], parents: &mut [Option<usize>]) -> Vec<bool> {
+    let jobs: Vec<Option<String>> = items.iter().map(job_of).collect();
+    let mut runs = vec![false; items.len()];
+    let mut first: HashMap<(&str, &str), usize> = HashMap::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let Some(job) = job else { continue };
+        let root = parents[at].unwrap_or_else(|| *first.entry((&items[at].agent, job)).or_insert(at));
+        if root != at && jobs[root].as_ref() == Some(job) {
+            parents[at] = Some(root);
+            (runs[at], runs[root]) = (true, true);
+        }
+    }
+    runs
 }
 
 /// Makes the first session of each circle a root.

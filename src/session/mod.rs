@@ -25,6 +25,7 @@ pub mod invalidation;
 pub mod item;
 mod item_from_sizes;
 mod item_loading;
+pub mod job;
 pub mod json;
 pub mod learned_window;
 pub mod lifecycle;

@@ -112,7 +112,9 @@ fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for (at, pane) in (0..).zip(Pane::ALL) {
         let x = area.x + 1 + area.width * at / 4;
         let style = if app.focus == pane { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
-        let words = format!(" {} {} ", at + 1, pane.title());
+        // A list that a filter shortens says so while it is hidden.
+        let filter = if pane == Pane::Sessions && !app.sessions.filter.is_empty() { "/ " } else { "" };
+        let words = format!(" {} {} {filter}", at + 1, pane.title());
         put_spans(buf, (x, area.y), area.right(), &[ratatui::text::Span::styled(words, style)]);
     }
 }

@@ -6,13 +6,16 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::layout::{Pane, WidthClass};
+use crate::app::action::Action;
+use crate::app::keymap::KeyContext;
+use crate::app::layout::Pane;
 use crate::app::legend::SESSION_MARKS;
 use crate::app::sessions::{ItemRow, SessionRow};
 use crate::app::state::InputPurpose;
-use crate::format::{format_amount, format_number, quantity};
+use crate::format::{format_amount, format_number, format_short_age, format_short_tokens, quantity};
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::session::SessionItem;
+use crate::session::job::JobRuns;
 use crate::session::order::SortColumn;
 use crate::session::query::MatchedWord;
 use crate::session::title::{shown_name, split_envelope};
@@ -23,12 +26,11 @@ use crate::ui::legend_style::tone_role;
 use crate::ui::session_columns::{Column, cell_style, heading, narrow_text};
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{
-    ThinBar, apply_style, on_title, put, put_right, put_spans, row_at, scrollbar, title,
-};
+use crate::ui::widgets::{apply_style, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 
-/// Cells of a session's bar.
-const BAR_WIDTH: u16 = 4;
+/// Cells of a session's age, and the width from which a pane with one value has room for it.
+const AGE_WIDTH: u16 = 4;
+const MIN_WIDTH_WITH_AGE: u16 = 26;
 /// Deepest indent of a sub-agent, in steps.
 const MAX_INDENT: usize = 4;
 /// Chars of an id after a name.
@@ -53,13 +55,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let scroll = app.sessions.scroll;
     let rows = app.sessions.rows.iter().enumerate().skip(scroll.top).take(usize::from(list.height));
     for (y, (at, row)) in (list.y..).zip(rows) {
-        let line = SessionLine {
-            app,
-            theme,
-            area: row_at(list, y),
-            shows_bars: shows_bars(layout.width_class, area),
-            columns: &columns,
-        };
+        let line = SessionLine { app, theme, area: row_at(list, y), columns: &columns };
         match row {
             SessionRow::Agent { name, days } => {
                 let x = put(buf, (area.x + 1, y), area.right(), name, theme.bold(Role::Muted));
@@ -92,10 +88,6 @@ pub(super) fn draw_scrollbar(app: &App, theme: &Theme, area: Rect, buf: &mut Buf
     scrollbar(theme, buf, list, app.sessions.scroll.top, app.sessions.rows.len());
 }
 
-fn shows_bars(breadth: WidthClass, area: Rect) -> bool {
-    breadth == WidthClass::Wide || area.width >= 40
-}
-
 fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Buffer) -> Option<Position> {
     let at = (area.x + 1, area.y + 1);
     if area.height < 2 {
@@ -115,11 +107,23 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
             None
         }
         None => {
-            let filter = Span::styled(app.sessions.filter.as_str(), theme.style(Role::Bright));
-            put_spans(buf, at, end, &[key, filter]);
+            let right = end.min(area.right().saturating_sub(1));
+            let start = put_right(buf, at.1, at.0, right, &clearing_keys(app, theme, area.width));
+            let filter = Span::styled(app.sessions.filter.as_str(), theme.bold(Role::Plan));
+            put_spans(buf, at, start.saturating_sub(1), &[key, filter]);
             None
         }
     }
+}
+
+/// Returns the keys that clear the filter from the focused pane.
+fn clearing_keys<'a>(app: &App, theme: &Theme, width: u16) -> [Span<'a>; 2] {
+    let mut keys = app.key_words(KeyContext::Sessions, Action::Back);
+    if app.focus != Pane::Sessions {
+        keys = format!("{} {keys}", app.key_words(KeyContext::Global, Action::FocusSessions));
+    }
+    let words = if width < MIN_WIDTH_WITH_AGE { "" } else { " clears" };
+    [Span::styled(keys, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
 }
 
 /// Draws the titles of the columns next to the filter, or in a narrow pane only that of the order, which gives way to a
@@ -171,7 +175,6 @@ struct SessionLine<'a> {
     app: &'a App,
     theme: &'a Theme,
     area: Rect,
-    shows_bars: bool,
     columns: &'a [Column],
 }
 
@@ -213,7 +216,12 @@ impl SessionLine<'_> {
             x += (row.depth.min(MAX_INDENT) as u16 - 1) * 2;
             x = put(buf, (x, y), end, glyphs::END, theme.style(Role::Ghost)) + 1;
         }
-        let hidden = (row.hidden > 0).then(|| self.hidden_text(row));
+        let job = self.app.sessions.families.job(row.at, &self.app.sessions.items);
+        let job = job.filter(|_| !self.app.sessions.is_flat());
+        let hidden = match job {
+            Some(job) => Some(self.job_text(job, row)),
+            None => (row.hidden > 0).then(|| self.hidden_text(row)),
+        };
         let end = match &hidden {
             Some(words) => {
                 let from =
@@ -225,7 +233,8 @@ impl SessionLine<'_> {
         let name = shown_name(item, self.app.secrets);
         let (mark, words) = split_envelope(&name);
         let start = put(buf, (x, y), end, mark, theme.style(Role::Muted));
-        self.put_matched(words, (start, y), end, self.name_style(item, selected), buf);
+        let words = text::truncate_middle(words, usize::from(end.saturating_sub(start)));
+        self.put_matched(&words, (start, y), end, self.name_style(item, selected), buf);
         let used = put_width(&name).min(end.saturating_sub(x));
         let aside = self.beside_name(item, &name);
         if !aside.is_empty() && x + used + 1 < end {
@@ -262,6 +271,22 @@ impl SessionLine<'_> {
         }
     }
 
+    /// Describes all runs of a job: count, growth of the prompt, and with room their cost.
+    fn job_text(&self, job: JobRuns, row: ItemRow) -> String {
+        let growth = job.growth.map(|(tokens, is_estimate)| {
+            let sign = if tokens < 0 { "-" } else { "+" };
+            format!(" {sign}{}", format_short_tokens(tokens.unsigned_abs(), !is_estimate))
+        });
+        let growth = growth.unwrap_or_default();
+        if self.columns.is_empty() {
+            return format!("×{}{growth}", format_number(job.count as u64));
+        }
+        let cost = self.app.sessions.rollups.get(row.at).map(|rollup| rollup.usage.cost);
+        let cost = cost.and_then(|cost| Some(format_amount(cost.total()?, cost.is_estimated())));
+        let cost = cost.map(|cost| format!("  {cost} in all")).unwrap_or_default();
+        format!("{} {growth}{cost}", quantity(job.count as u64, "run"))
+    }
+
     /// Writes a text with the words of the filter highlighted.
     fn put_matched(&self, text: &str, at: (u16, u16), end: u16, style: Style, buf: &mut Buffer) {
         put(buf, at, end, text, style);
@@ -279,14 +304,15 @@ impl SessionLine<'_> {
         let (theme, area, column) = (self.theme, self.area, self.app.sessions.order.column);
         let words = narrow_text(item, column, self.app.now_ms);
         let is_full = matches!(column, SortColumn::Age | SortColumn::Fullness);
-        let shows_bar = self.shows_bars && is_full;
-        let numbers = if shows_bar { 6 + BAR_WIDTH } else { put_width(&words).max(4) + 1 };
-        let end = area.right().saturating_sub(numbers);
-        if shows_bar && item.window_percent().is_some() {
-            self.draw_bar(item, end + 1, buf);
+        let right = area.right().saturating_sub(put_width(&words).max(4) + 1);
+        let mut end = right;
+        if let Some(at) = item.updated_ms.filter(|_| is_full && area.width >= MIN_WIDTH_WITH_AGE) {
+            let age = [Span::styled(format_short_age(at, self.app.now_ms), theme.style(Role::Ghost))];
+            end = right.saturating_sub(AGE_WIDTH + 1);
+            put_right(buf, area.y, end, right, &age);
         }
         let style = if is_full { self.level_style(item, selected) } else { theme.style(Role::Muted) };
-        put_right(buf, area.y, end, area.right(), &[Span::styled(words, style)]);
+        put_right(buf, area.y, right, area.right(), &[Span::styled(words, style)]);
         end
     }
 
@@ -303,17 +329,6 @@ impl SessionLine<'_> {
             }
         }
         spans.first().map_or(self.area.right(), |(_, left, _)| left.saturating_sub(2))
-    }
-
-    fn draw_bar(&self, item: &SessionItem, x: u16, buf: &mut Buffer) {
-        let level = level(item);
-        let bar = ThinBar {
-            share: share(item),
-            tail: 1.0,
-            style: self.theme.style(if level == Role::Text { Role::Muted } else { level }),
-            tail_style: self.theme.style(Role::Faint),
-        };
-        bar.draw(buf, (x, self.area.y), BAR_WIDTH);
     }
 
     fn level_style(&self, item: &SessionItem, selected: bool) -> Style {
@@ -344,11 +359,6 @@ fn put_width(text: &str) -> u16 {
 fn session_mark(item: &SessionItem) -> Option<(&'static str, Role)> {
     let found = SESSION_MARKS.iter().find(|(mark, _)| item.has(*mark));
     found.map(|(_, row)| (row.signs, tone_role(row.tone)))
-}
-
-fn share(item: &SessionItem) -> f64 {
-    let tokens = item.tokens.map_or(0, |counted| counted.tokens);
-    tokens as f64 / item.window.max(1) as f64
 }
 
 /// Red above the window, amber where the gateway would compact.

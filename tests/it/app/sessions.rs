@@ -2,11 +2,14 @@
 
 use clawscope::app::layout::Pane;
 use clawscope::app::sessions::SessionRow;
+use clawscope::app::state::ToastKind;
 use clawscope::session::Mark;
 use clawscope::session::order::SortColumn;
 use clawscope::units::Moment;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
+use crate::support::fixture::put;
 
 #[test]
 fn the_newest_session_is_open_at_its_last_row() {
@@ -34,7 +37,8 @@ fn a_configuration_that_the_gateway_refuses_is_reported_on_the_screen_with_line_
     let driver = Driver::on(dir, 130, 36);
     let toast = driver.app.toast.as_ref().expect("a word");
     assert!(
-        toast.is_error && toast.text.contains("openclaw.json:2:13: session.scope: Invalid input"),
+        toast.kind == ToastKind::Alert
+            && toast.text.contains("openclaw.json:2:13: session.scope: Invalid input"),
         "{}",
         toast.text
     );
@@ -54,15 +58,61 @@ fn typing_a_filter_narrows_the_sessions_and_enter_opens_the_match() {
 }
 
 #[test]
-fn the_first_esc_clears_the_filter_and_the_second_leaves_it() {
+fn esc_leaves_the_filter_and_the_next_key_is_a_key() {
     let mut driver = Driver::demo(130, 36);
     let all = driver.app.sessions.session_count();
     driver.press("1 / text:zzzzqq");
     assert_eq!(driver.app.sessions.session_count(), 0);
+    driver.press("esc o");
+    assert_eq!((driver.app.sessions.session_count(), driver.app.input.is_some()), (all, false));
+    assert_eq!(driver.app.sessions.order.column, SortColumn::Fullness);
+}
+
+#[test]
+fn an_active_filter_is_visible_with_the_key_that_clears_it() {
+    let line =
+        |driver: &Driver| screen(driver).lines().find(|line| line.starts_with(" /")).map(str::to_owned);
+    let mut driver = Driver::demo(130, 36);
+    driver.press("1 / text:slack enter");
+    assert!(line(&driver).expect("a filter").starts_with(" /slack      1 esc clears"), "{}", screen(&driver));
+    driver.press("1");
+    assert!(line(&driver).expect("a filter").starts_with(" /slack        esc clears"), "{}", screen(&driver));
     driver.press("esc");
-    assert_eq!((driver.app.sessions.session_count(), driver.app.input.is_some()), (all, true));
-    driver.press("esc");
-    assert!(driver.app.input.is_none());
+    assert!(line(&driver).expect("a filter").starts_with(" / filter           age ↓"), "{}", screen(&driver));
+}
+
+/// Tabs hide the list: its tab shows that a filter is active.
+#[test]
+fn a_filter_of_a_hidden_list_is_visible_in_its_tab() {
+    let mut driver = Driver::demo(60, 20);
+    driver.press("1 / text:slack enter");
+    assert!(screen(&driver).contains("1 Sessions /"), "{}", screen(&driver));
+}
+
+fn screen(driver: &Driver) -> String {
+    text_of(&drawn(&driver.app, &dark()))
+}
+
+#[test]
+fn a_row_shows_its_age_and_the_middle_of_a_long_name_is_cut() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("1");
+    let text = screen(&driver);
+    assert!(text.contains("telegram 8812   4m 102%"), "{text}");
+    assert!(text.contains("whatsa…里人"), "{text}");
+}
+
+#[test]
+fn another_order_keeps_the_cursor_on_its_session() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("1 j j j");
+    let chosen = selected(&driver);
+    for _ in SortColumn::ALL {
+        for key in ["O", "o"] {
+            driver.press(key);
+            assert_eq!(selected(&driver), chosen, "{:?}", driver.app.sessions.order);
+        }
+    }
 }
 
 fn visible_keys(driver: &Driver) -> Vec<String> {
@@ -89,9 +139,9 @@ fn a_filter_word_selects_only_matching_sessions() {
     let keys = visible_keys(&driver);
     assert_eq!(keys.len(), 2, "{keys:?}");
     assert!(keys.iter().all(|key| key.contains("telegram")), "{keys:?}");
-    driver.press("esc text:tlgrm");
+    driver.press("ctrl-u text:tlgrm");
     assert_eq!(visible_keys(&driver), keys, "letters that are missing change nothing");
-    driver.press("esc text:zqx");
+    driver.press("ctrl-u text:zqx");
     assert_eq!(visible_keys(&driver), Vec::<String>::new());
 }
 
@@ -116,7 +166,7 @@ fn a_filter_that_is_given_up_selects_the_open_session_again() {
     let open = open_key(&driver);
     driver.press("1 / text:slack");
     assert_ne!(selected(&driver), open);
-    driver.press("esc esc");
+    driver.press("esc");
     assert_eq!(selected(&driver), open);
 }
 
@@ -127,7 +177,7 @@ fn conditions_and_words_combine_and_a_mistake_is_reported() {
         driver.press(&format!("1 / ctrl-u text:{filter}"));
         let keys = visible_keys(&driver);
         let problem = driver.app.input.as_ref().and_then(|input| input.error.clone());
-        driver.press("esc esc");
+        driver.press("esc");
         (keys, problem)
     };
     let (overflowed, _) = keys("channel:slack");
@@ -233,4 +283,58 @@ fn no_sequence_of_keys_panics_at_any_size() {
         let mut driver = Driver::demo(width, height);
         driver.press(keys);
     }
+}
+
+/// A store with five runs of a cron job under its base key, and four heartbeats that no record names.
+fn store_of_runs() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("agents/main/sessions");
+    let run = |id: &str, day: u32, words: &str, tokens: u32| {
+        let time = format!("2026-03-0{day}T04:00:00.000Z");
+        let lines = [
+            format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}","cwd":"/"}}"#),
+            format!(
+                r#"{{"type":"message","id":"u","parentId":null,"timestamp":"{time}","message":{{"role":"user","content":"{words}"}}}}"#
+            ),
+            format!(
+                r#"{{"type":"message","id":"a","parentId":"u","timestamp":"{time}","message":{{"role":"assistant","provider":"anthropic","model":"claude-opus-4-6","stopReason":"stop","content":[{{"type":"text","text":"done"}}],"usage":{{"input":{tokens},"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":{tokens},"cost":{{"total":0.002}}}}}}}}"#
+            ),
+        ];
+        put(&folder.join(format!("{id}.jsonl")), lines.join("\n") + "\n");
+    };
+    let mut records = Vec::new();
+    for day in 1..=5 {
+        let id = format!("c000000{day}-0000-4000-8000-000000000000");
+        run(&id, day, "[cron:7 nightly] Sum up the day.", 1_000 * day);
+        let updated = 1_772_337_600_000_u64 + u64::from(day - 1) * 86_400_000;
+        let record = format!(r#"{{"sessionId":"{id}","updatedAt":{updated},"label":"nightly"}}"#);
+        records.push(format!(r#""agent:main:cron:7:run:{id}":{record}"#));
+        if day == 5 {
+            records.push(format!(r#""agent:main:cron:7":{record}"#));
+        }
+        let beat = format!("b000000{day}-0000-4000-8000-000000000000");
+        if day < 5 {
+            run(&beat, day, "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.", 700);
+        }
+    }
+    put(&folder.join("sessions.json"), format!("{{{}}}", records.join(",")));
+    dir
+}
+
+#[test]
+fn runs_of_a_job_are_one_row_with_count_growth_and_cost() {
+    let mut driver = Driver::on(store_of_runs(), 130, 36);
+    driver.press("1");
+    assert_eq!(visible_keys(&driver).len(), 2, "{}", screen(&driver));
+    assert!(screen(&driver).contains("×5 +4.0k"), "{}", screen(&driver));
+    assert!(screen(&driver).contains("×4 +0"), "{}", screen(&driver));
+    driver.press("z");
+    assert!(screen(&driver).contains("5 runs  +4.0k  $0.01 in all"), "{}", screen(&driver));
+    driver.press("g space");
+    assert_eq!(visible_keys(&driver).len(), 2 + 5, "five run keys below the base key: {}", screen(&driver));
+    driver.press("space");
+    assert_eq!(visible_keys(&driver).len(), 2);
+    // Going to a run shows it.
+    driver.go_to("c0000002");
+    assert!(selected(&driver).contains(":run:c0000002"));
 }
