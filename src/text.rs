@@ -3,6 +3,7 @@
 //! cluster gets a width on which terminals agree. For example, an escape character becomes `␛`.
 
 mod cluster;
+pub mod sgr;
 pub mod shell;
 
 use std::borrow::Cow;
@@ -57,7 +58,6 @@ pub fn truncate(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
-/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character across the border
 /// Truncates the visible text to at most `columns` by replacing its middle with `…`: keys and names differ at their ends.
 pub fn truncate_middle(text: &str, columns: usize) -> String {
     let text = visible(text);
@@ -70,6 +70,7 @@ pub fn truncate_middle(text: &str, columns: usize) -> String {
     out
 }
 
+/// Returns the byte offset in visible text at which `columns` columns have passed; a wide character across the border
 /// is passed too.
 pub fn skip_columns(visible: &str, columns: usize) -> usize {
     let mut used = 0;
@@ -149,7 +150,6 @@ fn fitting_prefix(text: &str, columns: usize) -> (String, usize) {
     (out, used)
 }
 
-#[cfg(test)]
 /// The whole clusters at the end that fit.
 fn fitting_suffix(text: &str, columns: usize) -> &str {
     let mut start = text.len();
@@ -164,6 +164,7 @@ fn fitting_suffix(text: &str, columns: usize) -> &str {
     &text[start..]
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -225,7 +226,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn the_middle_of_a_name_is_cut() {
         let name = |columns| truncate_middle("telegram:group:-100123", columns);
         assert_eq!([22, 21, 9].map(name), ["telegram:group:-100123", "telegram:g…up:-100123", "tele…0123"]);
@@ -233,6 +233,7 @@ mod tests {
         assert_eq!([7, 6].map(|columns| truncate_middle("飞书周报助手", columns)), ["飞书…手", "飞…手"]);
     }
 
+    #[test]
     fn lines_break_at_blanks_and_long_words_at_the_edge() {
         assert_eq!(
             wrap("the first and last 1\u{a0}500 chars", 12),
@@ -275,8 +276,8 @@ mod tests {
             prop_assert!(used <= columns);
             prop_assert_eq!(width(&shown), used);
             prop_assert_eq!(width(&pad(&text, columns)), columns);
-        }
             prop_assert!(width(&truncate_middle(&text, columns)) <= columns);
+        }
 
         #[test]
         fn wrapped_lines_fit(text in ".*", columns in 2_usize..40) {

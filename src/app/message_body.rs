@@ -1,13 +1,19 @@
 //! The lines of a message, in one column or with before and after side by side. Lines are byte ranges into shared
 //! texts, so that a result of several megabytes costs one range per line and no copies.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::app::diff::{self, DiffLine, DiffRow, LineChange};
 use crate::app::message::MessageView;
 use crate::format::{format_number, quantity};
 use crate::session::message::{MessageText, PartKind, TextPart};
+use crate::text;
+use crate::text::sgr::{SgrChange, SgrStyle, sgr_changes, strip_sgr};
 use crate::units::Chars;
+
+/// The most colours of a line that are drawn.
+const MAX_LINE_COLOURS: usize = 200;
 
 /// The kind of a text: decides its colours and whether its lines always wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +46,8 @@ impl ContentKind {
 pub struct SourceText {
     pub text: String,
     pub kind: ContentKind,
+    /// The colours of a program's output.
+    pub colours: Vec<SgrChange>,
 }
 
 /// The fate of a line under the plan.
@@ -151,13 +159,47 @@ impl MessageBody {
         &self.texts[piece.text_index].text[piece.range.clone()]
     }
 
+    /// Returns the part of a line before a byte as the screen shows it: safe, and without the codes of colours.
+    pub fn visible_before(&self, piece: &TextLine, bytes: usize) -> Cow<'_, str> {
+        let text = truncate_bytes(self.text(piece), bytes);
+        if self.texts[piece.text_index].colours.is_empty() {
+            return text::visible(text);
+        }
+        Cow::Owned(text::visible(&strip_sgr(text)).into_owned())
+    }
+
+    /// Returns a line as the screen shows it.
+    pub fn visible(&self, piece: &TextLine) -> Cow<'_, str> {
+        self.visible_before(piece, usize::MAX)
+    }
+
+    /// Returns the colours of a line: the byte of its visible text at which each starts.
+    pub fn colours(&self, piece: &TextLine) -> Vec<(usize, SgrStyle)> {
+        let changes = &self.texts[piece.text_index].colours;
+        let first = changes.partition_point(|change| change.range.start < piece.range.start);
+        let before = first.checked_sub(1).map(|at| (0, changes[at].style));
+        let mut colours: Vec<(usize, SgrStyle)> = before.into_iter().collect();
+        let inside = changes[first..].iter().take_while(|change| change.range.end <= piece.range.end);
+        let is_plain = matches!(text::visible(&strip_sgr(self.text(piece))), Cow::Borrowed(_));
+        let mut removed = 0;
+        for (count, change) in inside.take(MAX_LINE_COLOURS + 1).enumerate() {
+            let start = change.range.start - piece.range.start;
+            let at = if is_plain { start - removed } else { self.visible_before(piece, start).len() };
+            removed += change.range.len();
+            colours.push((at, if count < MAX_LINE_COLOURS { change.style } else { SgrStyle::default() }));
+        }
+        colours
+    }
+
     /// Returns the number of a line, or of the next line that has one.
     pub fn next_number(&self, line: usize) -> Option<u32> {
         self.lines.get(line..)?.iter().find_map(BodyLine::number)
     }
 
     fn add_text(&mut self, text: String, content: ContentKind) -> usize {
-        self.texts.push(SourceText { text, kind: content });
+        let is_output = matches!(content, ContentKind::Output { .. });
+        let colours = if is_output { sgr_changes(&text) } else { Vec::new() };
+        self.texts.push(SourceText { text, kind: content, colours });
         self.texts.len() - 1
     }
 
@@ -375,6 +417,11 @@ fn heading(part: &TextPart, hidden: bool) -> Option<BodyLine> {
         PartKind::Other => ("other".into(), chars()),
     };
     Some(BodyLine::Heading(name, words))
+}
+
+/// Cuts a text after at most `bytes` bytes, at a char boundary.
+pub fn truncate_bytes(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::app::message::MessageArea;
+use crate::app::message_layout::{MessageLayout, ViewOptions};
 use crate::app::message_testing::{build_log, open};
 use crate::session::message::MessageText;
 use crate::units::Chars;
@@ -136,4 +137,29 @@ fn four_hundred_kilobytes_are_laid_out_in_milliseconds() {
     }
     // A generous limit for three layouts, without optimisation on a busy machine.
     assert!(started.elapsed().as_millis() < 1_500, "{:?}", started.elapsed());
+}
+
+#[test]
+fn colours_continue_on_the_next_line_and_widths_do_not_count_their_codes() {
+    let message = result("\u{1b}[31mred\u{1b}[0m x\n\u{1b}[1mbold\nstill\té\u{1b}[m end", None);
+    let body = MessageBody::new(&message, FORM);
+    let lines = body.lines.iter().filter_map(|line| match line {
+        BodyLine::Single(piece) => Some((body.visible(piece).into_owned(), body.colours(piece))),
+        _ => None,
+    });
+    let lines: Vec<_> = lines.collect();
+    let styles = |at: usize| -> Vec<(usize, bool, bool)> {
+        let colours = lines[at].1.iter();
+        colours.map(|(at, style)| (*at, style.foreground.is_some(), style.is_bold)).collect()
+    };
+    assert_eq!([0, 1, 2].map(|at| lines[at].0.as_str()), ["red x", "bold", "still   é end"]);
+    assert_eq!(styles(0), [(0, true, false), (3, false, false)]);
+    assert_eq!(styles(1), [(0, false, false), (0, false, true)]);
+    assert_eq!(styles(2), [(0, false, true), (10, false, false)]);
+    let layout = MessageLayout::new(
+        &Arc::new(message),
+        ViewOptions { body_options: FORM, wrap: true, columns: (18, 0) },
+    );
+    assert_eq!(layout.rows(), 3, "codes take no columns");
+    assert_eq!(layout.find("red x"), [0]);
 }

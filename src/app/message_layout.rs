@@ -89,13 +89,12 @@ impl MessageLayout {
     /// Returns the visible text of a line and its rows. A line that does not wrap is one row, may be wider than the
     /// screen, and is cut some way beyond `left` hidden columns.
     pub fn text_line_rows(&self, piece: &TextLine, right: bool, left: usize) -> (String, Vec<Range<usize>>) {
-        let text = self.body.text(piece);
         if !self.wraps(piece) {
-            let shown = text::visible(truncate_bytes(text, formatted_bytes(left))).into_owned();
+            let shown = self.body.visible_before(piece, formatted_bytes(left)).into_owned();
             let whole = 0..shown.len();
             return (shown, vec![whole]);
         }
-        let shown = text::visible(text).into_owned();
+        let shown = self.body.visible(piece).into_owned();
         let rows = wrap_rows(&shown, self.text_columns(right));
         (shown, rows)
     }
@@ -106,8 +105,8 @@ impl MessageLayout {
             if self.wraps(piece) {
                 return 0;
             }
-            let shown = truncate_bytes(self.body.text(piece), formatted_bytes(reach));
-            text::width(shown).saturating_sub(self.text_columns(right))
+            let shown = self.body.visible_before(piece, formatted_bytes(reach));
+            text::width(&shown).saturating_sub(self.text_columns(right))
         };
         let line = |row: usize| match self.body.lines.get(self.line_at(row)?.0)? {
             BodyLine::Single(piece) => Some(beyond(piece, false)),
@@ -126,7 +125,7 @@ impl MessageLayout {
         if self.wraps(piece) {
             return None;
         }
-        let visible = text::visible(self.body.text(piece));
+        let visible = self.body.visible(piece);
         let found = occurrences(&visible, words).into_iter().next()?;
         let (from, to) = (text::width(&visible[..found.start]), text::width(&visible[..found.end]));
         Some((from..to, self.text_columns(false)))
@@ -148,7 +147,7 @@ impl MessageLayout {
         if !self.wraps(piece) || is_short(text, self.text_columns(right)) {
             return 1;
         }
-        wrap_rows(&text::visible(text), self.text_columns(right)).len()
+        wrap_rows(&self.body.visible(piece), self.text_columns(right)).len()
     }
 
     /// Whether the first of the words in a row is beyond the right edge, because the line does not wrap.
@@ -158,7 +157,7 @@ impl MessageLayout {
         if self.wraps(piece) {
             return false;
         }
-        let visible = text::visible(self.body.text(piece));
+        let visible = self.body.visible(piece);
         let hit = occurrences(&visible, words).into_iter().next();
         hit.is_some_and(|hit| text::width(&visible[..hit.end]) > self.text_columns(false))
     }
@@ -183,7 +182,7 @@ impl MessageLayout {
     }
 
     fn find_in_line(&self, line: usize, piece: &TextLine, right: bool, words: &str, found: &mut Vec<usize>) {
-        let visible = text::visible(self.body.text(piece));
+        let visible = self.body.visible(piece);
         let hits = occurrences(&visible, words);
         if hits.is_empty() {
             return;
@@ -207,9 +206,4 @@ fn formatted_bytes(left: usize) -> usize {
 /// Whether the text is printable ASCII and fits, so that it needs no wrapping.
 fn is_short(text: &str, columns: usize) -> bool {
     text.len() <= columns && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
-}
-
-/// Cuts a text after at most `bytes` bytes, at a char boundary.
-pub fn truncate_bytes(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
 }

@@ -96,7 +96,7 @@ fn extension(path: &str) -> Option<String> {
 
 /// Recognises JSON and diffs by their start, scripts and markup by their first line.
 fn guess_syntax<'a>(set: &'a SyntaxSet, text: &str) -> Option<&'a SyntaxReference> {
-    let start = crate::app::message_layout::truncate_bytes(text, GUESS_BYTES).trim_start();
+    let start = crate::app::message_body::truncate_bytes(text, GUESS_BYTES).trim_start();
     let object = start.starts_with('{') && start[1..].trim_start().starts_with(['"', '}']);
     let array = start.starts_with('[') && start[1..].trim_start().starts_with(['{', '"', '[']);
     let starts_diff = ["diff --git ", "--- a/", "@@ -", "Index: "].iter().any(|mark| start.starts_with(mark));
@@ -155,7 +155,8 @@ impl<'a> Parser<'a> {
     fn new(set: &'a SyntaxSet, body: &MessageBody, text: usize, first: usize) -> Self {
         let known = &body.texts[text];
         let mut parser = Self {
-            syntax: syntax_of(set, &known.kind, &known.text),
+            // Output with its own colours keeps them.
+            syntax: syntax_of(set, &known.kind, &known.text).filter(|_| known.colours.is_empty()),
             state: None,
             prose: known.kind == ContentKind::Prose,
             in_fence: false,

@@ -17,6 +17,7 @@ use crate::app::wrap::occurrences;
 use crate::format::format_number;
 use crate::policy::Fate;
 use crate::text;
+use crate::text::sgr::SgrStyle;
 use crate::ui::glyphs;
 use crate::ui::highlight::{self, Spans};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -59,6 +60,8 @@ struct LineLayout {
     removed: Range<usize>,
     /// The end of an argument's name.
     key_end: Option<usize>,
+    /// Byte ranges with the styles of a program's output, in order.
+    colours: Vec<(Range<usize>, Style)>,
 }
 
 impl LineLayout {
@@ -187,15 +190,27 @@ impl<'a> BodyPainter<'a> {
         LAID_OUT.set(LAID_OUT.get() + 1);
         let (visible, rows) = self.shown.text_line_rows(piece, right, self.left);
         let matches = occurrences(&visible, self.query);
-        let raw = self.shown.body.text(piece);
-        let to_visible = |at: usize| text::visible(crate::app::message_layout::truncate_bytes(raw, at)).len();
+        let to_visible = |at: usize| self.shown.body.visible_before(piece, at).len();
         let removed = match &piece.removed_range {
             none if none.is_empty() => 0..0,
             range => to_visible(range.start)..to_visible(range.end),
         };
         let is_argument = self.shown.body.texts[piece.text_index].kind == ContentKind::Arguments;
         let key_end = if is_argument { key_end(&visible) } else { None };
-        LineLayout { visible, rows, matches, removed, key_end }
+        let colours =
+            if piece.tone == LineTone::Plain { self.colours(piece, visible.len()) } else { Vec::new() };
+        LineLayout { visible, rows, matches, removed, key_end, colours }
+    }
+
+    /// Returns the styles that a program gave to its output.
+    fn colours(&self, piece: &TextLine, end: usize) -> Vec<(Range<usize>, Style)> {
+        let starts = self.shown.body.colours(piece);
+        let ends = starts.iter().skip(1).map(|(at, _)| *at).chain([end]);
+        let ranges = starts
+            .iter()
+            .zip(ends)
+            .filter(|((start, style), end)| start < end && *style != SgrStyle::default());
+        ranges.map(|((start, style), end)| (*start..end, self.theme.sgr(*style))).collect()
     }
 
     fn gutter(&self) -> u16 {
@@ -330,12 +345,14 @@ impl<'a> BodyPainter<'a> {
     }
 
     fn style(&self, piece: &TextLine, visible: &str) -> Style {
-        let role = match (piece.tone, &self.shown.body.texts[piece.text_index].kind) {
+        let text = &self.shown.body.texts[piece.text_index];
+        let is_coloured = !text.colours.is_empty();
+        let role = match (piece.tone, &text.kind) {
             (LineTone::Removed | LineTone::Faded, _) => Role::Muted,
             (LineTone::Added, _) => Role::Plan,
             (_, ContentKind::Error) => Role::Danger,
             (_, ContentKind::Thinking) => Role::Muted,
-            (_, ContentKind::Output { path: None }) => severity(visible),
+            (_, ContentKind::Output { path: None }) if !is_coloured => severity(visible),
             _ => Role::Text,
         };
         self.theme.style(role)
@@ -355,6 +372,9 @@ impl<'a> BodyPainter<'a> {
             let spans = colours.map_or(&[][..], |sides| &sides[usize::from(right)]);
             patches.extend(spans.iter().map(|(range, role)| (range.clone(), self.theme.style(*role))));
         }
+        let first = laid_out.colours.partition_point(|(range, _)| range.end <= part.start);
+        let own = laid_out.colours[first..].iter().take_while(|(range, _)| range.start < part.end);
+        patches.extend(own.cloned());
         if let Some(colon) = laid_out.key_end {
             patches.push((0..colon, self.theme.style(Role::Muted)));
         }
@@ -417,7 +437,7 @@ impl StyledRow<'_> {
 
 /// Colours a line of output that mentions a failure or a warning.
 fn severity(line: &str) -> Role {
-    let start = crate::app::message_layout::truncate_bytes(line, SEVERITY_SCAN_BYTES);
+    let start = crate::app::message_body::truncate_bytes(line, SEVERITY_SCAN_BYTES);
     if FAILURE_WORDS.iter().any(|word| start.contains(word)) {
         Role::Danger
     } else if WARNING_WORDS.iter().any(|word| start.contains(word)) {

@@ -244,3 +244,24 @@ fn long_lines_are_laid_out_once_and_not_for_each_frame() {
     let again = laid_out();
     assert!(again < first, "{first} layouts, then {again}");
 }
+
+/// Entry 9 begins with a red word.
+#[test]
+fn colours_of_output_are_drawn_and_its_other_codes_are_shown() {
+    let dark = theme("dark");
+    let mut app = zoomed((130, 36), 9, false);
+    let buf = drawn(&app, &dark);
+    let rows: Vec<String> = text_of(&buf).lines().map(str::to_owned).collect();
+    let y = rows.iter().position(|row| row.contains("red ⟨202E⟩drow⟨009B⟩2J␇")).expect("in sight");
+    let x = rows[y].find("red ").map_or(0, |at| rows[y][..at].chars().count()) as u16;
+    let ink = |x: u16| buf[(x, y as u16)].fg;
+    assert_eq!((ink(x), ink(x + 2)), (ratatui::style::Color::Indexed(1), ratatui::style::Color::Indexed(1)));
+    assert_eq!(Some(ink(x + 4)), dark.style(Role::Text).fg, "the colour ends");
+    assert_eq!(app.find_in_message("red "), 1, "codes do not split words");
+    let plain = drawn(&app, &theme("mono"));
+    assert!(text_of(&plain).contains("red ⟨202E⟩drow"));
+    app.message.toggle_raw();
+    app.update_message_layout();
+    let raw = text_of(&drawn(&app, &dark));
+    assert!(raw.contains(r"\u001b[31mred"), "{raw}");
+}

@@ -6,6 +6,7 @@ mod checks;
 mod colour;
 mod depth;
 mod file;
+mod sgr;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
