@@ -24,10 +24,10 @@ impl JobRuns {
         let dated = runs.filter_map(|run| Some((run.updated_ms?.whole(), run.tokens?)));
         let newest = dated.clone().max_by_key(|(at, _)| *at);
         let oldest = dated.min_by_key(|(at, _)| *at);
-        let growth = newest.zip(oldest).map(|((_, new), (_, old))| {
+        let growth = newest.zip(oldest).filter(|(new, old)| new.0 > old.0).map(|((_, new), (_, old))| {
             (new.tokens as i64 - old.tokens as i64, new.is_estimate() || old.is_estimate())
         });
-        Self { count: transcripts.len(), growth: growth.filter(|_| transcripts.len() > 1) }
+        Self { count: transcripts.len(), growth }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The list of sessions, its filter, and quitting.
 
+use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::sessions::SessionRow;
 use clawscope::app::state::ToastKind;
-use clawscope::session::Mark;
+use clawscope::replay::Cost;
 use clawscope::session::order::SortColumn;
+use clawscope::session::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
 use clawscope::units::Moment;
 
 use crate::frames::{dark, drawn, text_of};
@@ -99,7 +101,7 @@ fn a_row_shows_its_age_and_the_middle_of_a_long_name_is_cut() {
     driver.press("1");
     let text = screen(&driver);
     assert!(text.contains("telegram 8812   4m 102%"), "{text}");
-    assert!(text.contains("whatsa…里人"), "{text}");
+    assert!(text.contains("whatsa…家里人"), "{text}");
 }
 
 #[test]
@@ -321,13 +323,25 @@ fn store_of_runs() -> tempfile::TempDir {
     dir
 }
 
+/// Fills in what the program counts in the background.
+fn counted(item: &SessionItem) -> SessionItem {
+    let day = item.id[7..8].parse::<u64>().expect("a day");
+    let tokens = Some(TokenCount { tokens: 1_000 * day, source: CountSource::Measured });
+    let cost = Cost { recorded: Some(0.002), ..Cost::default() };
+    let usage = Some(ItemUsage { calls: 1, tokens: 1, cost });
+    let title = if item.id.starts_with('b') { "⟨heartbeat⟩".to_owned() } else { item.title.clone() };
+    let updated_ms = Some(Moment(1_772_337_600_000.0 + day as f64 * 86_400_000.0));
+    SessionItem { tokens, usage, title, updated_ms, ..item.clone() }
+}
+
 #[test]
 fn runs_of_a_job_are_one_row_with_count_growth_and_cost() {
     let mut driver = Driver::on(store_of_runs(), 130, 36);
     driver.press("1");
+    driver.event(Event::ItemsCounted(driver.app.sessions.items.iter().map(counted).collect()));
     assert_eq!(visible_keys(&driver).len(), 2, "{}", screen(&driver));
     assert!(screen(&driver).contains("×5 +4.0k"), "{}", screen(&driver));
-    assert!(screen(&driver).contains("×4 +0"), "{}", screen(&driver));
+    assert!(screen(&driver).contains("×4 +3.0k"), "{}", screen(&driver));
     driver.press("z");
     assert!(screen(&driver).contains("5 runs  +4.0k  $0.01 in all"), "{}", screen(&driver));
     driver.press("g space");

@@ -118,7 +118,7 @@ fn receipts_in_the_file_record_every_change() {
 
 #[test]
 fn a_write_of_clawscope_is_not_that_of_a_program_with_the_file_open() {
-    let just_written = |session: &Session| {
+    let just_written = |session: Session| {
         let at =
             SystemTime::UNIX_EPOCH + Duration::from_millis((NOW - Millis(2_000.0)).whole().unsigned_abs());
         let file = std::fs::File::options().append(true).open(&session.path).unwrap();
@@ -127,13 +127,13 @@ fn a_write_of_clawscope_is_not_that_of_a_program_with_the_file_open() {
     };
     let warns =
         |warnings: &[String]| warnings.iter().any(|text| text.contains("A program wrote to the file 2s ago"));
-    let session = just_written(&Session::new(&lines(&[USER, CALL, RESULT, ANSWER])));
+    let session = just_written(Session::new(&lines(&[USER, CALL, RESULT, ANSWER])));
     let commit = session.prepare(vec![session.clear(EntryIx(2))]).unwrap();
     assert!(warns(&commit.warnings), "{:?}", commit.warnings);
-    let session = just_written(&committed());
+    let session = just_written(committed());
     let undo = session.prepare_undo(UndoTarget::LastCommit).unwrap();
     assert!(!warns(&undo.warnings), "the last program wrote days ago: {:?}", undo.warnings);
     write(&undo, Millis::ZERO, &SystemClock).unwrap();
-    let redo = just_written(&session).prepare_undo(UndoTarget::LastUndo).unwrap();
+    let redo = just_written(session).prepare_undo(UndoTarget::LastUndo).unwrap();
     assert!(!warns(&redo.warnings), "{:?}", redo.warnings);
 }
