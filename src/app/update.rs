@@ -38,7 +38,6 @@ impl App {
         let introducing = self.is_introducing();
         let summarising = self.is_summarising();
         let comparing = self.is_comparing();
-        let is_input = matches!(event, Event::Key(_) | Event::Mouse(_));
         let by_person = TuningEvent::of(&event).map(|event| (event, self.tuning_state()));
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
         if let Some((event, before)) = by_person {
