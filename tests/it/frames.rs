@@ -574,18 +574,6 @@ fn every_sign_on_a_screen_has_its_row_in_the_legend() {
 }
 
 #[test]
-fn the_command_log_fits_every_width() {
-    let mut driver = driver::Driver::embedded(130, 36);
-    driver.go_to("telegram:direct:8812");
-    driver.press("plan 4 j l e esc t esc @");
-    for (width, height) in [(130, 36), (60, 20)] {
-        driver.event(Event::Resize { width, height });
-        let name = format!("command log {width}x{height}");
-        insta::assert_snapshot!(name, text_of(&drawn(&driver.app, &dark())));
-    }
-}
-
-#[test]
 fn presets_are_side_by_side_at_every_width() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope/presets");

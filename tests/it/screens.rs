@@ -152,8 +152,8 @@ fn a_session_opened_below_a_screen_is_explained_instead() {
 fn comparing_the_branches_of_a_commit_leads_back_to_the_list() {
     let mut driver = demo();
     driver.press("plan 4 j j j H H H 2 c y");
-    driver.press("U C");
-    assert_eq!(open(&driver), ["commits", "branches"]);
+    driver.press("b enter");
+    assert_eq!(open(&driver), ["branches"]);
     driver.press("esc u");
     assert_eq!(open(&driver), ["branches", "write"]);
     driver.press("n");
@@ -221,7 +221,7 @@ fn the_rules_behind_a_finding_and_the_gate_open() {
     assert!(cites(&driver), "a finding of the demo cites a rule");
     driver.press(":rule");
     assert!(!rule(&driver).1.is_empty());
-    driver.press("esc esc 4 plan i W");
+    driver.press("esc esc 4 plan i :rule");
     assert_eq!(rule(&driver).0, "pruning");
 }
 

@@ -64,7 +64,7 @@ fn a_preview_shows_the_configured_policies_or_a_single_one() {
     assert_eq!(on(&driver), []);
     driver.press("plan");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
-    driver.press("plan , , x");
+    driver.press("4 plan , , x");
     assert_eq!(on(&driver), [Policy::History]);
     driver.press("x");
     assert!(driver.app.preview.plan.is_none() && on(&driver).is_empty());
@@ -93,7 +93,7 @@ fn each_policy_changes_the_totals_separately_and_together() {
 #[test]
 fn moving_a_setting_switches_its_policy_on() {
     let mut driver = opened();
-    driver.press("plan , , , , , 4");
+    driver.press("plan 4 , , , , ,");
     assert_eq!(driver.app.tuning.policy, Policy::Compact);
     driver.press("j j h");
     assert_eq!(on(&driver), [Policy::Compact, Policy::History, Policy::Prune]);
@@ -186,7 +186,7 @@ fn texts_are_requested_once_while_other_policies_are_shown() {
 #[test]
 fn texts_of_an_older_reading_are_dropped() {
     let mut driver = opened_without_texts();
-    driver.press("plan , , , , ,");
+    driver.press("4 plan , , , , ,");
     driver.key_effects("x");
     let read = |driver: &Driver| {
         let LoadedSession { source, index, context, .. } = loaded_session(driver);
@@ -212,7 +212,7 @@ fn changed_line() -> EffectError {
 #[test]
 fn unreadable_texts_are_reported_and_not_requested_again() {
     let mut driver = opened();
-    driver.press("plan , , , , ,");
+    driver.press("4 plan , , , , ,");
     driver.key_effects("x");
     let subject = loaded_session(&driver).view_key();
     let effects = driver.effects(Event::Details { subject, details: Err(changed_line()) });
@@ -231,7 +231,7 @@ fn unreadable_texts_are_reported_and_not_requested_again() {
 #[test]
 fn a_growing_session_keeps_its_texts() {
     let mut driver = opened();
-    driver.press("plan , , , , , x");
+    driver.press("4 plan , , , , , x 2");
     let before = loaded_session(&driver).context.messages.len();
     let index = &loaded_session(&driver).index;
     let parent = index.display_id(index.last().expect("an entry"));

@@ -8,7 +8,7 @@ use crate::support::driver::Driver;
 #[test]
 fn problems_of_every_session_are_listed_and_enter_opens_the_session_at_the_entry() {
     let mut driver = Driver::demo(130, 36);
-    driver.press("!");
+    driver.press("v !");
     let open = driver.app.displayed_session().expect("a session").item.key.clone();
     let problems = driver.app.problems().map(|(found, key)| (found.clone(), key.cloned()));
     let problems: Vec<_> = problems.collect();
@@ -35,7 +35,7 @@ fn problems_of_every_session_are_listed_and_enter_opens_the_session_at_the_entry
 #[test]
 fn a_problem_is_an_alert_and_not_a_refusal() {
     let mut driver = Driver::demo(130, 36);
-    driver.press("!");
+    driver.press("v !");
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(!text.contains('✗'), "{text}");
 }

@@ -45,15 +45,13 @@ fn a_screens_key_opens_it_from_any_other_and_closes_it() {
     let name = |driver: &Driver| match driver.app.overlay() {
         None => "none",
         Some(Overlay::Help { .. }) => "?",
-        Some(Overlay::Problems { .. }) => "!",
-        Some(Overlay::Policies(_)) => "s",
-        Some(Overlay::Breakdown(_)) => "B",
+        Some(Overlay::Problems { .. }) => "v !",
+        Some(Overlay::Breakdown(_)) => "v w",
         Some(Overlay::Explain(_)) => "e",
-        Some(Overlay::Commits(_)) => "U",
-        Some(Overlay::Branches(_)) => "C",
+        Some(Overlay::Branches(_)) => "b",
         Some(_) => "another",
     };
-    let screens = ["?", "!", "s", "B", "e", "U", "C"];
+    let screens = ["?", "v !", "v w", "e", "b"];
     for from in screens {
         for to in screens.into_iter().filter(|to| *to != from) {
             driver.press(from);

@@ -153,7 +153,7 @@ fn a_curve_belongs_to_the_slider_that_it_was_computed_for() {
     let of_ttl = driver.app.tuning.profile().to_vec();
     assert!(!of_ttl.is_empty() && driver.app.tuning.preview);
     // Without the preview nothing is computed, so the other policy's slider has no curve.
-    driver.press("plan .");
+    driver.press("4 plan .");
     assert!(!driver.app.tuning.preview && driver.app.tuning.profile().is_empty());
     driver.press(",");
     assert_eq!(driver.app.tuning.profile(), of_ttl, "back on its own slider");

@@ -123,6 +123,10 @@ impl Driver {
         for word in keys.split(' ').filter(|word| !word.is_empty()) {
             if let Some(text) = word.strip_prefix("text:") {
                 text.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+            } else if word.len() > 1 && word.starts_with(':') {
+                // Runs an action by its name.
+                word.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
+                self.key(KeyCode::Enter, KeyModifiers::NONE);
             } else if word == "plan" {
                 self.press("p");
                 if self.app.tuning.preview && self.app.target == Target::FailedCall {

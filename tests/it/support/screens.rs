@@ -44,14 +44,14 @@ pub(crate) fn at_rest(width: u16, height: u16) -> Driver {
 
 pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("plan i");
+    driver.press("4 plan i 2");
     driver
 }
 
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("plan 4 j j V text:2026.9.6 enter l");
+    driver.press("plan 4 j j :ruleset text:2026.9.6 enter l");
     named(&mut driver);
     driver
 }
@@ -322,7 +322,7 @@ pub(crate) fn compacted(width: u16, height: u16) -> Driver {
 /// Shows the guard together with pruning.
 pub(crate) fn guarded(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("plan . x 4");
+    driver.press("plan 4 . x");
     driver
 }
 
@@ -457,7 +457,7 @@ pub(crate) fn explaining_yet(width: u16, height: u16) -> Driver {
 /// Shows the history of commits: a commit, its undo, and another one.
 pub(crate) fn committed(width: u16, height: u16) -> Driver {
     let mut driver = asking(width, height);
-    driver.press("y u y plan c y U");
+    driver.press("y u y plan c y b");
     named(&mut driver);
     driver
 }
