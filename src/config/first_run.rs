@@ -40,6 +40,7 @@ mod tests {
         remember_first_run(&env).unwrap();
         assert!(!is_first_run(&env));
         assert!(home.path().join(".local/state/clawscope").join(MARKER).is_file());
-        assert!(!is_first_run(&Environment::new([("HOME", "/nonexistent")], None, "/".into())));
+        let missing = home.path().join("missing");
+        assert!(!is_first_run(&Environment::new([("HOME", missing.to_string_lossy())], None, "/".into())));
     }
 }
