@@ -83,7 +83,7 @@ impl App {
             Action::PreviousPolicy => self.focus_policy_by(-1),
             Action::TogglePrune => return self.toggle_preview(),
             Action::ToggleGate | Action::ToDefault | Action::ToConfig | Action::AllToConfig => {
-                self.dispatch_tuning(action)
+                self.dispatch_tuning(action);
             }
             Action::NextOrder => self.sort_by_next_column(),
             Action::ReverseOrder => self.reverse_order(),

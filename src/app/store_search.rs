@@ -157,7 +157,9 @@ impl App {
         };
         let entry = self.displayed_session().and_then(|session| find_entry(session, &pending));
         if pending.words.is_empty() {
-            entry.into_iter().for_each(|entry| self.show_entry(entry));
+            if let Some(entry) = entry {
+                self.show_entry(entry);
+            }
             return Vec::new();
         }
         let Some(entry) = entry else {

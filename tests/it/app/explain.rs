@@ -72,7 +72,7 @@ fn frame_and_fixes(driver: &Driver) -> (String, usize) {
 #[test]
 fn headline_fixes_and_patch_are_visible_at_every_size() {
     let (width, height) = SIZES[0];
-    let mut shapes = [
+    let mut shapes = vec![
         (
             "fixes",
             explained("telegram:direct:8812", width, height),

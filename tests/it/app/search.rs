@@ -170,7 +170,7 @@ fn a_narrow_screen_has_the_message_below_the_hits_and_short_ages() {
         let mut driver = Driver::demo(width, height);
         driver.press("ctrl-f text:libatomic enter j");
         let text = text_of(&drawn(&driver.app, &dark()));
-        assert!(text.contains("─ Message ─") && text.contains("#"), "{text}");
+        assert!(text.contains("─ Message ─") && text.contains('#'), "{text}");
         assert!(text.contains(" 58m  assistant"), "{text}");
         // The cursor stays above the message.
         driver.press("G");

@@ -214,11 +214,9 @@ impl PageDraft<'_> {
     fn lines_before(&self, row: ExplainRow, columns: u16) -> u16 {
         match row {
             ExplainRow::Mechanism => self.parts_before(),
-            // The settings and the heads of the columns.
-            ExplainRow::RecoveryStep(0) => 2,
+            // The settings or a blank line, and the heads of the columns.
+            ExplainRow::RecoveryStep(0) | ExplainRow::CountedCall(0) => 2,
             ExplainRow::Estimator(0) => wrapped_notes(self.screen, columns).len() as u16 + 1,
-            // A blank line and the heads of the columns.
-            ExplainRow::CountedCall(0) => 2,
             _ => 0,
         }
     }
@@ -243,14 +241,16 @@ impl PageDraft<'_> {
         let columns = match row {
             ExplainRow::Call => width,
             ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
-            ExplainRow::Finding(_) | ExplainRow::WayOut(_) => room,
+            // The last two are numbers in columns.
+            ExplainRow::Finding(_)
+            | ExplainRow::WayOut(_)
+            | ExplainRow::Estimator(_)
+            | ExplainRow::CountedCall(_) => room,
             ExplainRow::Mechanism
             | ExplainRow::Evidence(..)
             | ExplainRow::Recovery
             | ExplainRow::Estimators => room.saturating_sub(2),
             ExplainRow::RecoveryStep(_) => room.saturating_sub(STEP_TEXT_INDENT),
-            // Numbers in columns.
-            ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => room,
             ExplainRow::OtherCall(_) => room.saturating_sub(OTHER_CALL_COLUMNS),
             ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
             ExplainRow::Guard(_) => room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1),
