@@ -291,7 +291,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CopyCommand, "copy-command", ActionGroup::Screen, "copy the command that sets a fix"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
     (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
-    (Action::ChooseRuleset, "ruleset", ActionGroup::Tuning, "use the rules of another release"),
+    (Action::ChooseRuleset, "release", ActionGroup::Tuning, "use the rules of another release"),
     (Action::InWords, "in-words", ActionGroup::Timeline, "toggle text view"),
     (Action::CostOrCache, "cost-or-cache", ActionGroup::Timeline, "toggle cost and cache"),
     (Action::TurnAxes, "turn-axes", ActionGroup::Compare, "swap axes"),

@@ -9,6 +9,7 @@ use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::app::tuning::TuningPane;
 use crate::app::tuning_history::{TunedValue, TuningState};
+use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::policy::settings::SettingId;
 
@@ -55,6 +56,11 @@ impl App {
     pub(super) fn current_ruleset(&self) -> Option<RulesetChoice> {
         let listed = self.store.listing.as_ref().map(|listing| listing.ruleset.clone());
         self.chosen_ruleset.clone().or(listed)
+    }
+
+    /// Whether the rules are those of a release that the person chose, and not the store's own.
+    pub fn has_chosen_release(&self) -> bool {
+        self.chosen_ruleset.as_ref().is_some_and(|choice| choice.provenance == Provenance::Tuned)
     }
 
     pub(super) fn tuning_state(&self) -> TuningState {

@@ -132,7 +132,10 @@ fn program<'a>(app: &'a App, theme: &Theme) -> Vec<Fact<'a>> {
             Span::styled(listing.store_label.as_str(), theme.style(Role::Text)),
             Span::styled(missing.unwrap_or_default(), theme.style(Role::Warn)),
         ]);
-        facts.push(vec![Span::styled(rules_name(app, listing.ruleset.id), theme.style(Role::Muted))]);
+        let (role, chosen) =
+            if app.has_chosen_release() { (Role::Plan, " (chosen)") } else { (Role::Muted, "") };
+        let rules = format!("{}{chosen}", rules_name(app, listing.ruleset.id));
+        facts.push(vec![Span::styled(rules, theme.style(role))]);
     }
     facts
 }

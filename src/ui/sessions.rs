@@ -120,7 +120,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
 fn clearing_keys<'a>(app: &App, theme: &Theme, width: u16) -> [Span<'a>; 2] {
     let mut keys = app.key_words(KeyContext::Sessions, Action::Back);
     if app.focus != Pane::Sessions {
-        keys = format!("{} {keys}", app.key_words(KeyContext::Global, Action::FocusSessions));
+        keys = format!("{} {keys}", app.key_words(KeyContext::Main, Action::FocusSessions));
     }
     let words = if width < MIN_WIDTH_WITH_AGE { "" } else { " clears" };
     [Span::styled(keys, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]

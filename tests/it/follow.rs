@@ -115,8 +115,7 @@ fn an_entry_appended_during_the_confirmation_is_committed_too() {
 #[test]
 fn a_reading_that_fails_does_not_keep_the_dialog_waiting() {
     let mut driver = tuned();
-    driver.press(": text:reload");
-    let reread = driver.key_effects("enter");
+    let reread = driver.key_effects(":reload");
     assert!(reread.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. })));
     driver.press("c");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };

@@ -5,9 +5,9 @@ use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::{Ruleset, RulesetChoice};
 
 /// The word before the name of a release.
-pub(in crate::app) const WORD: &str = "ruleset";
+pub(in crate::app) const WORD: &str = "release";
 
-/// Returns the rulesets whose names a text such as `ruleset 5.2` has a part of: those of the program in use first, the
+/// Returns the rulesets whose names a text such as `release 5.2` has a part of: those of the program in use first, the
 /// newest first; a release by its full name comes before all. None for a text about something else.
 pub(super) fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow> {
     let mut words = text.split_whitespace();
@@ -45,31 +45,31 @@ mod tests {
 
     #[test]
     fn rulesets_are_listed_from_the_newest_and_narrowed_by_a_part_of_the_name() {
-        assert_eq!(names("ruleset").len(), Ruleset::all_known().count());
-        assert_eq!(names("ruleset")[0], "ruleset 2026.9.6");
-        let of_pi = ruleset_rows("ruleset", Some(Ruleset::Pi1_5));
-        assert_eq!(of_pi[0].name, "ruleset pi-1.5");
-        assert_eq!(names("ruleset 2026.9.6")[0], "ruleset 2026.9.6");
+        assert_eq!(names("release").len(), Ruleset::all_known().count());
+        assert_eq!(names("release")[0], "release 2026.9.6");
+        let of_pi = ruleset_rows("release", Some(Ruleset::Pi1_5));
+        assert_eq!(of_pi[0].name, "release pi-1.5");
+        assert_eq!(names("release 2026.9.6")[0], "release 2026.9.6");
         assert!(
-            names("ruleset 2026.9").len() > 1
-                && names("ruleset 2026.9").iter().all(|name| name.contains("2026.9"))
+            names("release 2026.9").len() > 1
+                && names("release 2026.9").iter().all(|name| name.contains("2026.9"))
         );
-        assert_eq!(names("ruleset pi")[0], "ruleset pi-1.5");
-        assert!(names("ruleset nothing").is_empty() && names("rules").is_empty());
+        assert_eq!(names("release pi")[0], "release pi-1.5");
+        assert!(names("release nothing").is_empty() && names("rules").is_empty());
     }
 
     #[test]
     fn a_release_inside_a_range_uses_the_rules_of_that_range() {
-        let rows = ruleset_rows("ruleset 2026.5.20", None);
+        let rows = ruleset_rows("release 2026.5.20", None);
         assert_eq!(rows[0].command, PaletteCommand::UseRuleset("2026.5.20".into()));
         assert_eq!(rows[0].description, Ruleset::for_gateway([2026, 5, 20]).display_name());
     }
 
     #[test]
     fn the_ruleset_in_use_is_marked() {
-        let rows = ruleset_rows("ruleset", Some(Ruleset::V2026_9_6));
+        let rows = ruleset_rows("release", Some(Ruleset::V2026_9_6));
         let marked: Vec<_> =
             rows.iter().filter(|row| !row.note.is_empty()).map(|row| row.name.as_ref()).collect();
-        assert_eq!(marked, ["ruleset 2026.9.6"]);
+        assert_eq!(marked, ["release 2026.9.6"]);
     }
 }

@@ -8,6 +8,7 @@ use super::at_rest;
 use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
+use crate::app::layout::Pane;
 use crate::app::target::{ReplayOutcome, Target};
 use crate::format::{
     format_amount, format_estimated_usd, format_estimated_usd_difference, format_number,
@@ -236,7 +237,10 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
     };
     let mut spans = vec![Span::styled(format!(" {verdict}: {why} "), theme.style(Role::Warn))];
     if app.target == Target::NextCall {
-        let key = app.key_words(KeyContext::Tuning, Action::ToggleGate);
+        let mut key = app.key_words(KeyContext::Tuning, Action::ToggleGate);
+        if app.focus != Pane::Tuning {
+            key = format!("{} {key}", app.key_words(KeyContext::Main, Action::FocusTuning));
+        }
         let words = if respects { " preview anyway " } else { " respect gates " };
         spans.extend([
             Span::styled("\u{b7} ", theme.style(Role::Muted)),

@@ -77,21 +77,21 @@ fn appended_lines_do_not_move_a_cursor_that_scrolled_up() {
 fn paused_changes_are_counted_and_appear_on_resume() {
     let mut driver = Driver::demo(130, 36);
     let before = rows(&driver);
-    driver.press("F");
+    driver.press("v p");
     let line = appended(&driver);
     driver.append(&line);
     assert_eq!(driver.app.update_mode, UpdateMode::Paused { changes: 1 });
     assert_eq!(rows(&driver), before);
-    driver.press("F");
+    driver.press("v p");
     assert_eq!((driver.app.update_mode, rows(&driver)), (UpdateMode::Live, before + 1));
-    driver.press("F");
+    driver.press("v p");
     driver.event(Event::FilesChanged(vec![driver.path()]));
-    let effects = driver.key_effects("F");
+    let effects = driver.key_effects("v p");
     let lists = effects.iter().any(|effect| matches!(effect, Effect::ListSessions { .. }));
     let reads = effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
     assert!(lists && reads, "the list may have changed too: {effects:?}");
-    driver.press("F");
-    assert!(driver.key_effects("F").iter().all(|effect| !matches!(effect, Effect::ListSessions { .. })));
+    driver.press("v p");
+    assert!(driver.key_effects("v p").iter().all(|effect| !matches!(effect, Effect::ListSessions { .. })));
 }
 
 #[test]

@@ -214,9 +214,11 @@ fn the_refused_call_leads_to_its_entry_and_copies_the_words_of_the_refusal() {
 fn a_change_is_copied_as_a_patch_and_as_a_command() {
     let mut driver = explained("telegram:direct:8812", 60, 20);
     let patch = r#""ttl": "30m""#;
-    for (key, wanted) in
-        [("y", patch), ("P", patch), ("Y", "openclaw config set agents.defaults.contextPruning.ttl 30m")]
-    {
+    for (key, wanted) in [
+        ("y", patch),
+        (":copy-patch", patch),
+        ("Y", "openclaw config set agents.defaults.contextPruning.ttl 30m"),
+    ] {
         driver.press(key);
         assert!(driver.copied.last().is_some_and(|text| text.contains(wanted)), "{key} {:?}", driver.copied);
     }
@@ -225,7 +227,7 @@ fn a_change_is_copied_as_a_patch_and_as_a_command() {
     assert_eq!(driver.copied.last().map(String::as_str), Some(second), "of the change under the cursor");
     // On other rows both keys copy the best change.
     go_to_row(&mut driver, ExplainRow::Guard(0));
-    for (key, wanted) in [("P", patch), ("Y", "contextPruning.ttl 30m")] {
+    for (key, wanted) in [(":copy-patch", patch), ("Y", "contextPruning.ttl 30m")] {
         driver.press(key);
         assert!(driver.copied.last().is_some_and(|text| text.contains(wanted)), "{key} {:?}", driver.copied);
     }

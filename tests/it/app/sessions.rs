@@ -340,8 +340,8 @@ fn runs_of_a_job_are_one_row_with_count_growth_and_cost() {
     driver.press("1");
     driver.event(Event::ItemsCounted(driver.app.sessions.items.iter().map(counted).collect()));
     assert_eq!(visible_keys(&driver).len(), 2, "{}", screen(&driver));
-    assert!(screen(&driver).contains("×5 +4.0k"), "{}", screen(&driver));
-    assert!(screen(&driver).contains("×4 +3.0k"), "{}", screen(&driver));
+    assert!(screen(&driver).contains("×5 +4k"), "{}", screen(&driver));
+    assert!(screen(&driver).contains("×4 +3k"), "{}", screen(&driver));
     driver.press("z");
     assert!(screen(&driver).contains("5 runs  +4.0k  $0.01 in all"), "{}", screen(&driver));
     driver.press("g space");

@@ -238,12 +238,12 @@ fn a_policy_is_opened_in_the_tuning_pane_and_the_zoom_ends() {
 #[test]
 fn a_paused_screen_counts_changes_and_reads_them_on_resume() {
     let mut driver = demo();
-    driver.press("F");
+    driver.press("v p");
     assert!(matches!(driver.app.update_mode, UpdateMode::Paused { changes: 0 }));
-    assert!(driver.key_effects("F").is_empty(), "nothing changed meanwhile");
+    assert!(driver.key_effects("v p").is_empty(), "nothing changed meanwhile");
     assert!(matches!(driver.app.update_mode, UpdateMode::Live));
     driver.app.update_mode = UpdateMode::Paused { changes: 2 };
-    let effects = driver.key_effects("F");
+    let effects = driver.key_effects("v p");
     assert!(matches!(driver.app.update_mode, UpdateMode::Live) && !effects.is_empty(), "{effects:?}");
     driver.perform(effects);
     assert!(!driver.app.opening.is_refreshing, "everything was read again");
@@ -280,7 +280,7 @@ fn the_map_is_left_for_the_list_and_moved_over_by_lines_and_pages() {
         driver.app.compare_screen.sweep_state.axes.iter().map(clawscope::report::sweep::Axis::key).collect()
     };
     let before = keys(&driver);
-    driver.press("x");
+    driver.press("v x");
     assert_eq!(keys(&driver), [before[1], before[0]]);
 }
 

@@ -15,11 +15,11 @@ use crate::support::fixture::{database_of, put, state_2026_8_1};
 use crate::support::generate::{Dice, Options, transcript};
 
 /// Keys that open screens, move in them and ask for work. Those that leave the program or change a preset are left out.
-const KEYS: [&str; 65] = [
+const KEYS: [&str; 64] = [
     "1", "2", "3", "4", "z", "esc", "esc", "esc", "<", ">", "j", "k", "j", "k", "ctrl-d", "ctrl-u", "g", "G",
-    "enter", "enter", "n", "N", "p", "i", "a", "a", "s", "x", ".", "c", "y", "u", "U", "C", "R", "F", "!",
-    "B", "e", "t", "w", "W", "*", "o", "d", "space", "h", "l", "-", "+", "J", "K", "]", "[", "}", "{",
-    "ctrl-n", "f", "m", "'", "r", "T", "tab", "alt-c", "@",
+    "enter", "enter", "n", "N", "p", "i", "a", "a", "x", ".", "c", "y", "u", "b", "e", "t", "w", "o", "d",
+    "space", "h", "l", "-", "+", "J", "K", "]", "[", "}", "{", "m", "'", "r", "tab", "alt-c", "v s", "v w",
+    "v d", "v !", "v r", "v f", "v h", "v t", "v *", "v p", ":reload",
 ];
 
 /// Steps of one case.

@@ -53,7 +53,7 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     );
     driver.press("l l");
     assert!(driver.app.tuning.has_changes());
-    driver.press(":ruleset text:2026.9.6 enter");
+    driver.press(": text:release space text:2026.9.6 enter");
     assert_eq!(
         (ruleset(&driver).id, ruleset(&driver).provenance_text().as_str()),
         (Ruleset::V2026_9_6, "chosen on the screen")
@@ -67,9 +67,9 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
     let settings = driver.app.preview.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
-    driver.press(":ruleset text:nonsense enter");
+    driver.press(": text:release space text:nonsense enter");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_9_6, "no such release");
-    driver.press(":ruleset text:2026.2.17 enter");
+    driver.press(": text:release space text:2026.2.17 enter");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_17);
     driver.press("4 i");
     assert!(
@@ -198,7 +198,7 @@ fn undo_and_redo_restore_the_version_with_its_values() {
     let mut driver = tuned();
     let ruleset = |driver: &Driver| driver.app.displayed_session().expect("a session").ruleset.id;
     let before = ruleset(&driver);
-    driver.press("4 j j l :ruleset text:2026.5.2 enter");
+    driver.press("4 j j l : text:release space text:2026.5.2 enter");
     let (after, values) = (ruleset(&driver), tuned_values(&driver));
     assert_ne!(after, before);
     driver.press("alt-z");

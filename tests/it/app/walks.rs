@@ -140,7 +140,7 @@ fn the_list_of_sessions() {
     walk(
         "sessions",
         WIDE,
-        "1 j j k pgdn pgup G g ctrl-d ctrl-u o o O O space h l 1 - + / text:build enter n esc d j esc Y y I 3 j",
+        "1 j j k pgdn pgup G g ctrl-d ctrl-u o o O O space h l 1 - + / text:build enter n esc v d j esc y f y s 3 j",
     );
 }
 
@@ -149,7 +149,7 @@ fn the_rows_of_a_transcript() {
     walk(
         "transcript",
         WIDE,
-        "2 g j J J K ] ] [ } { space h l - + ctrl-n ctrl-n ctrl-p f f m a g ' a / text:ninja enter n n N esc 5 j 3 K G T r d y Y I Z Z F F",
+        "2 g j J J K ] ] [ } { space h l - + v f v f :cycle-filter-back v h v h m a g ' a / text:ninja enter n n N esc 5 j 3 K G v t r d y y y i v u v u v p v p",
     );
 }
 
@@ -158,7 +158,7 @@ fn a_message_and_its_lines() {
     walk(
         "message",
         WIDE,
-        "2 g / text:ninja enter 3 j j w l l h w G g ctrl-d / text:error enter n N r d d space T J K z ctrl-left ctrl-right z ctrl-left ctrl-right 4 ctrl-left 1 ctrl-right",
+        "2 g / text:ninja enter 3 j j v l l l h v l G g ctrl-d / text:error enter n N r d d space v t J K z ctrl-left ctrl-right z ctrl-left ctrl-right 4 ctrl-left 1 ctrl-right",
     );
 }
 
@@ -167,7 +167,7 @@ fn settings_that_are_moved_and_moved_back() {
     walk(
         "tuning",
         WIDE,
-        "4 p i j l l h L H e text:7 enter 0 c z z Z . x . . , s esc C y P a a a } { V text:2026.3.7 enter",
+        "4 p i j l l h L H enter text:7 enter 0 backspace alt-z alt-z alt-Z . x . . , v s esc y p :all-to-config a a a } { : text:release space text:2026.3.7 enter",
     );
 }
 
@@ -176,7 +176,7 @@ fn calls_of_the_timeline() {
     walk(
         "timeline",
         WIDE,
-        "t l h L H n N + + - pgdn pgup G g b b T T j k ] ] [ } { 0 c alt-z alt-Z x . , p P y z z esc t enter",
+        "t l h L H n N z z z pgdn pgup G g v b v b v x v x j k + + - 0 backspace alt-z alt-Z x . , p :copy-patch y z z esc t enter",
     );
 }
 
@@ -186,13 +186,13 @@ fn cells_of_a_comparison() {
         INFRA,
         "compare",
         WIDE,
-        "w a ctrl-u text:contextPruning.ttl=30m space text:contextPruning.keepLastAssistants=1 space text:contextPruning.softTrimRatio=0.1 enter l j h k G g m m b ] [ } { x + - r text:5000 enter y P s tab j k tab c enter",
+        "w v a ctrl-u text:contextPruning.ttl=30m space text:contextPruning.keepLastAssistants=1 space text:contextPruning.softTrimRatio=0.1 enter l j h k G g o o n ] [ v x + - v h text:5000 enter y :copy-patch :save-plan tab j k tab backspace enter",
     );
 }
 
 #[test]
 fn an_explanation_and_its_rows() {
-    walk("explain", WIDE, "e j j k space h l - + G g y P W esc pgdn enter < >");
+    walk("explain", WIDE, "e j j k space h l - + G g y :copy-patch :rule esc pgdn enter < >");
 }
 
 #[test]
@@ -200,16 +200,16 @@ fn the_screens_of_numbers() {
     walk(
         "numbers",
         WIDE,
-        "B j j space k y enter esc B - + esc e G enter j j k enter < G k k enter P y esc s j j x k enter esc ! j enter",
+        "v w j j space k y enter esc v w - + esc e G enter j j k enter < G k k enter :copy-patch y esc v s j j x k enter esc v ! j enter",
     );
 }
 
 #[test]
-fn help_the_palette_and_the_log() {
+fn help_and_the_palette() {
     walk(
         "help",
         WIDE,
-        "? j j k pgdn pgup tab right left / text:fold enter G g esc esc : text:time down up backspace enter esc @ j k y esc W j esc *",
+        "? j j k pgdn pgup tab right left / text:fold enter G g esc esc : text:time down up backspace enter esc y c v r j esc v *",
     );
 }
 
@@ -227,7 +227,7 @@ fn clicks_and_drags() {
     walk(
         "mouse",
         WIDE,
-        "click:5,12 click:5,14 click:5,11 click:45,12 click:45,9 wheel:45,9 wheel-up:45,9 click:100,6 wheel:100,6 p click:20,29 click:40,29 drag:50,29 release:50,29 click:60,31 click:3,35 click:30,35 click:100,35 esc t click:60,12 click:60,20 esc e click:10,8 click:10,14 esc B click:10,8 click:10,8",
+        "click:5,12 click:5,14 click:5,11 click:45,12 click:45,9 wheel:45,9 wheel-up:45,9 click:100,6 wheel:100,6 p click:20,29 click:40,29 drag:50,29 release:50,29 click:60,31 click:3,35 click:30,35 click:100,35 esc t click:60,12 click:60,20 esc e click:10,8 click:10,14 esc v w click:10,8 click:10,8",
     );
 }
 
@@ -237,7 +237,7 @@ fn clicks_in_the_comparison() {
         INFRA,
         "mouse compare",
         WIDE,
-        "w a ctrl-u text:contextPruning.ttl=30m,2h space text:contextPruning.keepLastAssistants=1 enter click:30,8 click:40,10 click:60,12 click:20,28 click:20,30 wheel:40,10 click:5,35",
+        "w v a ctrl-u text:contextPruning.ttl=30m,2h space text:contextPruning.keepLastAssistants=1 enter click:30,8 click:40,10 click:60,12 click:20,28 click:20,30 wheel:40,10 click:5,35",
     );
 }
 
@@ -246,7 +246,7 @@ fn one_pane_at_a_time_on_a_small_terminal() {
     walk(
         "small",
         (60, 20),
-        "tab tab tab tab backtab 2 j j space enter esc 3 l l w j z z 4 p j l h t l n esc e j esc w esc click:5,0 click:20,0 click:35,0 click:50,0 ? esc",
+        "tab tab tab tab backtab 2 j j space enter esc 3 l l v l j z z 4 p j l h t l n esc e j esc w esc click:5,0 click:20,0 click:35,0 click:50,0 ? esc",
     );
 }
 
@@ -255,7 +255,7 @@ fn two_columns_on_a_terminal_of_eighty() {
     walk(
         "medium",
         (80, 24),
-        "2 j J enter esc 3 j z esc 4 p j l L h 1 j ctrl-right ctrl-left e j k esc t l L esc B j esc s j",
+        "2 j J enter esc 3 j z esc 4 p j l L h 1 j ctrl-right ctrl-left e j k esc t l L esc v w j esc v s j",
     );
 }
 
@@ -265,7 +265,7 @@ fn commits_and_the_branches_that_they_leave() {
         INFRA,
         "commits",
         WIDE,
-        "p i 4 c j k y U j k pgdn esc C j j k g G enter esc u y U enter esc C esc A esc",
+        "p 4 i c j k y b j k pgdn enter j j k g G enter esc u y b enter esc esc :repair esc",
     );
 }
 
@@ -275,7 +275,7 @@ fn rules_that_a_screen_cites() {
         INFRA,
         "rules",
         WIDE,
-        "s j W j pgdn pgup G g esc esc e G k enter j j W esc esc e j j j W pgdn esc G W esc esc W esc",
+        "v s j :rule j pgdn pgup G g esc esc e G k enter j j :rule esc esc e j j j :rule pgdn esc G :rule esc esc :rule esc",
     );
 }
 
@@ -285,7 +285,7 @@ fn clicks_in_the_lists_of_screens() {
         INFRA,
         "mouse lists",
         WIDE,
-        "s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc B click:10,9 click:10,9 click:10,10 wheel:10,10 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f paste:infra enter click:10,8 click:10,9 esc : click:60,14 esc U click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
+        "v s click:10,9 click:10,9 click:2,11 click:20,14 wheel:20,14 esc v w click:10,9 click:10,9 click:10,10 wheel:10,10 esc e click:10,9 click:10,12 click:10,20 click:80,20 esc v ! click:10,8 esc ? click:10,8 click:80,12 esc ctrl-f paste:infra enter click:10,8 click:10,9 esc : click:60,14 esc b click:10,8 esc t click:60,33 wheel:60,12 click:60,16 esc",
     );
 }
 
@@ -295,7 +295,7 @@ fn cells_and_trade_offs_that_are_clicked_and_taken() {
         INFRA,
         "mouse cells",
         WIDE,
-        "w a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,4 click:90,3 click:12,27 click:90,20 tab j k esc w enter esc w b enter 4",
+        "w v a ctrl-u text:contextPruning.mode=cache-ttl,off space text:compaction.reserveTokens=30000,60000 enter click:12,7 click:90,5 click:90,6 click:90,7 click:90,4 click:90,3 click:12,27 click:90,20 tab j k esc w enter esc w n enter 4",
     );
 }
 
@@ -305,7 +305,7 @@ fn a_comparison_under_its_map_on_a_small_terminal() {
         INFRA,
         "compare small",
         (80, 24),
-        "w a ctrl-u text:contextPruning.ttl=30m,2h,5m,10m,15m,20m,25m,45m space text:contextPruning.keepLastAssistants=1 enter j j j j l click:12,6 click:40,17 tab j enter",
+        "w v a ctrl-u text:contextPruning.ttl=30m,2h,5m,10m,15m,20m,25m,45m space text:contextPruning.keepLastAssistants=1 enter j j j j l click:12,6 click:40,17 tab j enter",
     );
 }
 
@@ -321,7 +321,7 @@ fn a_search_without_room_for_a_preview() {
 
 #[test]
 fn jumps_between_places_of_several_sessions() {
-    walk_in(INFRA, "jumps", WIDE, "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < B j < > ' c < <");
+    walk_in(INFRA, "jumps", WIDE, "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < v w j < > ' c < <");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn lines_that_are_typed_and_edited() {
         INFRA,
         "typing",
         WIDE,
-        "4 e ctrl-u text:12 left left text:3 home delete end backspace ctrl-a ctrl-e enter e text:x% enter esc 1 / text:slack alt-left alt-right ctrl-left text:x ctrl-right alt-b alt-f ctrl-w ctrl-k esc : text:time ctrl-u text:pol down up enter esc : text:zz esc 3 / text:a.b enter n n esc",
+        "4 enter ctrl-u text:12 left left text:3 home delete end backspace ctrl-a ctrl-e enter enter text:x% enter esc 1 / text:slack alt-left alt-right ctrl-left text:x ctrl-right alt-b alt-f ctrl-w ctrl-k esc : text:time ctrl-u text:pol down up enter esc : text:zz esc 3 / text:a.b enter n n esc",
     );
 }
 
@@ -343,7 +343,7 @@ fn presets_that_are_saved_compared_and_taken() {
     walk_with(
         driver,
         "presets",
-        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter C alt-s j space k y j enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter alt-s j k y enter",
+        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter :all-to-config :presets j space k y j enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter :presets j k y enter",
     );
 }
 
@@ -353,13 +353,13 @@ fn a_changed_message_side_by_side_and_zoomed() {
         INFRA,
         "diff",
         WIDE,
-        "p i 2 g } } 3 d w l l l h w esc d z esc d esc esc 3 d esc esc 2 z esc 3 z r esc",
+        "p i 2 g } } 3 d v l l l l h v l esc d z esc d esc esc 3 d esc esc 2 z esc 3 z r esc",
     );
 }
 
 #[test]
 fn folds_are_restored_with_a_place() {
-    walk_in(INFRA, "folds", WIDE, "2 g j - j B esc + G < - g B esc < > 2 G B j enter < k");
+    walk_in(INFRA, "folds", WIDE, "2 g j - j v w esc + G < - g v w esc < > 2 G v w j enter < k");
 }
 
 #[test]
@@ -368,16 +368,21 @@ fn a_dragged_slider_is_undone_as_one_step() {
         INFRA,
         "slider",
         WIDE,
-        "p 4 j click:50,29 drag:55,29 drag:70,29 release:70,29 z Z k click:60,28 drag:10,28 drag:129,28 release:129,28 z z Z Z",
+        "p 4 j click:50,29 drag:55,29 drag:70,29 release:70,29 alt-z alt-Z k click:60,28 drag:10,28 drag:129,28 release:129,28 alt-z alt-z alt-Z alt-Z",
     );
 }
 
 #[test]
 fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
-    walk_in(INFRA, "policy settings", WIDE, "z s j enter z 4 z . . esc esc s j j j x enter l i i a a a p p");
+    walk_in(
+        INFRA,
+        "policy settings",
+        WIDE,
+        "z v s j enter z 4 z . . esc esc v s j j j x enter l i i a a a p p",
+    );
 }
 
 #[test]
 fn a_requested_summary_and_the_pruning_gate() {
-    walk_in(INFRA, "compacting", WIDE, ", , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { i");
+    walk_in(INFRA, "compacting", WIDE, "4 , , , , , x 2 } } { { 3 j 4 l L c esc x p i 2 G } { 4 i");
 }

@@ -154,8 +154,13 @@ impl Driver {
         self.app.update(event, self.now_ms)
     }
 
-    /// Presses one key and returns its effects, not performed yet.
-    pub(crate) fn key_effects(&mut self, key: &str) -> Vec<Effect> {
+    /// Presses keys and returns the effects of the last one, not performed yet.
+    pub(crate) fn key_effects(&mut self, keys: &str) -> Vec<Effect> {
+        let (first, key) = match keys.strip_prefix(':') {
+            Some(name) if !name.is_empty() => (format!(": text:{name}"), "enter"),
+            _ => keys.rsplit_once(' ').map_or((String::new(), keys), |(first, key)| (first.to_owned(), key)),
+        };
+        self.press(&first);
         let (code, modifiers) = named(key);
         self.effects(Event::Key(KeyEvent::new(code, modifiers)))
     }

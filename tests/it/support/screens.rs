@@ -51,7 +51,7 @@ pub(crate) fn gate_shut(width: u16, height: u16) -> Driver {
 /// Shows the preview under the rules of 2026.9, on a setting that these have built in.
 pub(crate) fn newest(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("plan 4 j j :ruleset text:2026.9.6 enter l");
+    driver.press("plan 4 j j : text:release space text:2026.9.6 enter l");
     named(&mut driver);
     driver
 }
