@@ -262,7 +262,7 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
         dialog.stage
     );
     assert_eq!(std::fs::read(&path).unwrap(), torn, "nothing was changed by looking and asking");
-    driver.press(":repair");
+    driver.press("A");
     assert!(driver.app.overlay().is_none());
     assert!(
         driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("The rest was appended")),

@@ -343,7 +343,7 @@ fn runs_of_a_job_are_one_row_with_count_growth_and_cost() {
     assert!(screen(&driver).contains("×5 +4k"), "{}", screen(&driver));
     assert!(screen(&driver).contains("×4 +3k"), "{}", screen(&driver));
     driver.press("z");
-    assert!(screen(&driver).contains("5 runs  +4.0k  $0.01 in all"), "{}", screen(&driver));
+    assert!(screen(&driver).contains("5 runs  +4k  $0.01 in all"), "{}", screen(&driver));
     driver.press("g space");
     assert_eq!(visible_keys(&driver).len(), 2 + 5, "five run keys below the base key: {}", screen(&driver));
     driver.press("space");
