@@ -22,7 +22,9 @@ impl App {
         if !self.options.motion {
             self.flash = crate::app::state::Flash::default();
         }
-        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
+        let takes_letters =
+            self.input.is_some() || matches!(self.overlay(), Some(Overlay::Palette(_) | Overlay::Letters(_)));
+        if takes_letters && key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return vec![Effect::Quit];
         }
         if self.input.is_some() {

@@ -181,7 +181,7 @@ fn a_program_runs_only_after_consent_and_its_output_is_escaped() {
     assert!(driver.app.overlay().is_none() && times(&mark) == 0, "no program was called");
     driver.press("c y");
     let made = dialog_summary(&driver).clone();
-    assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "command sh"));
+    assert_eq!((times(&mark), made.writer.label().as_str()), (made.calls.len(), "sh (command)"));
     let lines = summary_lines(&made, 130);
     assert!(lines.iter().any(|line| line.contains("done")), "{lines:?}");
     assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "{lines:?}");

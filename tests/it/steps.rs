@@ -341,7 +341,7 @@ fn among_tabs_the_line_under_them_names_the_step() {
 #[test]
 fn the_patch_puts_every_key_at_its_readers_path() {
     let mut driver = opened();
-    driver.press(", , 4 enter ctrl-u text:20 enter");
+    driver.press("4 , , enter ctrl-u text:20 enter");
     driver.press(", , , enter ctrl-u text:34000 enter");
     driver.press(", , enter ctrl-u text:0.6 enter :copy-patch");
     let patch = driver.copied.last().expect("copied");

@@ -265,7 +265,7 @@ fn commits_and_the_branches_that_they_leave() {
         INFRA,
         "commits",
         WIDE,
-        "p 4 i c j k y b j k pgdn enter j j k g G enter esc u y b enter esc esc :repair esc",
+        "plan 4 c j k y b j k pgdn enter j j k g G enter esc u y b enter esc esc :repair esc",
     );
 }
 

@@ -519,14 +519,14 @@ pub(crate) fn timing(width: u16, height: u16) -> Driver {
 /// The same under a shorter ttl and a lower threshold, the cursor in the middle.
 pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("t - - - - - H H H h");
+    driver.press("t 5 0 - H H H h");
     settled(driver)
 }
 
 /// Shows a compaction instead, zoomed in, with the tokens that the cache missed.
 pub(crate) fn timing_compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("t , , , , , x - - z v b h h h");
+    driver.press("t , , , , , x 2 0 - z v b h h h");
     settled(driver)
 }
 
