@@ -10,12 +10,12 @@ use crate::driver::Driver;
 
 /// The session of the pictures, and the keys that lead to its prune preview with a threshold moved.
 const SESSION: &str = "telegram:direct:8812";
-const TUNED: &str = "p 4 j j j H H H tab tab";
+const TUNED: &str = "plan 4 j j j H H H tab tab";
 /// The timeline under a ttl of minutes and lower ratios, at the call before its compaction.
-const TIMELINE: &str = "t { { { { { [ [ [ j j { { j { { { H H h h h h h";
+const TIMELINE: &str = "t 5 0 - 3 - j j 2 0 - j 3 0 - H H h h h h h";
 
 /// Two settings side by side, whose values were typed.
-const COMPARED: &str = "w a ctrl-u text:contextPruning.ttl=15m,30m,1h,2h space \
+const COMPARED: &str = "w v a ctrl-u text:contextPruning.ttl=15m,30m,1h,2h space \
                         text:historyLimit=3,5,8,12,16,20 enter k h h";
 
 /// Every picture of the README and of the screenshots folder.
@@ -28,11 +28,11 @@ pub(crate) fn screens() -> Vec<Screen> {
         shot("prune-mono", "mono", wide, TUNED),
         shot("diff-dark", "dark", wide, &format!("{TUNED} {{ d")),
         shot("commit-dark", "dark", wide, &format!("{TUNED} c")),
-        shot("breakdown-dark", "dark", wide, "B j j l j"),
-        shot("compaction-dark", "dark", wide, "p 4 . . . x"),
-        shot("steps-dark", "dark", wide, "p 4 . . . x s"),
+        shot("breakdown-dark", "dark", wide, "v w j j l j"),
+        shot("compaction-dark", "dark", wide, "plan 4 . . . x"),
+        shot("steps-dark", "dark", wide, "plan 4 . . . x v s"),
         shot("explain-dark", "dark", wide, "e"),
-        shot("failed-dark", "dark", wide, "e enter"),
+        shot("failed-dark", "dark", wide, "a a"),
         shot("compare-dark", "dark", (110, 30), COMPARED),
         shot("compare-light", "light", (110, 30), COMPARED),
         shot("compare-80x24-dark", "dark", (80, 24), COMPARED),

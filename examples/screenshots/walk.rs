@@ -18,8 +18,8 @@ const STEPS: &[(&str, &str, Millis)] = &[
     ("e", "e   why did it overflow, and what would have fixed it?", Millis(5_500.0)),
     ("j", "j   the next change that every call fits with", Millis(1_500.0)),
     ("k", "k   back to the best one", Millis(1_000.0)),
-    ("enter", "enter   the refused call under that setting", Millis(4_500.0)),
-    ("P", "P   copy the change for openclaw.json", Millis(4_000.0)),
+    ("y", "y   copy the change for openclaw.json", Millis(3_000.0)),
+    ("enter", "enter   the refused call under that setting", Millis(5_500.0)),
 ];
 
 pub(crate) fn walk() -> String {

@@ -255,7 +255,8 @@ fn another_session_is_replayed_and_late_results_of_the_previous_are_dropped() {
     driver.go_to("slack:channel:c07infra");
     assert!(driver.app.timeline().is_none());
     driver.perform(late);
-    assert!(driver.app.timeline().is_none());
+    // The preview is on, so the new session may have a replay of its own.
+    assert!(driver.app.timeline().is_none_or(|timeline| timeline.len() < 134));
     driver.press("t");
     assert!(timeline(&driver).len() < 134);
 }

@@ -349,6 +349,6 @@ fn runs_of_a_job_are_one_row_with_count_growth_and_cost() {
     driver.press("space");
     assert_eq!(visible_keys(&driver).len(), 2);
     // Going to a run shows it.
-    driver.go_to("c0000002");
+    driver.go_to("c0000002-0000-4000-8000-000000000000");
     assert!(selected(&driver).contains(":run:c0000002"));
 }
