@@ -28,6 +28,11 @@ const MAIN_VIEWS: &[(char, Action)] = &[
     ('/', Action::Show(ScreenKind::Search)),
 ];
 
+const TIMELINE_VIEWS: &[(char, Action)] = &[('x', Action::InWords), ('b', Action::CostOrCache)];
+
+const COMPARE_VIEWS: &[(char, Action)] =
+    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom)];
+
 /// The views and switches of every screen.
 const SHARED_VIEWS: &[(char, Action)] = &[
     ('w', Action::Show(ScreenKind::Breakdown)),
@@ -39,6 +44,17 @@ const SHARED_VIEWS: &[(char, Action)] = &[
     ('*', Action::ShowSecrets),
     ('c', Action::NextTheme),
 ];
+
+/// Returns the letters of the view menu, those of the screen first.
+fn views_of(context: KeyContext) -> impl Iterator<Item = (char, Action)> {
+    let own = match context {
+        KeyContext::Timeline => TIMELINE_VIEWS,
+        KeyContext::Compare => COMPARE_VIEWS,
+        context if context.is_pane() => MAIN_VIEWS,
+        _ => &[],
+    };
+    own.iter().chain(SHARED_VIEWS).copied()
+}
 
 impl App {
     /// Opens the window that waits for a letter.
@@ -126,19 +142,11 @@ impl App {
 
     /// The views and switches that `v` offers on the screen.
     fn view_rows(&self) -> Vec<KeyMenuRow> {
-        let of_screen: &[(char, Action)] = match self.overlay() {
-            Some(Overlay::Timeline) => &[('x', Action::InWords), ('b', Action::CostOrCache)],
-            Some(Overlay::Compare) => {
-                &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom)]
-            }
-            Some(_) => &[],
-            None => MAIN_VIEWS,
-        };
-        let rows = of_screen.iter().chain(SHARED_VIEWS).map(|(letter, action)| {
+        let row = |(letter, action): (char, Action)| {
             let name = action.description();
-            KeyMenuRow { letter: *letter, name, text: String::new(), action: Some(*action) }
-        });
-        rows.collect()
+            KeyMenuRow { letter, name, text: String::new(), action: Some(action) }
+        };
+        views_of(self.key_context()).map(row).collect()
     }
 
     /// Returns the key of an action, its two keys in the view menu, or the words that run it, as `:repair`.
@@ -147,9 +155,8 @@ impl App {
         if let Some(key) = preferred_key(action, &keymap.keys_for(context, action)) {
             return key.to_owned();
         }
-        let of_screen: &[(char, Action)] = if context.is_pane() { MAIN_VIEWS } else { &[] };
         let view = keymap.keys_for(context, Action::ViewMenu).into_iter().next();
-        let letter = of_screen.iter().chain(SHARED_VIEWS).find(|(_, known)| *known == action);
+        let letter = views_of(context).find(|(_, known)| *known == action);
         match view.zip(letter) {
             Some((view, (letter, _))) => format!("{view} {letter}"),
             None => action.typed_name(),

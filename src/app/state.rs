@@ -38,7 +38,6 @@ use crate::write::summary::writer::SummaryWriter;
 
 /// The person's preferences, from config and flags.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a preference of its own")]
 pub struct Options {
     pub keymap: Keymap,
     /// Whether changed values flash; otherwise they stay marked until the next key.
@@ -95,7 +94,7 @@ pub struct Toast {
     pub until_ms: Moment,
 }
 
-/// What a toast reports, which decides its sign.
+/// The kind of a message in the status line, which decides its sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToastKind {
     Done,
@@ -103,7 +102,7 @@ pub enum ToastKind {
     Note,
     /// Something that the person did not ask for.
     Alert,
-    /// What the person asked for was refused or failed.
+    /// A request was refused or failed.
     Refused,
 }
 

@@ -8,9 +8,7 @@ use crate::app::keymap::KeyContext;
 use crate::app::state::{App, Overlay};
 use crate::app::status_hints::preferred_key;
 
-/// What the program is.
 const ABOUT: &str = "clawscope shows what fills a session's context window, and why it overflowed.";
-/// The keys to begin with.
 const KEYS: [(Action, &str); 4] = [
     (Action::Show(ScreenKind::Explain), "why the session overflowed, and the settings that prevent it"),
     (Action::TogglePrune, "preview other settings: every message before and after"),

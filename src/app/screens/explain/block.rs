@@ -23,7 +23,7 @@ pub enum ExplainBlock {
     OtherCalls,
     /// The evidence of the verdict, and the other findings.
     Findings,
-    /// What the gateway does after the overflow; opens in place.
+    /// The gateway's attempts after the overflow; opens in place.
     Recovery,
     /// Every estimator beside the provider's counts; opens in place.
     Estimators,

@@ -169,7 +169,7 @@ impl PageDraft<'_> {
         layers
     }
 
-    /// Puts each shown block into a layer of its own.
+    /// Puts each shown block into its own layer.
     fn whole_rows<const N: usize>(&self, blocks: [(ExplainBlock, bool); N]) -> Vec<Vec<(ExplainBlock, u16)>> {
         let shown = blocks.into_iter().filter(|(_, is_shown)| *is_shown);
         shown.map(|(block, _)| vec![(block, self.width)]).collect()
