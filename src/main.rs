@@ -14,6 +14,9 @@ use clawscope::runtime::{PagedOutput, watch_terminal, write_report_on_crash};
 fn main() -> ExitCode {
     let invocation = Invocation { env: Environment::from_process(), now_ms: SystemClock.now_ms() };
     let words: Vec<OsString> = std::env::args_os().collect();
+    if command::complete(&words, &invocation) {
+        return ExitCode::SUCCESS;
+    }
     if let Some(code) = watch_terminal(&words, &invocation.env) {
         return code;
     }

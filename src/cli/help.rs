@@ -171,6 +171,8 @@ Examples:
   clawscope cost KEY --json \\
       | jq '.calls[] | select(.miss.isMiss)'
 
+The cost is that of `sessions`: every branch, with summaries and calls of tools; a ~ marks list prices.
+
 A call misses the cache if it reads at least 1,025 tokens less than the size of the previous prompt. That is pi's own rule, so the \
 sums equal those of pi 1.5. A first call, and a call after a compaction or a reset, has a new prompt and misses nothing. \
 `clawscope guide cost` describes the causes.";

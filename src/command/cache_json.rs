@@ -8,9 +8,7 @@ use super::session_output::{SessionJson, finite, rounded, session_json};
 use super::usage_totals::CostOriginJson;
 use crate::export::json::JsonOutput;
 use crate::replay::Cost;
-use crate::report::cache_ledger::{
-    CacheLedger, CacheTotals, CachedCall, CallCount, MissCause, totals_by_day,
-};
+use crate::report::cache_ledger::{CacheLedger, CacheTotals, CachedCall, CallCount, MissCause};
 use crate::session::LoadedSession;
 use crate::units::{Millis, Moment, Tokens};
 
@@ -22,7 +20,7 @@ pub(super) struct CacheJson {
     retention: &'static str,
     totals: CacheTotalsJson,
     days: Vec<DayJson>,
-    /// The billed calls in file order.
+    /// The calls with a counted prompt, in file order.
     pub(super) calls: Vec<CachedCallJson>,
 }
 
@@ -32,7 +30,7 @@ impl JsonOutput for CacheJson {}
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StoreCacheJson {
     totals: CacheTotalsJson,
-    /// Sessions with counted calls, those with the most expensive misses first.
+    /// Sessions with billed calls, the most expensive first.
     sessions: Vec<SessionCacheJson>,
     days: Vec<DayJson>,
     /// Sessions that cannot be read.
@@ -63,7 +61,10 @@ struct DayJson {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CacheTotalsJson {
+    /// Calls whose prompt was counted.
     calls: usize,
+    /// Other billed calls: summaries, calls of tools, calls without a count of their prompt.
+    side_calls: usize,
     /// Calls of providers that had reported no cache activity.
     uncached_calls: usize,
     /// Prompt tokens read from the cache.
@@ -72,8 +73,10 @@ struct CacheTotalsJson {
     written: Option<Tokens>,
     /// Prompt tokens neither read nor written.
     input: Option<Tokens>,
-    /// Cost of the calls, USD.
+    /// Cost of the calls and side calls, USD.
     cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOriginJson,
     misses: CallCountJson,
     /// The share of the cost that the misses added, 0 to 1.
     miss_share: Option<f64>,
@@ -142,8 +145,8 @@ impl CacheJson {
         Self {
             session: session_json(&session.item),
             retention: ledger.retention.as_str(),
-            totals: totals_json(&CacheTotals::of(&ledger.calls)),
-            days: days_json(&totals_by_day(&ledger.calls)),
+            totals: totals_json(&ledger.totals()),
+            days: days_json(&ledger.totals_by_day()),
             calls: ledger.calls.iter().map(|call| call_json(session, call)).collect(),
         }
     }
@@ -182,11 +185,13 @@ fn totals_json(totals: &CacheTotals) -> CacheTotalsJson {
     };
     CacheTotalsJson {
         calls: totals.calls,
+        side_calls: totals.side_calls,
         uncached_calls: totals.uncached_calls,
         read: finite(totals.read),
         written: finite(totals.written),
         input: finite(totals.input),
         cost: totals.cost.total(),
+        origin: origin(&totals.cost),
         misses: count_json(&totals.misses),
         miss_share: totals.miss_share(),
         causes: totals.by_cause.iter().map(cause).collect(),

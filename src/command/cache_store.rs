@@ -6,7 +6,7 @@ use std::path::Path;
 use super::environment::Workspace;
 use super::failure::Failure;
 use super::parallel::map_by_size;
-use crate::report::cache_ledger::{CacheTotals, cache_ledger, totals_by_day};
+use crate::report::cache_ledger::{CacheTotals, cache_ledger};
 use crate::session::{Mark, SessionItem};
 use crate::units::Bytes;
 
@@ -16,7 +16,7 @@ const BATCH_SESSIONS: usize = 4096;
 /// The sums of a store.
 #[derive(Debug)]
 pub(super) struct StoreLedger<'a> {
-    /// Sessions with counted calls, those with the most expensive misses first.
+    /// Sessions with billed calls, the most expensive first.
     pub(super) sessions: Vec<(&'a SessionItem, CacheTotals)>,
     /// By UTC day.
     pub(super) days: BTreeMap<String, CacheTotals>,
@@ -56,8 +56,8 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
         }
     }
     store.sessions.sort_by(|(_, one), (_, other)| {
-        let cost = |totals: &CacheTotals| totals.misses.cost.total().unwrap_or(0.0);
-        cost(other).total_cmp(&cost(one)).then(other.misses.tokens.total_cmp(&one.misses.tokens))
+        let cost = |totals: &CacheTotals| totals.cost.total().unwrap_or(0.0);
+        cost(other).total_cmp(&cost(one)).then(other.prompt_tokens().total_cmp(&one.prompt_tokens()))
     });
     store
 }
@@ -68,7 +68,7 @@ impl<'a> StoreLedger<'a> {
         for (day, own) in days {
             self.days.entry(day.clone()).or_default().merge(own);
         }
-        if totals.calls > 0 {
+        if totals.billed_calls() > 0 {
             self.sessions.push((item, totals));
         }
     }
@@ -77,5 +77,5 @@ impl<'a> StoreLedger<'a> {
 fn sum_session(workspace: &Workspace, item: &SessionItem) -> Result<Sums, Failure> {
     let session = workspace.open_item(item)?;
     let ledger = cache_ledger(&session)?;
-    Ok((CacheTotals::of(&ledger.calls), totals_by_day(&ledger.calls)))
+    Ok((ledger.totals(), ledger.totals_by_day()))
 }

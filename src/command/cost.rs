@@ -1,4 +1,5 @@
-//! `clawscope cost [SESSION]`: shows the prompt cache's ledger of a session, or its sums over a store.
+//! `clawscope cost [SESSION]`: shows what the calls of a session cost and what the prompt cache missed, or the sums of a
+//! store.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,10 +13,9 @@ use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{CostArgs, StoreArgs};
 use crate::format::{format_count, format_number, format_percent, format_time, quantity, round_tokens};
-use crate::report::cache_ledger::{
-    CacheLedger, CacheTotals, CachedCall, CallCount, cache_ledger, totals_by_day,
-};
-use crate::report::cost::format_cost;
+use crate::replay::Cost;
+use crate::report::cache_ledger::{CacheLedger, CacheTotals, CachedCall, CallCount, cache_ledger};
+use crate::report::cost::{describe_cost, format_cost};
 use crate::session::LoadedSession;
 use crate::units::Tokens;
 
@@ -39,7 +39,7 @@ pub(super) fn run(
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
-    let totals = CacheTotals::of(&ledger.calls);
+    let totals = ledger.totals();
     print_headline(&totals, output)?;
     if ledger.calls.is_empty() {
         return Ok(());
@@ -73,8 +73,12 @@ fn run_store(
     workspace.require_databases()
 }
 
-/// Prints the answer: how many calls missed, how many tokens that were, and what it cost.
+/// Prints the answer: what the calls cost, how many of them missed, how many tokens that were, and what that cost.
 fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure> {
+    if let Some(cost) = describe_cost(&totals.cost) {
+        let calls = format_count(totals.billed_calls() as u64, "call", "calls");
+        output.line(Tone::Strong, &format!("{calls}: {cost}"))?;
+    }
     if totals.calls == 0 {
         return Ok(output.line(Tone::Plain, "no call has token counts")?);
     }
@@ -88,9 +92,8 @@ fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failu
         _ => (
             Tone::Strong,
             format!(
-                "{} of {} missed the cache: {} tokens{}",
-                format_number(missed),
-                format_count(calls, "call", "calls"),
+                "{} missed the cache: {} tokens{}",
+                format_count(missed, "call", "calls"),
                 format_number(round_tokens(totals.misses.tokens)),
                 totals.describe_extra_cost().map(|cost| format!(", {cost}")).unwrap_or_default()
             ),
@@ -134,17 +137,20 @@ fn print_causes(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure
 }
 
 fn count_cells(count: &CallCount, tone: Tone) -> [Cell; 3] {
-    let cost = format_cost(&count.cost).unwrap_or_else(|| "-".to_owned());
     [
         Cell::new(&format_number(count.calls as u64), tone),
         Cell::new(&format_number(round_tokens(count.tokens)), tone),
-        Cell::new(&cost, tone),
+        cost_cell(&count.cost, tone),
     ]
+}
+
+fn cost_cell(cost: &Cost, tone: Tone) -> Cell {
+    Cell::new(&format_cost(cost).unwrap_or_else(|| "-".to_owned()), tone)
 }
 
 /// Prints the sums of each day, if there are several.
 fn print_days(ledger: &CacheLedger, output: &mut Output) -> Result<(), Failure> {
-    let days = totals_by_day(&ledger.calls);
+    let days = ledger.totals_by_day();
     if days.len() < 2 {
         return Ok(());
     }
@@ -164,6 +170,7 @@ fn print_totals<'a>(
 ) -> Result<(), Failure> {
     let columns = [
         (head, Align::Flexible),
+        ("cost", Align::Right),
         ("calls", Align::Right),
         ("read", Align::Right),
         ("written", Align::Right),
@@ -177,7 +184,11 @@ fn print_totals<'a>(
     table.drop_first(&["uncached", "written", "read"]);
     for (name, totals) in rows {
         let tokens = |tokens: Tokens| Cell::from(format_number(round_tokens(tokens)));
-        let mut row: Vec<Cell> = vec![name.into(), format_number(totals.calls as u64).into()];
+        let mut row: Vec<Cell> = vec![
+            name.into(),
+            cost_cell(&totals.cost, Tone::Plain),
+            format_number(totals.billed_calls() as u64).into(),
+        ];
         row.extend([tokens(totals.read), tokens(totals.written), tokens(totals.input)]);
         row.extend(count_cells(&totals.misses, Tone::Plain));
         row.push(totals.worst_cause().map_or("", |(cause, _)| cause.label()).into());
@@ -196,6 +207,7 @@ fn print_calls(
     let columns = [
         ("answered", Align::Left),
         ("entry", Align::Left),
+        ("cost", Align::Right),
         ("read", Align::Right),
         ("written", Align::Right),
         ("uncached", Align::Right),
@@ -222,8 +234,11 @@ fn print_calls(
 
 fn call_cells(session: &LoadedSession, call: &CachedCall) -> Vec<Cell> {
     let tokens = |tokens: Tokens| Cell::from(format_number(round_tokens(tokens)));
-    let mut row: Vec<Cell> =
-        vec![format_time(call.ended).into(), session.index.display_id(call.entry).into()];
+    let mut row: Vec<Cell> = vec![
+        format_time(call.ended).into(),
+        session.index.display_id(call.entry).into(),
+        cost_cell(&call.cost, Tone::Plain),
+    ];
     row.extend([tokens(call.split.read), tokens(call.split.write), tokens(call.split.input)]);
     let Some(miss) = &call.miss else {
         let word = if call.is_uncached { "no cache" } else { "" };
@@ -231,9 +246,8 @@ fn call_cells(session: &LoadedSession, call: &CachedCall) -> Vec<Cell> {
         return row;
     };
     let tone = if miss.is_counted() { Tone::Warning } else { Tone::Dim };
-    let cost = format_cost(&miss.cost).unwrap_or_else(|| "-".to_owned());
     row.push(Cell::new(&format_number(round_tokens(miss.tokens)), tone));
-    row.push(Cell::new(&cost, tone));
+    row.push(cost_cell(&miss.cost, tone));
     row.push(Cell::new(&miss.describe_cause(session), tone));
     row
 }

@@ -100,6 +100,7 @@ use std::io::Write as _;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
+pub use completions::complete;
 use environment::{Invocation, note_demo_store};
 use failure::{Exit, Failure};
 use output::Output;

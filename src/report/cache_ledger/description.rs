@@ -18,8 +18,8 @@ impl CacheMiss {
 }
 
 impl CacheTotals {
-    /// Describes the extra cost of the misses with its share of the cost of these calls: `$1.20 extra (34%)`; `None` without
-    /// a price, or if it is 0. The whole is not named: only calls with token counts are in it, so it is less than the session's cost.
+    /// Describes the extra cost of the misses with its share of the cost: `$1.20 extra (34%)`; `None` without a price, or if
+    /// it is 0.
     pub fn describe_extra_cost(&self) -> Option<String> {
         let extra = format_extra_cost(&self.misses.cost)?;
         let share = self.miss_share().map(|share| format!(" ({})", format_ratio(share)));

@@ -16,15 +16,18 @@ mod totals;
 
 pub use cause::MissCause;
 pub use description::format_extra_cost;
-pub use totals::{CacheTotals, CallCount, totals_by_day};
+pub use totals::{CacheTotals, CallCount};
+
+use std::collections::HashSet;
 
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::replay::cache::TokenSplit;
 use crate::session::LoadedSession;
+use crate::session::overflow::implausible_counts;
 use crate::session::replay_inputs::ReplayInputs;
-use crate::session::usage_totals::PriceCache;
+use crate::session::usage_totals::{PriceCache, billed_calls};
 use crate::store::body::BodyError;
 use crate::units::{Millis, Moment, Tokens};
 
@@ -36,8 +39,18 @@ use scan::{PromptScan, Reading};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheLedger {
     pub calls: Vec<CachedCall>,
+    /// What was billed beside them: summaries, calls of tools, and calls without a count of their prompt.
+    pub side_calls: Vec<SideCall>,
     /// The configured time for which the provider keeps the prompts of the session's model.
     pub retention: Retention,
+}
+
+/// A billed call of which the ledger knows no prompt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SideCall {
+    /// Time of its entry; NaN if unknown.
+    pub ended: Moment,
+    pub cost: Cost,
 }
 
 /// One call and the cache's effect on it.
@@ -133,7 +146,22 @@ pub fn cache_ledger_from(
             miss,
         });
     }
-    Ok(CacheLedger { calls, retention })
+    let side_calls = side_calls(session, &calls, &prices);
+    Ok(CacheLedger { calls, side_calls, retention })
+}
+
+/// Lists the billed calls that are not among these, so that the ledger's cost is that of the session.
+fn side_calls(session: &LoadedSession, calls: &[CachedCall], prices: &PriceCache<'_>) -> Vec<SideCall> {
+    let listed: HashSet<EntryIx> = calls.iter().map(|call| call.entry).collect();
+    let billed = billed_calls(&session.index, &implausible_counts(&session.overflow_scope()));
+    let billed = billed.answers.into_iter().chain(billed.failed).chain(billed.side_calls);
+    let others = billed.filter(|(entry, _)| !listed.contains(entry));
+    let side_call = |(entry, usage)| {
+        let mut cost = Cost::default();
+        cost.add_usage(&usage, prices.price_of(entry).as_ref());
+        SideCall { ended: session.index.entry(entry).time_ms, cost }
+    };
+    others.map(side_call).collect()
 }
 
 /// Returns the share of all prompt tokens that misses did not read, from counts only, without causes.

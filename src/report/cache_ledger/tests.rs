@@ -377,14 +377,14 @@ fn a_provider_without_reports_has_no_misses_and_one_that_stops_reading_has() {
 #[test]
 fn sums_by_day_add_up_to_the_sum_of_all_calls() {
     let ledger = begun().after(15.0 * 60.0).turn(0, 23_000, 10).after(5.0).turn(23_010, 10, 1).ledger();
-    let days = totals_by_day(&ledger.calls);
+    let days = ledger.totals_by_day();
     assert_eq!(days.keys().collect::<Vec<_>>(), ["2026-11-19", "2026-11-20"]);
     assert_eq!(days["2026-11-20"].misses.calls, 1);
     let mut sum = CacheTotals::default();
     for day in days.values() {
         sum.merge(day);
     }
-    let whole = CacheTotals::of(&ledger.calls);
+    let whole = ledger.totals();
     assert_eq!(
         (sum.calls, sum.read, sum.written, sum.misses.tokens),
         (4, whole.read, whole.written, Tokens(22_010.0))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::format::utc_day;
 use crate::replay::Cost;
-use crate::report::cache_ledger::{CacheMiss, CachedCall, MissCause};
-use crate::units::Tokens;
+use crate::report::cache_ledger::{CacheLedger, CacheMiss, CachedCall, MissCause, SideCall};
+use crate::units::{Moment, Tokens};
 
 /// Calls and their unread tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -32,7 +32,10 @@ impl CallCount {
 /// Sums over calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CacheTotals {
+    /// Calls whose prompt was counted.
     pub calls: usize,
+    /// Other billed calls.
+    pub side_calls: usize,
     /// Calls of providers that had reported no cache activity.
     pub uncached_calls: usize,
     /// Prompt tokens read from the cache.
@@ -41,7 +44,7 @@ pub struct CacheTotals {
     pub written: Tokens,
     /// Prompt tokens neither read nor written.
     pub input: Tokens,
-    /// Cost of the calls.
+    /// Cost of the calls and side calls.
     pub cost: Cost,
     /// The misses, by pi's rule.
     pub misses: CallCount,
@@ -73,9 +76,20 @@ impl CacheTotals {
         }
     }
 
+    fn add_side_call(&mut self, call: &SideCall) {
+        self.side_calls += 1;
+        self.cost = self.cost.combined_with(call.cost);
+    }
+
+    /// Returns the number of billed calls.
+    pub fn billed_calls(&self) -> usize {
+        self.calls + self.side_calls
+    }
+
     /// Adds the sums of other calls.
     pub fn merge(&mut self, other: &Self) {
         self.calls += other.calls;
+        self.side_calls += other.side_calls;
         self.uncached_calls += other.uncached_calls;
         self.read += other.read;
         self.written += other.written;
@@ -110,12 +124,26 @@ impl CacheTotals {
     }
 }
 
-/// Sums up calls by the UTC day of their answers, in order. Calls without a time have the key `unknown`.
-pub fn totals_by_day<'a>(calls: impl IntoIterator<Item = &'a CachedCall>) -> BTreeMap<String, CacheTotals> {
-    let mut days: BTreeMap<String, CacheTotals> = BTreeMap::new();
-    for call in calls {
-        let day = utc_day(call.ended).unwrap_or_else(|| "unknown".to_owned());
-        days.entry(day).or_default().add(call);
+impl CacheLedger {
+    /// Sums up everything that was billed.
+    pub fn totals(&self) -> CacheTotals {
+        let mut totals = CacheTotals::of(&self.calls);
+        for call in &self.side_calls {
+            totals.add_side_call(call);
+        }
+        totals
     }
-    days
+
+    /// Sums up everything by UTC day, in order. Calls without a time have the key `unknown`.
+    pub fn totals_by_day(&self) -> BTreeMap<String, CacheTotals> {
+        let day = |ended: Moment| utc_day(ended).unwrap_or_else(|| "unknown".to_owned());
+        let mut days: BTreeMap<String, CacheTotals> = BTreeMap::new();
+        for call in &self.calls {
+            days.entry(day(call.ended)).or_default().add(call);
+        }
+        for call in &self.side_calls {
+            days.entry(day(call.ended)).or_default().add_side_call(call);
+        }
+        days
+    }
 }

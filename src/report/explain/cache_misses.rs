@@ -48,7 +48,7 @@ pub(super) fn find_cache_misses(
         return Ok(None);
     }
     let ledger = cache_ledger_from(case.session, inputs)?;
-    let totals = CacheTotals::of(&ledger.calls);
+    let totals = ledger.totals();
     let share = totals.miss_share().filter(|share| *share >= MIN_COST_SHARE);
     let Some((worst_cause, _)) = share.and(totals.worst_cause()) else { return Ok(None) };
     let confidence = if totals.misses.cost.is_estimated() { Confidence::Likely } else { Confidence::Sure };

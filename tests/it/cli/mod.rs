@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod commits;
+mod completions;
 mod context;
 mod database;
 mod doctor;
