@@ -150,13 +150,15 @@ Examples:
   clawscope explain agent:main:main
   clawscope explain KEY --json | jq -r '.verdict.line'
   clawscope explain --all --window 131072
+  clawscope explain KEY --set historyLimit=50   would this have helped?
   clawscope explain KEY --recovery         what the gateway tried afterwards
 
 The first line is the answer; the second is the change that would have fixed it. Four blocks follow: what happened, what \
 made the call large, why no guard prevented it, and who counted how many tokens.
 
 To find a fix, clawscope replays the whole session with every setting that the release reads, alone and in pairs. A change \
-helps if every call fits. `check`, `replay` and `sweep` with the same --set print the same numbers.
+helps if every call fits. With --set, --settings or --window the third line says whether your change would have helped, and \
+the table begins with it. `check`, `replay` and `sweep` with the same --set print the same numbers.
 
 --recovery follows the last call that the provider refused as too large, attempt by attempt, beside what the transcript \
 records. If no call was refused, it shows what the next overflow would lead to. Whether a prompt then fits is an estimate, \

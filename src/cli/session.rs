@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::settings::WindowArg;
+
 /// A session to look at.
 #[derive(Debug, Args)]
 pub struct SessionArgs {
@@ -41,9 +43,16 @@ pub struct ExplainArgs {
     /// Compare the recovery that the transcript records with the one that the gateway's rules lead to
     #[arg(long, conflicts_with = "all")]
     pub recovery: bool,
-    /// With --all: check each session against a window of N tokens, such as a fallback model's; repeatable
-    #[arg(long, value_name = "N", requires = "all", value_parser = clap::value_parser!(u64).range(1..))]
-    pub window: Vec<u64>,
+    /// Try a window of N tokens, as `--set contextWindow=N` does; with --all: check each session against it, such as that
+    /// of a fallback model; repeatable
+    #[arg(long, value_name = "N|learnt", value_parser = WindowArg::parse, conflicts_with = "recovery")]
+    pub window: Vec<WindowArg>,
+    /// Try a change of a setting, by the gateway's name for it; repeatable
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["all", "recovery"])]
+    pub set: Vec<String>,
+    /// Try the settings of a JSON or JSON5 file (an openclaw.json or its contextPruning) or of a preset; --set overrides it
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["all", "recovery"])]
+    pub settings: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -165,7 +165,7 @@ pub enum WindowArg {
 }
 
 impl WindowArg {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         match (text, text.replace([',', '_'], "").parse()) {
             ("learnt" | "learned", _) => Ok(Self::Learnt),
             (_, Ok(tokens)) if tokens > 0 => Ok(Self::Tokens(tokens)),

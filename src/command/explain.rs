@@ -7,7 +7,9 @@ use super::environment::{Invocation, Workspace, is_store_folder, require_context
 use super::explain_all::{self, verdict_tone};
 use super::explain_json::report_json;
 use super::failure::Failure;
+use super::learned_window::with_learned_window;
 use super::output::{Output, Tone};
+use super::ruleset::refuse_unsupported;
 use super::session_output::print_session_header;
 use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
@@ -18,9 +20,12 @@ use crate::format::{
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::{
-    Advice, Explanation, Finding, GuardReport, GuardState, Overflow, PromptCount, ReplaySummary, explain,
+    Advice, Explanation, Finding, GuardReport, GuardState, Overflow, PromptCount, ReplaySummary,
+    explain_changes,
 };
 use crate::session::LoadedSession;
+use crate::session::setting_change::{SettingChange, read_changes};
+use crate::session::simulated_settings::{default_replay_policies, simulate_settings};
 use crate::text::truncate;
 use crate::units::Tokens;
 
@@ -43,15 +48,42 @@ pub(super) fn run(
         ));
     };
     if is_store_folder(target, place, invocation) {
+        if !args.set.is_empty() || args.settings.is_some() {
+            return Err(Failure::usage(format!(
+                "--set and --settings: {target} is a store; name a SESSION in it."
+            )));
+        }
         return explain_all::run(args, place, invocation, output);
     }
     let workspace = Workspace::for_session(target, place, invocation)?;
     let session = require_context(workspace.open_session(target, output)?)?;
-    let explanation = explain(&session)?;
+    let changes = requested_changes(args, &session, output)?;
+    let explanation = explain_changes(&session, &changes)?;
     if args.json {
         return Ok(output.json(&report_json(&session, &explanation))?);
     }
     ExplanationPrinter { session: &session, explanation: &explanation }.print(output)
+}
+
+/// Returns the changes to try.
+fn requested_changes(
+    args: &ExplainArgs,
+    session: &LoadedSession,
+    output: &mut Output,
+) -> Result<Vec<SettingChange>, Failure> {
+    let changes = read_changes(args.settings.as_deref(), &args.set)?;
+    let window = match args.window.as_slice() {
+        [] => None,
+        [window] => Some(*window),
+        _ => return Err(Failure::usage("--window: one window for a SESSION, several only with --all.")),
+    };
+    let changes = with_learned_window(window, changes, session, output)?;
+    refuse_unsupported(&changes, session)?;
+    for warning in simulate_settings(session, &changes, default_replay_policies(session, &changes)).warnings()
+    {
+        output.note(&warning)?;
+    }
+    Ok(changes)
 }
 
 fn print_block(title: &str, table: &Table, output: &mut Output) -> Result<(), Failure> {
@@ -83,6 +115,9 @@ impl ExplanationPrinter<'_> {
         output.line(verdict_tone(self.explanation), &verdict.headline())?;
         if let Some(next_step) = self.explanation.next_step() {
             output.line(Tone::Strong, &next_step)?;
+        }
+        if let (Some(line), Some(asked)) = (self.explanation.asked_line(), &self.explanation.asked) {
+            output.line(if asked.fits_all { Tone::Good } else { Tone::Warning }, &line)?;
         }
         let class = format!("{} · {}", verdict.class.as_str(), verdict.confidence.as_str());
         output.line(Tone::Dim, &class)?;
@@ -281,44 +316,31 @@ impl ExplanationPrinter<'_> {
 
     fn print_advice(&self, output: &mut Output) -> Result<(), Failure> {
         let explanation = self.explanation;
-        if !explanation.has_overflowed() {
+        if !explanation.has_overflowed() && explanation.asked.is_none() {
             return Ok(());
         }
         writeln!(output)?;
-        let (helps, head) = explanation.advice_headline();
-        output.line(if helps { Tone::Strong } else { Tone::Warning }, &head)?;
+        if explanation.has_overflowed() {
+            let (helps, head) = explanation.advice_headline();
+            output.line(if helps { Tone::Strong } else { Tone::Warning }, &head)?;
+        }
         let mut table = Table::new(&[
             ("change", Align::Left),
-            ("the call", Align::Right),
+            (if explanation.failure.is_some() { "the call" } else { "" }, Align::Right),
             ("limit", Align::Right),
             ("overflows", Align::Right),
             ("peak", Align::Right),
             ("cost", Align::Right),
             ("", Align::Left),
         ]);
-        let failure = explanation.failure.as_ref();
-        let is_measured = failure.is_some_and(|failure| failure.is_measured);
-        if let Some((recorded, first)) = explanation.recorded.zip(explanation.advice.first()) {
-            table.push(vec![
-                Cell::new("recorded", Tone::Dim),
-                format_counted(first.tokens_before, is_measured).into(),
-                format_number(failure.map_or(first.limit, |failure| failure.limit)).into(),
-                format_number(recorded.overflows as u64).into(),
-                format_counted(recorded.peak_tokens, recorded.peak_measured).into(),
-                recorded
-                    .cost
-                    .map(|usd| format_amount(usd, recorded.cost_is_estimated))
-                    .unwrap_or_default()
-                    .into(),
-                "".into(),
-            ]);
+        if let Some((recorded, first)) = explanation.recorded.zip(explanation.tried().next()) {
+            table.push(self.recorded_cells(recorded, first));
         }
-        for advice in &explanation.advice {
+        for advice in explanation.tried() {
             table.push(self.advice_cells(advice));
         }
         table.print(output, "  ")?;
-        let best = explanation.advice.iter().find(|advice| advice.fits_all);
-        let Some(best) = best else { return Ok(()) };
+        let Some(best) = explanation.tried().find(|advice| advice.fits_all) else { return Ok(()) };
         if best.commands.is_empty() && !best.patch.is_empty() {
             output.line(Tone::Dim, &format!("in {}:", best.file_name()))?;
         }
@@ -329,15 +351,30 @@ impl ExplanationPrinter<'_> {
         Ok(())
     }
 
+    fn recorded_cells(&self, recorded: ReplaySummary, first: &Advice) -> Vec<Cell> {
+        let failure = self.explanation.failure.as_ref();
+        let call = failure.map(|failure| format_counted(first.tokens_before, failure.is_measured));
+        let limit = failure.map_or_else(|| self.session.window.model_tokens.whole(), |failure| failure.limit);
+        let cost = recorded.cost.map(|usd| format_amount(usd, recorded.cost_is_estimated));
+        vec![
+            Cell::new("recorded", Tone::Dim),
+            call.unwrap_or_default().into(),
+            format_number(limit).into(),
+            format_number(recorded.overflows as u64).into(),
+            format_counted(recorded.peak_tokens, recorded.peak_measured).into(),
+            cost.unwrap_or_default().into(),
+            "".into(),
+        ]
+    }
+
     fn advice_cells(&self, advice: &Advice) -> Vec<Cell> {
+        let call = format_counted(advice.tokens_after, advice.is_measured_after());
+        let call = if self.explanation.failure.is_some() { call } else { String::new() };
         let over = advice.overflows() as u64;
         let tone = if advice.fits_all { Tone::Good } else { Tone::Bad };
         vec![
             advice.description().into(),
-            Cell::new(
-                &format_counted(advice.tokens_after, advice.is_measured_after()),
-                if advice.fits { Tone::Good } else { Tone::Bad },
-            ),
+            Cell::new(&call, if advice.fits { Tone::Good } else { Tone::Bad }),
             format_number(advice.limit).into(),
             Cell::new(&format_number(over), tone),
             format_counted(advice.peak(), advice.whole.peak_measured).into(),

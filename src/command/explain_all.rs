@@ -13,7 +13,7 @@ use super::output::{Output, Tone};
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, session_json};
 use super::table::{Align, Cell, Table};
-use crate::cli::{ExplainArgs, StoreArgs};
+use crate::cli::{ExplainArgs, StoreArgs, WindowArg};
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_number, format_percent};
 use crate::report::explain::{Explanation, FindingClass, explain};
@@ -56,6 +56,7 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let windows = windows_in_tokens(&args.window)?;
     let workspace = Workspace::from_path(args.target.as_deref().map(Path::new), place, invocation)?;
     let readable =
         workspace.listed.items.iter().filter(|item| item.path.is_some() && !item.has(Mark::Missing));
@@ -63,11 +64,21 @@ pub(super) fn run(
         readable.collect::<Vec<_>>().into_par_iter().map(|item| explain_session(&workspace, item)).collect();
     all.sort_by_cached_key(|explained| (std::cmp::Reverse(risk_rank(explained)), explained.item.key.clone()));
     if args.json {
-        output.json(&report_json(&workspace, all, &args.window))?;
+        output.json(&report_json(&workspace, all, &windows))?;
     } else {
-        print(&all, &args.window, output)?;
+        print(&all, &windows, output)?;
     }
     workspace.require_databases()
+}
+
+fn windows_in_tokens(windows: &[WindowArg]) -> Result<Vec<u64>, Failure> {
+    let tokens = |window: &WindowArg| match window {
+        WindowArg::Tokens(tokens) => Ok(*tokens),
+        WindowArg::Learnt => {
+            Err(Failure::usage("--window learnt: it is learnt from the calls of one SESSION. Name it."))
+        }
+    };
+    windows.iter().map(tokens).collect()
 }
 
 fn explain_session(workspace: &Workspace, item: &SessionItem) -> ExplainedSession {

@@ -54,6 +54,8 @@ pub(super) struct ExplanationJson {
     aftermath: Vec<FindingJson>,
     /// All findings, the verdict first.
     findings: Vec<FindingJson>,
+    /// The changes of --set, --settings and --window.
+    asked: Option<AdviceJson>,
     /// Changes of settings, the best first.
     advice: Vec<AdviceJson>,
     /// The replay of the recorded settings.
@@ -367,6 +369,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         mismeasured: findings(&explanation.mismeasured),
         aftermath: findings(&explanation.aftermath),
         findings: findings(&explanation.findings),
+        asked: explanation.asked.as_ref().map(advice_json),
         advice: explanation.advice.iter().map(advice_json).collect(),
         recorded: explanation.recorded.map(|whole| replay_json(&whole)),
         tried: explanation.tried_count,

@@ -17,6 +17,7 @@ use crate::session::LoadedSession;
 use crate::session::overflow::{CallState, Overflow};
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::replay_summary::ReplaySummary;
+use crate::session::setting_change::SettingChange;
 use crate::store::body::BodyError;
 
 /// All results for one session.
@@ -46,6 +47,8 @@ pub struct Explanation {
     pub aftermath: Vec<Finding>,
     /// Every finding, the verdict first. Never empty.
     pub findings: Vec<Finding>,
+    /// The changes that the person asked about.
+    pub asked: Option<Advice>,
     /// The best changes tried; those that help come first.
     pub advice: Vec<Advice>,
     /// Totals of the recorded session, to compare the advice with; `None` if nothing was tried.
@@ -78,6 +81,13 @@ impl Explanation {
         ways
     }
 
+    /// Returns the changes to list: those that the person asked about, then the best others.
+    pub fn tried(&self) -> impl Iterator<Item = &Advice> {
+        let is_other =
+            |advice: &&Advice| self.asked.as_ref().is_none_or(|asked| asked.changes != advice.changes);
+        self.asked.iter().chain(self.advice.iter().filter(is_other))
+    }
+
     /// Whether a call overflowed and the exhausted search found no setting that helps.
     pub fn no_setting_helps(&self) -> bool {
         self.has_overflowed() && self.is_exhausted && !self.advice.iter().any(|advice| advice.fits_all)
@@ -90,7 +100,15 @@ impl Explanation {
 /// # Errors
 /// When an entry cannot be read again.
 pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
-    explain_from(session, None)
+    explain_under(session, None, &[])
+}
+
+/// Like [`explain`], and replays the session under these changes too.
+///
+/// # Errors
+/// When an entry cannot be read again.
+pub fn explain_changes(session: &LoadedSession, changes: &[SettingChange]) -> Result<Explanation, BodyError> {
+    explain_under(session, None, changes)
 }
 
 /// Like [`explain`], with the inputs of replays if they were read already.
@@ -100,6 +118,14 @@ pub fn explain(session: &LoadedSession) -> Result<Explanation, BodyError> {
 pub fn explain_from(
     session: &LoadedSession,
     inputs: Option<&ReplayInputs>,
+) -> Result<Explanation, BodyError> {
+    explain_under(session, inputs, &[])
+}
+
+fn explain_under(
+    session: &LoadedSession,
+    inputs: Option<&ReplayInputs>,
+    changes: &[SettingChange],
 ) -> Result<Explanation, BodyError> {
     let case = OverflowCase::read(session, inputs)?;
     // Where the newest call failed for another reason, a guess about counts only distracts.
@@ -121,6 +147,7 @@ pub fn explain_from(
         let impossible = findings.first().is_some_and(|first| first.class == FindingClass::ImpossibleBudget);
         let found =
             if impossible { advice::reserve_that_works(&case, inputs)? } else { SearchResult::default() };
+        let asked = try_asked(&case, inputs, changes, &findings)?;
         return Ok(Explanation {
             state: session.last_calls().state,
             fits_since_commit: session.fits_since_commit(),
@@ -135,7 +162,8 @@ pub fn explain_from(
             aftermath,
             findings,
             advice: found.advice,
-            recorded: found.recorded,
+            recorded: found.recorded.or(asked.as_ref().map(|(_, recorded)| *recorded)),
+            asked: asked.map(|(advice, _)| advice),
             tried_count: found.tried_count,
             is_exhausted: false,
         });
@@ -150,6 +178,7 @@ pub fn explain_from(
     grounds::add_grounds(&case, &mut findings);
     let SearchResult { advice, recorded, tried_count: tried, is_exhausted: exhausted } =
         advice::search_advice(&case, findings.first().map(|verdict| verdict.class));
+    let asked = try_asked(&case, inputs, changes, &findings)?;
     Ok(Explanation {
         state: session.last_calls().state,
         fits_since_commit: session.fits_since_commit(),
@@ -164,10 +193,25 @@ pub fn explain_from(
         aftermath,
         findings,
         advice,
-        recorded,
+        recorded: recorded.or(asked.as_ref().map(|(_, recorded)| *recorded)),
+        asked: asked.map(|(advice, _)| advice),
         tried_count: tried,
         is_exhausted: exhausted,
     })
+}
+
+/// Replays the session under the changes that a person asks about, if any.
+fn try_asked(
+    case: &OverflowCase<'_>,
+    inputs: Option<&ReplayInputs>,
+    changes: &[SettingChange],
+    findings: &[Finding],
+) -> Result<Option<(Advice, ReplaySummary)>, BodyError> {
+    let verdict = findings.first().map(|verdict| verdict.class);
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    advice::try_changes(case, inputs, changes, verdict).map(Some)
 }
 
 /// Returns every wrong measurement, the causes first.

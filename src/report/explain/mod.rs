@@ -48,7 +48,7 @@ pub use counts::{Counter, PromptCount};
 pub use description::Evidence;
 pub use engine::EngineOwned;
 pub use estimator::{EstimatorError, TwiceCounted};
-pub use explanation::{Explanation, explain, explain_from};
+pub use explanation::{Explanation, explain, explain_changes, explain_from};
 pub use facts::{Facts, Finding};
 pub use failure::{Failure, LimitOrigin, PromptSize};
 pub use finding::{Confidence, FindingClass, Found};

@@ -1,9 +1,9 @@
 //! `explain`, with and without `--recovery`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{has_keys, overflowed};
-use crate::support::store::Store;
+use crate::support::store::{Store, program, run};
 
 #[test]
 fn recovery_compares_recorded_and_expected_steps() {
@@ -121,6 +121,56 @@ fn a_whole_store_is_explained_with_those_at_risk_first() {
     assert!(code == 0 && out.starts_with("1 session, 1 overflowed"), "{out}");
     let (code, _, error) = store.run(&["explain"]);
     assert!(code == 2 && error.contains("SESSION"), "{error}");
-    let (code, _, error) = store.run(&["explain", "main", "--window", "5"]);
-    assert!(code == 2 && error.contains("--all"), "{error}");
+}
+
+/// Runs a command on the built-in store and reads its JSON.
+fn demo_json(words: &[&str]) -> Value {
+    let (code, out, error) = run(&mut program(&[words, &["--demo", "--json"]].concat()));
+    assert_eq!(code, 0, "{words:?}: {error}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+#[test]
+fn a_change_that_is_asked_about_is_judged_as_advice_and_replays_are() {
+    let session = "agent:main:telegram:direct:8812";
+    let plain = demo_json(&["explain", session]);
+    assert_eq!(plain["asked"], json!(null));
+    let fix = "contextPruning.ttl=30m";
+    let asked = &demo_json(&["explain", session, "--set", fix])["asked"];
+    assert_eq!((asked, &asked["helps"]), (&plain["advice"][0], &json!(true)));
+    let replay = demo_json(&["replay", session, "--set", fix]);
+    assert_eq!(asked["peak"], replay["totals"]["simulated"]["peak"]);
+
+    let (code, out, _) = run(&mut program(&["explain", session, "--demo", "--set", "historyLimit=20"]));
+    assert!(code == 0 && out.contains("With historyLimit 400 → 20: the call still does not fit."), "{out}");
+    assert!(out.contains("openclaw config set agents.defaults.contextPruning.ttl 30m"), "{out}");
+    let twice = run(&mut program(&["explain", session, "--demo", "--set", fix])).1;
+    assert_eq!(twice.matches("contextPruning.ttl 1h → 30m ").count(), 1, "one row for one change: {twice}");
+}
+
+#[test]
+fn a_session_that_fits_answers_for_a_window_too() {
+    let store = Store::new();
+    let asked = &store.json(&["explain", "main", "--window", "9000"])["asked"];
+    assert_eq!((&asked["set"], &asked["limit"]), (&json!({ "contextWindow": 9_000 }), &json!(9_000)));
+    let replay = store.json(&["replay", "main", "--window", "9000"]);
+    assert_eq!(asked["overflows"], replay["totals"]["simulated"]["overflows"]);
+    let (code, out, _) = store.run(&["explain", "main", "--window", "9000"]);
+    assert!(code == 0 && out.contains("With contextWindow 20,000 → 9,000: "), "{out}");
+}
+
+#[test]
+fn settings_are_tried_on_one_session_and_several_windows_on_a_store() {
+    let store = Store::new();
+    let path = store.path().to_str().expect("UTF-8");
+    for (words, said) in [
+        (["explain", "main", "--set", "historyLimit=x"].as_slice(), "historyLimit"),
+        (&["explain", path, "--set", "historyLimit=3"], "name a SESSION"),
+        (&["explain", "--all", "--set", "historyLimit=3"], "--all"),
+        (&["explain", "main", "--window", "1", "--window", "2"], "several only with --all"),
+        (&["explain", "--all", "--window", "learnt"], "--window learnt"),
+    ] {
+        let (code, _, error) = store.run(words);
+        assert!(code == 2 && error.contains(said), "{words:?}: {code} {error}");
+    }
 }

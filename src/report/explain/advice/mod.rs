@@ -1,6 +1,7 @@
 //! Advice: a search over every key that this release reads, first single keys, then pairs. A replay of the whole
 //! session tests each change, so that advice never rests on a guess.
 
+mod asked;
 mod candidates;
 mod reserve;
 mod search;
@@ -13,6 +14,7 @@ use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
 
+pub(super) use asked::try_changes;
 pub(super) use reserve::reserve_that_works;
 pub(super) use search::{SearchResult, search_advice};
 
@@ -90,6 +92,8 @@ pub enum AdviceOutcome {
     Unproven,
     /// Every call fits, with this number of compactions.
     Fits { compactions: usize },
+    /// No call failed, and this number of calls would not fit.
+    CallsTooLarge(usize),
     /// The failing call fits, but this number of other calls do not.
     OthersTooLarge(usize),
 }

@@ -2,9 +2,9 @@
 
 use crate::js::Value;
 use crate::policy::settings::SettingId;
-use crate::report::explain::advice::candidates::{advised_change, settable_change};
+use crate::report::explain::advice::asked::try_on_session;
+use crate::report::explain::advice::candidates::settable_change;
 use crate::report::explain::advice::search::SearchResult;
-use crate::report::explain::advice::{Advice, AdviceOutcome, render_patch};
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::replay_runner::ReplayRunner;
 use crate::session::replay_inputs::ReplayInputs;
@@ -45,24 +45,6 @@ pub(in crate::report::explain) fn reserve_that_works(
         return Ok(SearchResult::default());
     }
     let runner = ReplayRunner::read(session, None, inputs)?;
-    let (recorded, whole) = (runner.run_recorded(), runner.run_under(&changes));
-    let changes: Vec<_> = changes.iter().map(|change| advised_change(session, change)).collect();
-    let (patch, commands) = render_patch(&changes);
-    let advice = Advice {
-        changes,
-        tokens_before: recorded.peak_tokens,
-        tokens_after: whole.peak_tokens,
-        limit: window.whole(),
-        fits: whole.overflows == 0,
-        fits_all: whole.overflows == 0,
-        has_room: true,
-        whole,
-        outcome: match whole.overflows {
-            0 => AdviceOutcome::Fits { compactions: whole.compactions },
-            others => AdviceOutcome::OthersTooLarge(others),
-        },
-        patch,
-        commands,
-    };
+    let (advice, recorded) = try_on_session(&runner, &changes, window.whole());
     Ok(SearchResult { advice: vec![advice], recorded: Some(recorded), tried_count: 1, is_exhausted: false })
 }

@@ -147,6 +147,18 @@ pub(in crate::report::explain) fn search_advice(
     }
 }
 
+/// Replays the session with its refused call under changes. `turn` are the tokens that a run needs to go on.
+pub(super) fn try_on_failure(
+    runner: &ReplayRunner,
+    failure: &Failure,
+    turn: u64,
+    verdict: Option<FindingClass>,
+    changes: &[SettingChange],
+) -> Advice {
+    let bench = Bench { runner, failure, turn, verdict };
+    build_advice(&bench, &bench.replay(changes))
+}
+
 impl SettingTrial {
     fn tokens(&self) -> u64 {
         self.whole.failing_call_tokens.unwrap_or(self.whole.peak_tokens)

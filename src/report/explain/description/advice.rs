@@ -27,6 +27,12 @@ impl Explanation {
 }
 
 impl Explanation {
+    /// Answers whether the changes that the person asked about help: `With historyLimit none → 50: every call fits.`
+    pub fn asked_line(&self) -> Option<String> {
+        let asked = self.asked.as_ref()?;
+        Some(format!("With {}: {}.", asked.description(), asked.outcome.description()))
+    }
+
     /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, that nothing would have helped,
     /// or the way out of what the verdict found; `None` if there is nothing to do. After a commit that helped, says so first.
     pub fn next_step(&self) -> Option<String> {
@@ -121,6 +127,7 @@ impl AdviceOutcome {
             Self::Fits { compactions } => {
                 return format!("every call fits, with {}", quantity(compactions, "compaction"));
             }
+            Self::CallsTooLarge(calls) => return format!("{} would not fit", quantity(calls, "call")),
             Self::OthersTooLarge(1) => "the call fits, but 1 other call does not",
             Self::OthersTooLarge(others) => {
                 return format!("the call fits, but {} do not", quantity(others, "other call"));
