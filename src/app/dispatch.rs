@@ -7,6 +7,7 @@ use crate::app::message::{MessagePane, MessageView};
 use crate::app::screens::letters::KeyMenuKind;
 use crate::app::screens::ruleset_rows;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
+use crate::app::target::Target;
 use crate::context::rows::RowKind;
 use crate::export::Format;
 use crate::gateway::provenance::Provenance;
@@ -82,6 +83,9 @@ impl App {
             Action::NextPolicy => self.focus_policy_by(1),
             Action::PreviousPolicy => self.focus_policy_by(-1),
             Action::TogglePrune => return self.toggle_preview(),
+            Action::ToggleGate if self.target != Target::NextCall => {
+                self.show_note("a past call keeps its gates; they can be ignored for the next call".into());
+            }
             Action::ToggleGate | Action::ToDefault | Action::ToConfig | Action::AllToConfig => {
                 self.dispatch_tuning(action);
             }

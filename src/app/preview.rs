@@ -37,8 +37,10 @@ impl App {
         let gate =
             gate_at(&self.tuning.prune_settings(), &session, self.respects_gates(), self.call_time_ms());
         if self.tuning.preview {
-            let (plan, waiting) =
-                plan_available_policies(&session, self.tuning.policy_settings(&session), gate);
+            self.preview.left_out = self.compaction_left_out();
+            let mut settings = self.tuning.policy_settings(&session);
+            settings.enabled = settings.enabled.without(self.preview.left_out);
+            let (plan, waiting) = plan_available_policies(&session, settings, gate);
             self.preview.waiting_policies = waiting;
             match plan {
                 Ok(plan) => self.preview.plan = Some(Arc::new(self.with_summary_length(&session, plan))),
@@ -74,6 +76,18 @@ impl App {
         }
     }
 
+    /// Returns the compaction of the plan, if the replay shows that none comes before the failed call under these settings.
+    /// Until a replay has finished, the last answer holds.
+    pub(super) fn compaction_left_out(&self) -> PolicySet {
+        let compact = PolicySet::of(&[Policy::Compact]);
+        match self.replay_outcome().and_then(|outcome| outcome.tuned) {
+            _ if self.target != Target::FailedCall => PolicySet::NONE,
+            _ if self.replay_state.is_stale() => self.preview.left_out,
+            Some(tuned) if !tuned.failing_call_compacted => compact,
+            _ => PolicySet::NONE,
+        }
+    }
+
     /// Whether a shut gate prevents pruning in the plan. Only the next call may be previewed with an open gate; a
     /// past call and the whole session show the gateway's behaviour.
     pub(super) fn respects_gates(&self) -> bool {
@@ -94,7 +108,9 @@ impl App {
     }
 
     fn update_profile(&mut self, session: &LoadedSession) {
-        if self.target == Target::WholeSession {
+        // A replay decides whether the gateway compacts before a past call.
+        let by_replay = self.target == Target::FailedCall && self.tuning.policy == Policy::Compact;
+        if by_replay || self.target == Target::WholeSession {
             return self.tuning.clear_profile();
         }
         let rules = session.ruleset.id.rules();

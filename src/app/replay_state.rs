@@ -133,7 +133,11 @@ impl App {
             Some(replay_outcome(&timeline, self.failed_overflow().map(|overflow| overflow.entry)));
         let before = self.replay_state.timeline.replace(timeline);
         self.keep_timeline_cursor(before.as_deref());
-        self.scale_to_replay();
+        if self.tuning.preview && self.preview.left_out != self.compaction_left_out() {
+            self.replan(false);
+        } else {
+            self.scale_to_replay();
+        }
     }
 }
 

@@ -64,6 +64,8 @@ pub struct PreviewState {
     pub summary: Option<Arc<SummaryResult>>,
     /// Enabled policies that wait for texts; the plan leaves them out.
     pub waiting_policies: PolicySet,
+    /// Enabled policies that do not act at the failed call; the plan leaves them out.
+    pub left_out: PolicySet,
     /// Whether reading the texts of this epoch failed.
     pub details_failed: bool,
     /// Tokens that each configured policy would save alone with open gates; `None` when that cannot be measured.

@@ -61,7 +61,9 @@ pub use private_file::{remove_copy, write_private};
 pub use random::RandomIds;
 pub use read_prefix::ReadPrefix;
 pub use readback::FollowingEntries;
-pub use receipt::{Receipt, ReceiptKind, active_record_ids, committed_prompt, receipt_kind, receipts};
+pub use receipt::{
+    Receipt, ReceiptKind, active_record_ids, committed_prompt, own_entries, receipt_kind, receipts,
+};
 pub use recover::{
     InterruptedCommit, RecoveredCommit, RecoveryOutcome, WrittenExtent, find_interrupted, recover_commit,
 };

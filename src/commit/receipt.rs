@@ -4,6 +4,8 @@
 //! Version 1 of a commit's `data` had one policy, as `policy` and `settings`; version 2 has every policy that changed
 //! something, as `steps`. Both are read.
 
+use std::collections::HashSet;
+
 use crate::commit::encode::{encode_line, text_json};
 use crate::commit::request::{CommitProvenance, PolicyRecord};
 use crate::ids::EntryIx;
@@ -103,6 +105,21 @@ pub fn receipt_kind(index: &Index, ix: EntryIx) -> Option<ReceiptKind> {
     let name = index.values.value(entry.payload)?;
     let is = |text| name.str_is(text);
     if is(COMMIT_TYPE) { Some(ReceiptKind::Commit) } else { is(UNDO_TYPE).then_some(ReceiptKind::Undo) }
+}
+
+/// Returns the entries that clawscope wrote: each record, the copies right before it, and a compaction right behind it, which all
+/// have its time.
+pub fn own_entries(index: &Index, tree: &Tree) -> HashSet<EntryIx> {
+    let mut own = HashSet::new();
+    for (record, entry) in index.iter().filter(|(ix, _)| receipt_kind(index, *ix).is_some()) {
+        let is_same = |ix: &EntryIx| index.entry(*ix).time_ms == entry.time_ms;
+        let follows = |ix: EntryIx| tree.parent(ix).filter(|parent| parent.index() + 1 == ix.index());
+        own.extend(std::iter::successors(Some(record), |ix| follows(*ix).filter(is_same)));
+        let next = EntryIx(record.0 + 1);
+        let is_next = |ix: &EntryIx| is_same(ix) && tree.parent(*ix) == Some(record);
+        own.extend(Some(next).filter(|ix| ix.index() < index.entries.len()).filter(is_next));
+    }
+    own
 }
 
 /// Returns the record at an entry; `None` for a copy or an entry of another program.

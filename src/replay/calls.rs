@@ -111,14 +111,16 @@ impl ModelCall {
 }
 
 /// Returns the calls of a path. `refused` lists the calls that did not fit, in file order. Copies of answers on another
-/// branch and answers that the gateway wrote itself are not calls.
+/// branch, also those of `failures`, and answers that the gateway wrote itself are not calls.
 pub fn model_calls(
     index: &Index,
     path: &[EntryIx],
     refused: &[RefusedCall],
     doubted: &UnreliableAnswers,
+    failures: &HashSet<EntryIx>,
 ) -> Vec<ModelCall> {
-    let copied = copied_answers(index, path);
+    let mut copied = copied_answers(index, path);
+    copied.extend(failures);
     let mut walk = CallCollector {
         index,
         copied: &copied,

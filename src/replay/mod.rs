@@ -95,6 +95,8 @@ pub struct ReplaySession<'a> {
     pub refused: &'a [RefusedCall],
     /// Calls with a truncated answer: prompt and reply together filled the window.
     pub cut_short: &'a HashSet<EntryIx>,
+    /// Failed answers that a commit copied: they were calls of another branch.
+    pub copied_failures: &'a HashSet<EntryIx>,
     /// Answers whose counts cannot cover the whole prompt and are not used as measurements.
     pub unreliable_answers: &'a HashSet<EntryIx>,
     /// The cache touches that count, in file order, with their time (pruning 4.3).

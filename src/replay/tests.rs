@@ -133,6 +133,7 @@ impl Script {
             refused,
             cut_short: &HashSet::new(),
             unreliable_answers: &HashSet::new(),
+            copied_failures: &HashSet::new(),
             cache_touches: &[],
             prune_eligible: true,
             fixed_tokens: 0,

@@ -38,7 +38,8 @@ impl RecordedTrace {
         settings: &Settings,
         wanted: &dyn Fn() -> bool,
     ) -> (Self, bool) {
-        let mut calls = model_calls(session.index, session.path, session.refused, session.unreliable_answers);
+        let ReplaySession { index, path, refused, unreliable_answers, copied_failures, .. } = session;
+        let mut calls = model_calls(index, path, refused, unreliable_answers, copied_failures);
         for call in &mut calls {
             call.cut_short = session.cut_short.contains(&call.entry);
         }

@@ -53,7 +53,9 @@ fn describe_unpriced(cost: &Cost) -> String {
 
 /// Describes a plan's cost at the provider's cache: first for the next call, then for the later ones.
 pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
+    let next = format_estimated_usd_difference(cost.next_call);
     let why = match (cost.is_warm, cost.next_call > 0.0) {
+        _ if next == "$0" => "on the next call: it costs the same",
         (true, true) => "once: the cache is rewritten",
         (true, false) => "on the next call, including the cache rewrite",
         (false, _) => "on the next call: cache expired, less is written",
@@ -63,7 +65,7 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
         Some(calls) => format!("{later}: paid back after {}", format_count(calls, "call", "calls")),
         None => later,
     };
-    (format!("{} {why}", format_estimated_usd_difference(cost.next_call)), later)
+    (format!("{next} {why}"), later)
 }
 
 #[cfg(test)]
@@ -104,5 +106,7 @@ mod tests {
         let (next, later) = describe_cache_cost(&cost);
         assert_eq!(next, "+~$0.41 once: the cache is rewritten");
         assert_eq!(later, "-~$0.14 per call after that: paid back after 3 calls");
+        let same = CacheCost { next_call: 0.000_01, later_calls: 0.0, is_warm: false };
+        assert_eq!(describe_cache_cost(&same).0, "$0 on the next call: it costs the same");
     }
 }

@@ -3,8 +3,9 @@
 //! A refusal that names its limit settles it. A refusal without a limit leaves a range between the largest accepted and
 //! the refused prompt; a replay uses the larger of the accepted prompt and 90 % of the refused one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::ids::EntryIx;
 use crate::replay::{ModelCall, ModelLimits, RecordedTrace};
 use crate::session::LoadedSession;
 use crate::session::overflow::ModelWindow;
@@ -43,8 +44,12 @@ struct Evidence {
     smallest_refused: Option<Tokens>,
 }
 
-/// Infers the windows from the recorded calls.
-pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> LearnedWindows {
+/// Infers the windows from the recorded calls. Of the copied ones only a named limit counts: their prompt was another.
+pub fn learn_windows(
+    session: &LoadedSession,
+    record: &RecordedTrace,
+    copied: &HashSet<EntryIx>,
+) -> LearnedWindows {
     let mut evidence: HashMap<ModelKey, Evidence> = HashMap::new();
     for (call, sent) in record.calls.iter().zip(record.trace.iter()) {
         let Some(model) = call.cache_key.model else { continue };
@@ -56,7 +61,7 @@ pub fn learn_windows(session: &LoadedSession, record: &RecordedTrace) -> Learned
             smallest_refused: None,
         };
         let own = evidence.entry(model).or_insert(none);
-        record_call(own, call, sent.expected);
+        record_call(own, call, (!copied.contains(&call.entry)).then_some(sent.expected));
     }
     let mut learnt = LearnedWindows::default();
     for (model, evidence) in evidence {
@@ -79,19 +84,19 @@ fn model_names(session: &LoadedSession, model: ModelKey) -> Option<(String, Stri
     Some((words.text(model.0)?, words.text(model.1)?))
 }
 
-fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Tokens) {
+fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Option<Tokens>) {
     let least = |known: Option<Tokens>, tokens: Tokens| Some(known.map_or(tokens, |known| known.min(tokens)));
     match call.refused {
         Some(refused) if !refused.shows_window() => {}
         Some(refused) => match refused.limit.filter(|limit| *limit > Tokens::ZERO) {
             Some(limit) => evidence.smallest_limit = least(evidence.smallest_limit, limit),
-            None if call.usage.is_none() => {
+            None => {
+                let Some(expected) = expected.filter(|_| call.usage.is_none()) else { return };
                 evidence.smallest_refused = least(evidence.smallest_refused, expected);
                 if let Some(excess) = refused.excess {
                     evidence.limit_below_excess = least(evidence.limit_below_excess, expected - excess);
                 }
             }
-            None => {}
         },
         None => {
             let answered = call.measured_tokens().filter(|_| !call.is_failed()).unwrap_or(Tokens::ZERO);

@@ -22,12 +22,14 @@ use crate::replay::{
 use crate::session::LoadedSession;
 use crate::session::growth_weights::weights_from_growth;
 use crate::session::learned_window::learn_windows;
+use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::OverflowKind;
 use crate::session::path_texts::{IsWanted, PathFeatures, PathTexts};
 use crate::session::price::{PriceSource, list_prices};
 use crate::session::simulated_settings::simulate_settings;
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
+use crate::transcript::copied_failures;
 use crate::units::{Moment, Tokens};
 
 /// Upper limit of the factor that makes messages heavy enough to explain the refusal after them.
@@ -44,6 +46,8 @@ pub struct ReplayInputs {
     /// One per entry of `path`.
     features: Option<PathFeatures>,
     refused: Vec<RefusedCall>,
+    /// Failed answers that a commit copied to this branch.
+    copied_failures: HashSet<EntryIx>,
     /// Calls that were answered, but cut short.
     cut_short: HashSet<EntryIx>,
     touches: Vec<(EntryIx, Moment)>,
@@ -72,6 +76,16 @@ pub struct ReplayInputs {
 struct CachedTrace {
     windows: [u64; 2],
     trace: Arc<RecordedTrace>,
+}
+
+/// Returns the failed answers that the last commit of the path copied.
+fn failures_before_commit(session: &LoadedSession) -> HashSet<EntryIx> {
+    let (index, path) = (&session.index, &session.context.path);
+    let Some(record) = path.iter().rposition(|ix| is_committed_branch(index, *ix)) else {
+        return HashSet::new();
+    };
+    let before: HashSet<EntryIx> = path[..record].iter().copied().collect();
+    copied_failures(index, path).intersection(&before).copied().collect()
 }
 
 /// Returns the windows, which may change after reading, as bits: they may be NaN.
@@ -162,6 +176,7 @@ impl ReplayInputs {
             other_windows: HashMap::new(),
             replies: reserved_replies(session),
             refused,
+            copied_failures: HashSet::new(),
             cut_short: cut_short_calls(session),
             touches: touches_under(rules, index, model, read),
             prune_eligible: session.is_prune_eligible(),
@@ -178,12 +193,15 @@ impl ReplayInputs {
     /// named.
     fn with_learned_windows(mut self, session: &LoadedSession) -> Self {
         let record = self.recorded_trace(session);
-        let learnt = learn_windows(session, &record);
+        let copied = failures_before_commit(session);
+        let learnt = learn_windows(session, &record, &copied);
         let own = learnt.session_model.map_or(self.provider_window, |limits| limits.provider);
         self.provider_window = own;
         self.other_windows = learnt.other_models;
         self.set_refusal_minimums(session);
         self.scale_weights_to_refusals(&record);
+        // They name the provider's window, but they are no calls of this branch.
+        self.copied_failures = copied;
         Self { recorded_cache: OnceLock::new(), ..self }
     }
 
@@ -284,6 +302,7 @@ impl ReplayInputs {
             branch: &self.branch,
             features: self.features.as_ref().map(|all_features| all_features.as_slice()),
             refused: &self.refused,
+            copied_failures: &self.copied_failures,
             cut_short: &self.cut_short,
             unreliable_answers: &session.unreliable_counts,
             cache_touches: &self.touches,

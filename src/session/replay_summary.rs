@@ -17,6 +17,8 @@ pub struct ReplaySummary {
     pub failing_call_tokens: Option<u64>,
     /// Whether the provider counted those tokens.
     pub failing_call_measured: bool,
+    /// Whether the first try of the failed call had a summary that the recorded call had not.
+    pub failing_call_compacted: bool,
     pub peak_tokens: u64,
     /// Whether the provider counted the largest prompt.
     pub peak_measured: bool,
@@ -41,6 +43,8 @@ impl ReplaySummary {
             failing_call_overflows: failing.is_some_and(|at| over(&at)),
             failing_call_tokens: failing.map(|at| round_tokens(trace[at].expected)),
             failing_call_measured: counted(failing),
+            failing_call_compacted: failing
+                .is_some_and(|at| last_compaction(trace, at) > last_compaction(&record.trace, at)),
             peak_tokens: round_tokens(totals.peak.0),
             peak_measured: totals.peak_is_measured,
             cost: totals.cost_breakdown.total().filter(|cost| *cost > 0.0),
@@ -48,4 +52,10 @@ impl ReplaySummary {
             compactions: totals.compactions,
         }
     }
+}
+
+/// Returns the last call up to one whose prompt begins with a summary that was made for it; one that was refused first had
+/// none.
+fn last_compaction(trace: &[CallReplay], at: usize) -> Option<usize> {
+    (0..=at).rev().find(|call| trace[*call].compacted.is_some() && !trace[*call].overflowed)
 }

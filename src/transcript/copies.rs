@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::ids::EntryIx;
-use crate::store::entry::{Entry, Role, Usage};
+use crate::store::entry::{Entry, Role, StopReason, Usage};
 use crate::store::index::Index;
 use crate::store::intern::ValueIx;
 use crate::transcript::ancestry::Ancestry;
@@ -86,6 +86,30 @@ pub fn run_replies(index: &Index) -> HashSet<EntryIx> {
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     replies
+}
+
+/// Returns the failed answers of a path that repeat one beside it: a call that failed was made once, with the context of
+/// the branch where it stands first.
+pub fn copied_failures(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
+    let on_path: HashSet<EntryIx, RandomState> = path.iter().copied().collect();
+    // Among equal answers the first in the file stays, because the iterator is reversed.
+    let beside = index.iter().rev().filter(|(ix, _)| !on_path.contains(ix));
+    let beside: HashMap<_, EntryIx, RandomState> =
+        beside.filter_map(|(ix, entry)| Some((failure_key(entry)?, ix))).collect();
+    let is_copy = |ix: &EntryIx| {
+        let original = failure_key(index.entry(*ix)).and_then(|key| beside.get(&key));
+        original.is_some_and(|original| original < ix)
+    };
+    path.iter().copied().filter(is_copy).collect()
+}
+
+/// What a copy of a failed answer shares with it: its time, how it ended, and the length of its text.
+fn failure_key(entry: &Entry) -> Option<(u64, StopReason, u64)> {
+    let size = entry.message.filter(|size| !size.usage.is_some_and(|usage| usage.has_prompt_tokens()))?;
+    let has_failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);
+    let is_call = entry.is_model_call() && has_failed;
+    let time = Some(entry.payload_number).filter(|time| is_call && time.is_finite())?;
+    Some((time.to_bits(), size.stop_reason, size.text_chars.get().get().to_bits()))
 }
 
 /// Returns the answers of a path whose usage was counted for another branch.

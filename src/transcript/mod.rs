@@ -10,5 +10,5 @@ pub mod tree;
 pub mod writer;
 
 pub(crate) use copies::marked_keys;
-pub use copies::{copied_answers, copied_in_file, run_replies};
+pub use copies::{copied_answers, copied_failures, copied_in_file, run_replies};
 pub use tree::{Leaf, Tree};

@@ -47,7 +47,7 @@ pub(super) fn ledger_steps(session: &LoadedSession) -> Vec<LedgerStep> {
     let counted = answers.into_iter().filter(|(ix, _)| !implausible.contains(ix));
     let billed: HashMap<EntryIx, Usage> = counted.chain(failed).collect();
     let entries: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
-    let calls = model_calls(index, &entries, &[], &HashSet::new());
+    let calls = model_calls(index, &entries, &[], &HashSet::new(), &HashSet::new());
     let mut requests = calls
         .into_iter()
         .filter_map(|call| {

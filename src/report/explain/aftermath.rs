@@ -1,6 +1,7 @@
 //! Effects of the session's compactions and of the refusal. These findings have their own section and head the answer
 //! only if nothing overflowed.
 
+use crate::commit::own_entries;
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase, is_answer};
@@ -235,7 +236,12 @@ fn detect_stuck(case: &OverflowCase<'_>) -> Option<Found<Aftermath>> {
     let refusal = refused_failure(case).filter(|it| !it.overflow.is_compaction())?.overflow.entry;
     let index = &case.session.index;
     let since = index.entry(refusal).time_ms;
-    let later = || index.entries.iter_from(refusal.index() + 1);
+    // A person's own commit is nothing that the gateway did.
+    let own = own_entries(index, &case.session.tree);
+    let later = || {
+        let later = index.iter().skip(refusal.index() + 1);
+        later.filter(|(ix, _)| !own.contains(ix)).map(|(_, entry)| entry)
+    };
     let recovers = |entry: &&Entry| {
         is_answer(entry) || entry.kind == EntryKind::Compaction || entry.role() == Some(Role::ToolResult)
     };

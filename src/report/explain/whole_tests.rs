@@ -30,6 +30,7 @@ fn described(session: &LoadedSession) -> String {
         advice,
         recorded,
         tried_count,
+        asked: _,
         is_exhausted,
     } = &explanation;
     let mut lines = String::new();

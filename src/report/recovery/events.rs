@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::commit::receipt_kind;
+use crate::commit::own_entries;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::report::recovery::refused_call;
@@ -76,13 +76,14 @@ pub(super) fn read_events(
     let mut recorded = vec![RecoveryEvent::Refused(refusal.clone())];
     recorded.extend(compaction_of(session, first));
     let mut rewriting = false;
+    let own = own_entries(index, &session.tree);
     let answered = answered_before(session, first);
     for (ix, entry) in index.iter().skip(first.index() + 1).take(MAX_ENTRIES) {
         let role = entry
             .message
             .filter(|_| entry.kind == EntryKind::Message)
             .map(|size| (size.role, size.stop_reason));
-        if receipt_kind(index, ix).is_some() {
+        if own.contains(&ix) {
             break;
         }
         if let Some(refusal) = refused_call::refused_call_at(session, ix) {

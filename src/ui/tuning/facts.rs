@@ -85,7 +85,7 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
     let after = app.preview.totals.after.map_or(before, |after| after.total());
     let muted = theme.style(Role::Muted);
     match before.checked_sub(after) {
-        _ if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
+        Some(0) if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
         Some(freed) => {
             vec![
                 Span::styled("saves ", muted),
@@ -106,7 +106,7 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
 fn plan_facts<'a>(app: &App, plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     let mut facts: Vec<Fact> = Vec::new();
     facts.extend(reading_status(app, theme).map(|words| vec![words]));
-    if plan.is_empty() {
+    if plan.is_empty() && app.target == Target::NextCall {
         // Policies that wait for texts may still change the result.
         if facts.is_empty() {
             facts.push(saved(app, plan, theme));
@@ -217,6 +217,11 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
 
 /// Draws why the pruner would not run now, or that the preview ignores this.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+    if let Some(words) = compaction_words(app) {
+        let style = theme.style(Role::Warn);
+        let short = spans_width(&[Span::raw(words.as_str())]) > end.saturating_sub(at.0);
+        return put(buf, at, end, if short { " Not compacting " } else { &words }, style);
+    }
     let shown = app.preview.plan.is_some()
         && app.tuning.policy == Policy::Prune
         && app.tuning.is_policy_on(Policy::Prune)
@@ -252,6 +257,19 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
         return put(buf, at, end, " Not pruning ", theme.style(Role::Warn));
     }
     put_spans(buf, at, end, &spans)
+}
+
+/// Says that the gateway would not compact right before the failed call; `None` if it would.
+fn compaction_words(app: &App) -> Option<String> {
+    let is_shown = app.preview.plan.is_some() && app.tuning.policy == Policy::Compact;
+    let is_left_out = app.preview.left_out.has(Policy::Compact) && app.tuning.is_policy_on(Policy::Compact);
+    let session = app.planned_session().filter(|_| is_shown && is_left_out)?;
+    let (settings, windows) = (app.tuning.policy_settings(session), session.windows());
+    let trigger = settings.compaction.trigger(windows.runtime, windows.gateway.tokens).tokens;
+    Some(format!(
+        " No compaction before this call: the trigger is {} ",
+        format_short_tokens(trigger.whole(), true)
+    ))
 }
 
 /// Describes why a gate is closed; `None` if it is open.

@@ -110,7 +110,8 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
 fn last_touch(app: &App, session: &LoadedSession) -> String {
     match session.last_cache_touch_ms {
         Some(touch) if touch.is_finite() && touch > Moment::ZERO => {
-            format!("idle for {}", format_duration(app.call_time_ms() - touch))
+            // The clock of the screen is behind by up to a second.
+            format!("idle for {}", format_duration((app.call_time_ms() - touch).max(Millis::ZERO)))
         }
         _ => "no cached call yet".to_owned(),
     }

@@ -53,6 +53,7 @@ fn effect(app: &App, theme: &Theme, policy: Policy, at: (u16, u16), end: u16, bu
         app.preview.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
     let Some(effect) = reported else {
         let words = match app.tuning.is_policy_on(policy) {
+            true if app.preview.left_out.has(policy) => "Not due before this call.",
             true if app.preview.details_failed => "Cannot read the texts that it needs.",
             true => "Reading the texts that it needs…",
             false => "Off.",

@@ -11,6 +11,7 @@ use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::format::{format_duration, format_short_estimate};
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::js::Value;
+use crate::policy::Policy;
 use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
@@ -223,6 +224,7 @@ impl SettingLine<'_> {
             (false, true) => format!("{} is off", policy.word()),
             (false, false) => format!("no effect: {} is off", policy.word()),
             (true, true) => "no difference".to_owned(),
+            (true, false) if policy == Policy::Compact => "decides when, not how much".to_owned(),
             (true, false) => "same total at every value".to_owned(),
         }
     }

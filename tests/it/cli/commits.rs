@@ -2,7 +2,7 @@
 
 use clawscope::js;
 use clawscope::units::Moment;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::store::{Store, lines, long_session, program, run};
 
@@ -87,4 +87,34 @@ fn an_orphan_is_written_only_if_allowed() {
     assert!(code == 4 && error.contains("no row"), "{error}");
     let answer = store.json(&[&words[..], &["--allow-orphan", "--apply"]].concat());
     assert!(answer["undo"].as_str().unwrap().contains("--allow-orphan"));
+}
+
+/// After a commit, the copies of calls that failed before it are no calls of the new branch; after an undo, what
+/// clawscope wrote is nothing that the gateway did.
+#[test]
+fn a_commit_after_a_refusal_is_judged_by_its_own_branch_and_leaves_no_trace_in_explanations() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("demo");
+    let path = store.to_str().unwrap();
+    assert_eq!(run(&mut program(&["demo", "--out", path])).0, 0);
+    let run = |words: &[&str]| {
+        let session = ["agent:main:telegram:direct:8812", "--store", path];
+        run(&mut program(&[&words[..1], &session, &words[1..]].concat()))
+    };
+    let before = run(&["explain", "--json"]).1;
+    let recovery = run(&["explain", "--recovery", "--json"]).1;
+    assert_eq!(run(&["check"]).0, 1);
+
+    let (code, _, error) = run(&["commit", "--set", "contextPruning.ttl=30m", "--apply"]);
+    assert_eq!(code, 0, "{error}");
+    let (code, out, _) = run(&["check"]);
+    assert!(code == 0 && out.contains("all 104 calls fit"), "{out}");
+    assert!(run(&["explain"]).1.contains("Fits now: "));
+
+    assert_eq!(run(&["undo", "--apply"]).0, 0);
+    assert_eq!(run(&["check"]).0, 1);
+    let findings = |text: &str| serde_json::from_str::<Value>(text).unwrap()["findings"].clone();
+    assert_eq!(findings(&run(&["explain", "--json"]).1), findings(&before));
+    let recorded = |text: &str| serde_json::from_str::<Value>(text).unwrap()["recorded"].clone();
+    assert_eq!(recorded(&run(&["explain", "--recovery", "--json"]).1), recorded(&recovery));
 }

@@ -138,6 +138,7 @@ mod tests {
             failing_call_overflows: false,
             failing_call_tokens: Some(900),
             failing_call_measured: true,
+            failing_call_compacted: false,
             peak_tokens: 98_000,
             peak_measured: false,
             cost: Some(24.1),

@@ -319,6 +319,7 @@ mod tests {
             failing_call_overflows: overflows > 0,
             failing_call_tokens: Some(tokens),
             failing_call_measured: false,
+            failing_call_compacted: false,
             peak_tokens: 0,
             peak_measured: false,
             cost: None,

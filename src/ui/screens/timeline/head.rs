@@ -136,21 +136,21 @@ impl View<'_> {
             overflows,
             self.cost_fact(trace, strong),
             compactions,
-            self.refused(trace),
+            self.answered(trace),
         ]
     }
 
-    /// Returns the largest answered prompt of a trace.
+    /// Returns the largest prompt of a trace.
     fn peak(&self, trace: TraceKind) -> String {
-        let answered = self.timeline.totals[trace as usize].answered;
-        self.size_words(trace, answered).unwrap_or_else(|| "refused".to_owned())
+        let peak = self.timeline.totals[trace as usize].peak;
+        self.size_words(trace, peak).unwrap_or_else(|| "refused".to_owned())
     }
 
-    /// Returns the largest refused prompt, if it exceeds every answered one.
-    fn refused(&self, trace: TraceKind) -> Fact {
+    /// Returns the largest answered prompt, if a refused one exceeds it.
+    fn answered(&self, trace: TraceKind) -> Fact {
         let total = &self.timeline.totals[trace as usize];
-        let refused = self.size_words(trace, total.refused).filter(|_| total.refused.0 > total.answered.0);
-        refused.map(|tokens| self.muted(format!("refused at {tokens}"))).into_iter().collect()
+        let answered = self.size_words(trace, total.answered).filter(|_| total.refused.0 > total.answered.0);
+        answered.map(|tokens| self.muted(format!("answered up to {tokens}"))).into_iter().collect()
     }
 
     /// Formats the tokens of a call, with `~` if they are an estimate.
