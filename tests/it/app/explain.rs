@@ -264,6 +264,20 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     let changed: Vec<_> =
         (0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).map(|at| tuning.rows[at].key()).collect();
     assert_eq!(changed, ["compaction.reserveTokens"], "{:?}", driver.app.toast);
+    // The rows, the bar and the verdict are about one prompt: with the summary, and without it where the trigger was too high.
+    let planned = |driver: &Driver| {
+        let preview = &driver.app.preview;
+        let effects = preview.plan.as_ref().map_or(&[][..], |plan| &plan.effects);
+        let compacts = effects.iter().any(|effect| effect.policy == Policy::Compact);
+        (compacts, preview.totals.after.map(|after| after.total()))
+    };
+    let outcome = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("replayed");
+    assert_eq!(planned(&driver), (true, outcome.failing_call_tokens));
+    assert!(!outcome.failing_call_overflows && outcome.failing_call_tokens < Some(100_000), "{outcome:?}");
+    driver.press("backspace");
+    assert_eq!(planned(&driver), (false, Some(203_412)), "20,000 leave the trigger at 180,000");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("No compaction before this call: the trigger is 180k"), "{screen}");
 }
 
 #[test]

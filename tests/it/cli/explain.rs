@@ -154,9 +154,9 @@ fn a_session_that_fits_answers_for_a_window_too() {
     let asked = &store.json(&["explain", "main", "--window", "9000"])["asked"];
     assert_eq!((&asked["set"], &asked["limit"]), (&json!({ "contextWindow": 9_000 }), &json!(9_000)));
     let replay = store.json(&["replay", "main", "--window", "9000"]);
-    assert_eq!(asked["overflows"], replay["totals"]["simulated"]["overflows"], "{replay:#}");
+    assert_eq!(asked["overflows"], replay["totals"]["simulated"]["overflows"]);
     let (code, out, _) = store.run(&["explain", "main", "--window", "9000"]);
-    assert!(code == 0 && out.contains("With contextWindow 20,000 → 9,000: "), "{out}");
+    assert!(code == 0 && out.contains("With contextWindow 200,000 → 9,000: "), "{out}");
 }
 
 #[test]
