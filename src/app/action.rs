@@ -15,8 +15,6 @@ pub enum ScreenKind {
     Branches,
     /// Shows the store's record of a session.
     Record,
-    /// Shows the text of the rule behind the selected row.
-    Rule,
     /// Searches every session.
     Search,
     /// Shows every call: recorded, and under the tuned settings.
@@ -41,6 +39,8 @@ pub enum Action {
     JumpForward,
     /// Opens a screen, or closes it when it is on top.
     Show(ScreenKind),
+    /// Opens the help at the rule behind the selected row.
+    ShowRule,
     NextPane,
     PreviousPane,
     FocusSessions,
@@ -252,7 +252,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Explain), "explain", ActionGroup::Screen, "why it overflowed"),
     (Action::Show(ScreenKind::Timeline), "timeline", ActionGroup::Screen, "timeline, call by call"),
     (Action::Show(ScreenKind::Compare), "compare", ActionGroup::Screen, "compare settings"),
-    (Action::Show(ScreenKind::Rule), "rule", ActionGroup::Screen, "show the row's rule"),
+    (Action::ShowRule, "rule", ActionGroup::Screen, "show the row's rule"),
     (Action::Fold, "fold", ActionGroup::Transcript, "fold"),
     (Action::NextMessage, "next-message", ActionGroup::Transcript, "next message"),
     (Action::PreviousMessage, "previous-message", ActionGroup::Transcript, "previous message"),

@@ -25,9 +25,6 @@ impl App {
             }
             Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
             Some(Overlay::Presets(_)) => CommandWords::new("settings").flag("--presets"),
-            Some(Overlay::Rule(screen)) => {
-                CommandWords::new("rules").value(format!("{}-{}", screen.rule.document.name, screen.rule.id))
-            }
             Some(Overlay::Record(screen)) => CommandWords::new("sessions").value(&screen.key.0),
             Some(screen) => self.session_command(screen.kind()?)?,
             None if self.focus == Pane::Sessions || self.active_session().is_none() => {

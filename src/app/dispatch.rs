@@ -30,6 +30,7 @@ impl App {
     fn dispatch_to_main(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Show(kind) => return self.toggle_screen(kind),
+            Action::ShowRule => return self.show_rule(),
             Action::Close if self.views.pop().is_some() => {}
             Action::Close | Action::Quit => return vec![Effect::Quit],
             Action::Back => self.back(),

@@ -1,8 +1,11 @@
 //! Opening and moving the help, which shows the program's own keys.
 
 use crate::app::action::Action;
+use crate::app::effect::Effect;
 use crate::app::screens::Overlay;
-use crate::app::screens::help::{HelpArea, HelpLayout, HelpLine, HelpScreen, HelpSource, HelpSubject};
+use crate::app::screens::help::{
+    HelpArea, HelpDocument, HelpLayout, HelpLine, HelpScreen, HelpSource, HelpSubject,
+};
 use crate::app::state::App;
 
 impl App {
@@ -65,17 +68,27 @@ impl App {
         skip_headings(screen, &lines, by, rows);
     }
 
-    /// Opens the page of the guide under the cursor.
+    /// Opens the document under the cursor.
     pub(super) fn open_in_help(&mut self) {
         let Some(Overlay::Help(screen)) = self.overlay() else { return };
         let lines = self.help_layout(screen);
-        let topic = match lines.columns.first().and_then(|column| column.get(screen.scroll.cursor)) {
-            Some(HelpLine::Entry(entry)) if screen.is_list() => entry.topic,
+        let document = match lines.columns.first().and_then(|column| column.get(screen.scroll.cursor)) {
+            Some(HelpLine::Entry(entry)) if screen.is_list() => entry.opens,
             _ => None,
         };
-        if let (Some(topic), Some(screen)) = (topic, self.help_mut()) {
-            screen.open_topic(topic);
+        if let (Some(document), Some(screen)) = (document, self.help_mut()) {
+            screen.open_document(document);
         }
+    }
+
+    /// Opens the help at the rule behind the selected row.
+    pub(super) fn show_rule(&mut self) -> Vec<Effect> {
+        let citation = self.overlay().map_or_else(|| self.cited_rule(), Overlay::cited_rule);
+        match HelpDocument::cited(citation) {
+            Some(rule) => self.views.push(Overlay::Help(Box::new(self.new_help().with_document(rule)))),
+            None => self.show_note("no rule for this row".to_owned()),
+        }
+        Vec::new()
     }
 }
 

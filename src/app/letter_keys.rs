@@ -19,7 +19,7 @@ use crate::text::shell;
 /// The views of the main screen.
 const MAIN_VIEWS: &[(char, Action)] = &[
     ('s', Action::Show(ScreenKind::Policies)),
-    ('r', Action::Show(ScreenKind::Rule)),
+    ('r', Action::ShowRule),
     ('f', Action::CycleFilter),
     ('h', Action::ToggleHistory),
     ('t', Action::Thinking),

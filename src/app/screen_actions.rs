@@ -24,7 +24,6 @@ impl App {
             visible_policies: self.tuning.visible_policies.clone(),
             focused_policy: self.tuning.policy,
             problem_count: self.problems().count(),
-            cited_rule: self.cited_rule(),
         }
     }
 
@@ -36,7 +35,7 @@ impl App {
 
     /// Returns the rule behind the gate or the policy of the tuning pane, otherwise behind the fate of the selected
     /// message; empty if no rule decides it.
-    fn cited_rule(&self) -> &'static str {
+    pub(super) fn cited_rule(&self) -> &'static str {
         let plan = self.preview.plan.as_deref();
         if self.focus == Pane::Tuning {
             let gate =
@@ -55,7 +54,7 @@ impl App {
             return Vec::new();
         }
         let context = self.screen_context();
-        match Overlay::open(kind, &context, self.overlay(), || self.new_help(), || self.new_palette()) {
+        match Overlay::open(kind, &context, || self.new_help(), || self.new_palette()) {
             Ok(screen) => {
                 let mut effects = screen.requests(&context);
                 self.views.push(screen);

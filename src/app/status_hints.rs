@@ -215,7 +215,7 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Search => "back to the hits",
         ScreenKind::Record => "back to the record",
         ScreenKind::Presets => "back to the presets",
-        ScreenKind::Help | ScreenKind::Palette | ScreenKind::Rule => "back",
+        ScreenKind::Help | ScreenKind::Palette => "back",
     };
     (&[Action::JumpBack], words)
 }

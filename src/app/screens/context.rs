@@ -31,8 +31,6 @@ pub struct ScreenContext {
     pub focused_policy: Policy,
     /// The problems of the store and the session.
     pub problem_count: usize,
-    /// The rule behind the selected row of the main screen; empty if no rule decides it.
-    pub cited_rule: &'static str,
 }
 
 impl ScreenContext {

@@ -1,6 +1,7 @@
-//! The help window: the keys that work below it, the signs, every key, and the guide; searched with `/`.
+//! The help window: the keys that work below it, the signs, every key, the guide and the rules; searched with `/`.
 
 mod content;
+mod document;
 mod numbers;
 mod page;
 
@@ -14,6 +15,7 @@ use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::screens::hint::{CLOSE, Hint};
 use crate::app::scroll::Scroll;
 pub use content::HelpSource;
+pub use document::HelpDocument;
 pub use page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 
 /// The subject of the help.
@@ -38,7 +40,6 @@ impl HelpSubject {
                 ScreenKind::Breakdown => "Window",
                 ScreenKind::Explain => "Explain",
                 ScreenKind::Branches => "Branches",
-                ScreenKind::Rule => "Rule",
                 ScreenKind::Record => "Record",
                 ScreenKind::Presets => "Presets",
                 ScreenKind::Search => "Search",
@@ -84,10 +85,10 @@ pub struct HelpScreen {
     pub is_typing: bool,
     /// First visible row, and the selected one where rows can be opened.
     pub scroll: Scroll,
-    /// The open page of the guide, as an index into its topics.
-    pub topic: Option<usize>,
-    /// The rows of the list before a page of the guide was opened.
-    list_scroll: Scroll,
+    /// The open page of the guide, or the open rule.
+    pub document: Option<HelpDocument>,
+    /// The rows of the list before a document was opened from it; `None` when the help opened with the document.
+    list_scroll: Option<Scroll>,
 }
 
 impl HelpScreen {
@@ -99,18 +100,23 @@ impl HelpScreen {
             search: LineEditor::default(),
             is_typing: false,
             scroll: Scroll::default(),
-            topic: None,
-            list_scroll: Scroll::default(),
+            document: None,
+            list_scroll: None,
         }
+    }
+
+    /// Opens a document at once: going back closes the help.
+    pub(in crate::app) fn with_document(self, document: HelpDocument) -> Self {
+        Self { page: HelpPage::Guide, document: Some(document), ..self }
     }
 
     /// Whether rows can be selected, and not only scrolled.
     pub fn is_list(&self) -> bool {
-        self.topic.is_none() && (self.page == HelpPage::Guide || self.is_searching())
+        self.document.is_none() && (self.page == HelpPage::Guide || self.is_searching())
     }
 
     pub fn is_searching(&self) -> bool {
-        self.topic.is_none() && !self.search.text().trim().is_empty()
+        self.document.is_none() && !self.search.text().trim().is_empty()
     }
 
     pub(super) fn hints(&self) -> Vec<Hint> {
@@ -120,8 +126,10 @@ impl HelpScreen {
         if self.is_typing {
             return Vec::new();
         }
-        match (self.topic, self.is_list()) {
-            (Some(_), _) => vec![scroll, (&[Action::Back], "back to the list")],
+        let copy: Hint = (&[Action::Copy], "copy");
+        match (self.document, self.is_list()) {
+            (Some(_), _) if self.list_scroll.is_none() => vec![scroll, search, copy, CLOSE],
+            (Some(_), _) => vec![scroll, search, copy, (&[Action::Back], "back to the list")],
             (None, true) => vec![scroll, (&[Action::Open], "open"), search, pages, CLOSE],
             (None, false) => vec![scroll, search, pages, CLOSE],
         }
@@ -129,11 +137,18 @@ impl HelpScreen {
 
     pub(super) fn on_action(&mut self, action: Action) -> Outcome {
         match action {
-            Action::Search => self.is_typing = true,
+            Action::Search => {
+                self.document = None;
+                self.is_typing = true;
+            }
             Action::NextPane | Action::Right => self.turn_page(1),
             Action::PreviousPane | Action::Left => self.turn_page(3),
             Action::Open => return Outcome::Program(ProgramScreen::Help),
-            Action::Back if self.topic.is_some() => self.close_topic(),
+            Action::Copy => {
+                let text = self.document.map(|document| document.text().to_owned());
+                return Outcome::copy(text, "page");
+            }
+            Action::Back if self.document.is_some() && self.list_scroll.is_some() => self.close_document(),
             Action::Back if self.is_searching() => self.set_search(LineEditor::default()),
             _ => return Outcome::Ignored,
         }
@@ -143,7 +158,7 @@ impl HelpScreen {
     fn turn_page(&mut self, by: usize) {
         let at = HelpPage::ALL.iter().position(|page| *page == self.page).unwrap_or(0);
         self.page = HelpPage::ALL[(at + by) % HelpPage::ALL.len()];
-        self.topic = None;
+        self.document = None;
         self.set_search(LineEditor::default());
     }
 
@@ -151,15 +166,15 @@ impl HelpScreen {
         (self.search, self.scroll) = (search, Scroll::default());
     }
 
-    pub(in crate::app) fn open_topic(&mut self, topic: usize) {
-        self.list_scroll = std::mem::take(&mut self.scroll);
-        self.topic = Some(topic);
+    pub(in crate::app) fn open_document(&mut self, document: HelpDocument) {
+        self.list_scroll = Some(std::mem::take(&mut self.scroll));
+        self.document = Some(document);
         self.is_typing = false;
     }
 
-    fn close_topic(&mut self) {
-        self.topic = None;
-        self.scroll = self.list_scroll;
+    fn close_document(&mut self) {
+        self.document = None;
+        self.scroll = self.list_scroll.take().unwrap_or_default();
     }
 
     /// Handles a key while the search is typed.

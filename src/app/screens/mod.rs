@@ -16,7 +16,6 @@ mod preset_commands;
 pub mod presets;
 pub mod problems;
 pub mod record;
-pub mod rule;
 pub(super) mod ruleset_rows;
 pub mod search;
 pub mod timeline;
@@ -38,7 +37,6 @@ use policies::PoliciesScreen;
 use presets::PresetsScreen;
 use problems::ProblemsScreen;
 use record::RecordScreen;
-use rule::RuleScreen;
 use write::WriteDialog;
 
 /// A screen, window or dialog over the main screen.
@@ -58,8 +56,6 @@ pub enum Overlay {
     Record(RecordScreen),
     /// The presets, two of them side by side.
     Presets(PresetsScreen),
-    /// The text of the rule behind a row.
-    Rule(RuleScreen),
     /// Its state is in [`crate::app::App::search_screen`].
     Search,
     /// Its state is in [`crate::app::App::timeline_screen`].
@@ -75,11 +71,10 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    /// Creates a screen that opens over `below`, or returns why it cannot open.
+    /// Creates a screen, or returns why it cannot open.
     pub(super) fn open(
         kind: ScreenKind,
         context: &ScreenContext,
-        below: Option<&Self>,
         help: impl FnOnce() -> HelpScreen,
         palette: impl FnOnce() -> PaletteScreen,
     ) -> Result<Self, &'static str> {
@@ -96,9 +91,6 @@ impl Overlay {
             ScreenKind::Branches => session.map(|_| Self::Branches(BranchesScreen::open(context)))?,
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
             ScreenKind::Presets => Self::Presets(PresetsScreen::default()),
-            ScreenKind::Rule => {
-                Self::Rule(RuleScreen::open(below.map_or(context.cited_rule, Self::cited_rule))?)
-            }
             ScreenKind::Search => Self::Search,
             ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
             ScreenKind::Compare => session.map(|_| Self::Compare)?,
@@ -117,7 +109,6 @@ impl Overlay {
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
             Self::Presets(_) => ScreenKind::Presets,
-            Self::Rule(_) => ScreenKind::Rule,
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
@@ -154,7 +145,6 @@ impl Overlay {
             | Self::Problems(_)
             | Self::Policies(_)
             | Self::Presets(_)
-            | Self::Rule(_)
             | Self::Timeline
             | Self::Search
             | Self::Compare
@@ -189,7 +179,6 @@ impl Overlay {
             Self::Branches(screen) => screen.hints(),
             Self::Record(_) => RecordScreen::hints(),
             Self::Presets(_) => PresetsScreen::hints(),
-            Self::Rule(_) => RuleScreen::hints(),
             // The program adds those of its state.
             Self::Search | Self::Timeline | Self::Letters(_) | Self::Welcome => vec![CLOSE],
             Self::Compare => compare::hints(),
@@ -211,7 +200,6 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::Rule(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare
@@ -245,7 +233,6 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::Rule(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare
@@ -269,7 +256,6 @@ impl Overlay {
             | Self::Policies(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::Rule(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare => {}
@@ -292,7 +278,6 @@ impl Overlay {
             Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
             Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
-            Self::Rule(_) => Some(RuleScreen::list_rows(context)),
             Self::Search => Some(usize::from(search::areas(context.body(), false).0.height)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
@@ -318,7 +303,6 @@ impl Overlay {
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
             Self::Presets(_) => return Outcome::Program(ProgramScreen::Presets),
-            Self::Rule(screen) => screen.move_by(by, context),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
@@ -339,7 +323,6 @@ impl Overlay {
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
             Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
-            Self::Rule(screen) => screen.on_action(action),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
@@ -363,7 +346,6 @@ impl Overlay {
             | Self::Branches(_)
             | Self::Record(_)
             | Self::Presets(_)
-            | Self::Rule(_)
             | Self::Write(_) => Outcome::Done,
         }
     }

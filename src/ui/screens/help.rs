@@ -8,10 +8,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::screens::help::{HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH};
+use crate::app::screens::help::{
+    HelpDocument, HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH,
+};
 use crate::app::wrap::occurrences;
 use crate::format::format_number;
-use crate::guide::TOPICS;
 use crate::text;
 use crate::ui::frame_box::{Frame, inside, rule, selected};
 use crate::ui::glyphs;
@@ -28,7 +29,8 @@ pub(in crate::ui) fn draw(
     buf: &mut Buffer,
 ) -> Option<Position> {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let title = screen.topic.and_then(|topic| TOPICS.get(topic)).map_or("Help", |topic| topic.title());
+    let title = screen.document.map_or_else(|| "Help".to_owned(), HelpDocument::title);
+    let title = title.as_str();
     let frame = Frame { title, width: app.size.0.saturating_sub(2), height: app.size.1.saturating_sub(1) };
     let area = frame.draw(theme, buf);
     draw_tabs(theme, screen, area, text::width(title) as u16 + 8, buf);

@@ -11,7 +11,6 @@ mod policies;
 mod presets;
 mod problems;
 mod record;
-mod rule;
 mod search;
 mod timeline;
 mod welcome;
@@ -43,7 +42,6 @@ pub(super) fn draw(
         Overlay::Branches(screen) => branches::draw(app, theme, screen, body, buf),
         Overlay::Presets(screen) => presets::draw(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
-        Overlay::Rule(screen) => rule::draw(theme, screen, body, buf),
         Overlay::Welcome => welcome::draw(app, theme, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),

@@ -1,6 +1,6 @@
 //! The help: keys of the current screen, search, signs and the guide.
 
-use clawscope::app::screens::help::{HelpLine, HelpPage, HelpScreen};
+use clawscope::app::screens::help::{HelpDocument, HelpLine, HelpPage, HelpScreen};
 use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
@@ -76,14 +76,37 @@ fn pages_of_the_guide_open_from_the_help_and_lead_back() {
     driver.press("? tab tab tab");
     assert_eq!(help(&driver).page, HelpPage::Guide);
     driver.press("j j enter");
-    assert_eq!(help(&driver).topic, Some(2));
+    assert!(matches!(help(&driver).document, Some(HelpDocument::Topic(topic)) if topic.name == "keys"));
     assert_eq!(rows(&driver)[0], "Keys");
     driver.press("G j k esc");
-    assert_eq!((help(&driver).topic, help(&driver).scroll.cursor), (None, 2));
+    assert_eq!((help(&driver).document, help(&driver).scroll.cursor), (None, 2));
     driver.press("/ text:safeguard enter enter");
-    assert!(help(&driver).topic.is_some(), "a page with the word opens");
+    assert!(help(&driver).document.is_some(), "a page with the word opens");
     driver.press("esc esc esc");
     assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn a_rule_is_a_page_that_scrolls_is_found_and_leads_back() {
+    let mut driver = Driver::demo(80, 24);
+    driver.press("4 v r");
+    let Some(HelpDocument::Rule(rule)) = help(&driver).document else {
+        panic!("{:?}", help(&driver).document)
+    };
+    assert_eq!(rule.document.name, "pruning");
+    assert_eq!(rows(&driver)[0], rule.title);
+    driver.press("j j");
+    assert_eq!(help(&driver).scroll.top, 2);
+    driver.press("g / text:soft-trimmed");
+    assert!(help(&driver).is_searching(), "the search covers the whole help");
+    assert!(rows(&driver).contains(&"Rules".to_owned()));
+    driver.press("enter G enter");
+    let Some(HelpDocument::Rule(found)) = help(&driver).document else { panic!("a rule opens") };
+    assert_ne!(found, rule);
+    driver.press("esc");
+    assert!(help(&driver).document.is_none() && help(&driver).is_searching());
+    driver.press("esc esc v r esc");
+    assert!(driver.app.overlay().is_none(), "a rule that opened by itself leads back to its row");
 }
 
 #[test]

@@ -4,9 +4,10 @@ use crate::app::action::{ACTIONS, Action, ActionGroup, ActionRow};
 use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::legend::{LegendRow, Tone, legend};
 use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
-use crate::app::screens::help::{HelpPage, HelpScreen, HelpSubject, numbers};
+use crate::app::screens::help::{HelpDocument, HelpPage, HelpScreen, HelpSubject, numbers};
 use crate::config::CustomCommand;
 use crate::guide::TOPICS;
+use crate::rulebook;
 use crate::text;
 
 /// Actions in opposite directions share a row.
@@ -55,8 +56,8 @@ impl std::fmt::Debug for HelpSource<'_> {
 
 impl HelpSource<'_> {
     pub(in crate::app) fn layout(&self, screen: &HelpScreen, area: HelpArea) -> HelpLayout {
-        if let Some(topic) = screen.topic {
-            return HelpLayout::single(topic_lines(topic, area.columns));
+        if let Some(document) = screen.document {
+            return HelpLayout::single(document.lines(area.columns));
         }
         if screen.is_searching() {
             return HelpLayout::single(self.found(screen, area));
@@ -216,10 +217,15 @@ impl HelpSource<'_> {
                 lines.extend(found.into_iter().map(HelpLine::Entry));
             }
         }
-        let pages: Vec<HelpEntry> = topics().filter_map(|entry| found_page(entry, &words)).collect();
-        if !pages.is_empty() {
-            lines.push(HelpLine::Heading("Guide".into()));
-            lines.extend(pages.into_iter().map(HelpLine::Entry));
+        let found = |entries: Vec<HelpEntry>| {
+            entries.into_iter().filter_map(|entry| found_document(entry, &words)).collect::<Vec<_>>()
+        };
+        for (title, documents) in [("Guide", found(topics().collect())), ("Rules", found(rules().collect()))]
+        {
+            if !documents.is_empty() {
+                lines.push(HelpLine::Heading(title.into()));
+                lines.extend(documents.into_iter().map(HelpLine::Entry));
+            }
         }
         lines
     }
@@ -250,7 +256,7 @@ fn key_entry(keys: &[String], words: &str) -> HelpEntry {
         }
         lead.push_str(key);
     }
-    HelpEntry { lead, tone: Tone::Key, name: String::new(), words: words.into(), topic: None }
+    HelpEntry { lead, tone: Tone::Key, name: String::new(), words: words.into(), opens: None }
 }
 
 fn sign_entry(row: &LegendRow) -> HelpEntry {
@@ -259,13 +265,13 @@ fn sign_entry(row: &LegendRow) -> HelpEntry {
         tone: row.tone,
         name: row.name.into(),
         words: row.meaning.into(),
-        topic: None,
+        opens: None,
     }
 }
 
 fn number_entry((place, (name, words)): (&str, numbers::NumberNote), room: usize) -> HelpEntry {
     let words = text::truncate(words, room).0;
-    HelpEntry { lead: name.into(), tone: Tone::Text, name: place.into(), words, topic: None }
+    HelpEntry { lead: name.into(), tone: Tone::Text, name: place.into(), words, opens: None }
 }
 
 /// The first sections of the legend, each with its title.
@@ -281,54 +287,39 @@ fn sign_groups(count: usize) -> Vec<Vec<HelpLine>> {
 fn note_lines(name: &str, words: &str, width: usize) -> Vec<HelpLine> {
     let line = |(at, words): (usize, String)| {
         let lead = if at == 0 { name.to_owned() } else { String::new() };
-        HelpLine::Entry(HelpEntry { lead, tone: Tone::Text, name: String::new(), words, topic: None })
+        HelpLine::Entry(HelpEntry { lead, tone: Tone::Text, name: String::new(), words, opens: None })
     };
     text::wrap(words, width).into_iter().enumerate().map(line).collect()
 }
 
 fn topics() -> impl Iterator<Item = HelpEntry> {
-    TOPICS.iter().enumerate().map(|(at, topic)| HelpEntry {
-        lead: topic.name.into(),
-        tone: Tone::Key,
-        name: String::new(),
-        words: topic.title().into(),
-        topic: Some(at),
+    TOPICS.iter().map(|topic| document_entry(topic.name.into(), topic.title(), HelpDocument::Topic(*topic)))
+}
+
+/// The rules, without the sections that only group them.
+fn rules() -> impl Iterator<Item = HelpEntry> {
+    let rules = rulebook::DOCUMENTS.into_iter().flat_map(rulebook::headings);
+    let rules = rules.filter(|rule| !rule.text.contains("\n### ") && !rule.text.starts_with("### "));
+    rules.map(|rule| {
+        let citation = format!("{} {}", rule.document.name, rule.id);
+        document_entry(citation, rule.title, HelpDocument::Rule(rule))
     })
 }
 
-/// A page of the guide that contains the words, with the first line that does.
-fn found_page(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
+fn document_entry(lead: String, title: &str, document: HelpDocument) -> HelpEntry {
+    HelpEntry { lead, tone: Tone::Key, name: String::new(), words: title.into(), opens: Some(document) }
+}
+
+/// A document that contains the words, with the first line that does.
+fn found_document(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
     if entry.contains(words) {
         return Some(entry);
     }
-    let page = TOPICS.get(entry.topic?)?;
-    let line = page.text.lines().find(|line| {
+    let line = entry.opens?.text().lines().find(|line| {
         let line = line.to_lowercase();
         words.iter().all(|word| line.contains(word.as_str()))
     })?;
     Some(HelpEntry { words: line.trim_start_matches(['#', '-', '|', ' ']).into(), ..entry })
-}
-
-/// The text of a page of the guide, wrapped; code and tables keep their lines.
-fn topic_lines(topic: usize, columns: usize) -> Vec<HelpLine> {
-    let Some(page) = TOPICS.get(topic) else { return Vec::new() };
-    let width = columns.min(100);
-    let mut lines = Vec::new();
-    let mut is_code = false;
-    for line in page.text.lines().filter(|line| !line.starts_with("<!--")) {
-        if line.starts_with("```") {
-            is_code = !is_code;
-        } else if line.is_empty() {
-            lines.push(HelpLine::Blank);
-        } else if let Some(title) = line.strip_prefix('#').filter(|_| !is_code) {
-            lines.push(HelpLine::Heading(title.trim_start_matches(['#', ' ']).into()));
-        } else if is_code {
-            lines.push(HelpLine::Text(format!("    {line}")));
-        } else {
-            lines.extend(text::wrap(line, width).into_iter().map(HelpLine::Text));
-        }
-    }
-    lines
 }
 
 /// Appends groups with a blank line between two.

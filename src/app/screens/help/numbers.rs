@@ -114,7 +114,6 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Help
         | ScreenKind::Palette
         | ScreenKind::Problems
-        | ScreenKind::Rule
         | ScreenKind::Record
         | ScreenKind::Presets => &[],
     };

@@ -1,6 +1,7 @@
 //! The rows of a page of the help, distributed over columns.
 
 use crate::app::legend::Tone;
+use crate::app::screens::help::document::HelpDocument;
 
 /// Columns of one column of entries, and of the keys before an entry.
 const COLUMN_WIDTH: usize = 42;
@@ -55,8 +56,8 @@ pub struct HelpEntry {
     /// The name of a sign; empty for keys.
     pub name: String,
     pub words: String,
-    /// The page of the guide that it opens.
-    pub topic: Option<usize>,
+    /// The document that it opens.
+    pub opens: Option<HelpDocument>,
 }
 
 impl HelpEntry {
