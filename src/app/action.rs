@@ -7,8 +7,6 @@ pub enum ScreenKind {
     Help,
     Palette,
     Problems,
-    /// The policies, each with its effect.
-    Policies,
     Breakdown,
     Explain,
     /// Lists the commits of the session and which are in force, and compares two branches.
@@ -20,8 +18,6 @@ pub enum ScreenKind {
     /// Shows every call: recorded, and under the tuned settings.
     Timeline,
     Compare,
-    /// Lists the presets and compares two of them.
-    Presets,
 }
 
 /// A user action. [`ACTIONS`] has its keymap name.
@@ -39,6 +35,10 @@ pub enum Action {
     JumpForward,
     /// Opens a screen, or closes it when it is on top.
     Show(ScreenKind),
+    /// Shows the tuning pane at full height, with the effect of every policy, or ends that.
+    ShowPolicies,
+    /// Compares the presets with the configuration and with each other, or returns to the map.
+    ShowPresets,
     /// Opens the help at the rule behind the selected row.
     ShowRule,
     NextPane,
@@ -276,7 +276,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Pager, "pager", ActionGroup::Message, "open in pager"),
     (Action::TogglePrune, "toggle-prune", ActionGroup::Tuning, "toggle the preview"),
     (Action::NextTarget, "next-target", ActionGroup::Tuning, "failed call, next call, session"),
-    (Action::Show(ScreenKind::Policies), "policies", ActionGroup::Tuning, "effect of each policy"),
+    (Action::ShowPolicies, "policies", ActionGroup::Tuning, "effect of each policy"),
     (Action::TogglePolicy, "toggle-policy", ActionGroup::Tuning, "toggle the policy"),
     (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
     (Action::PreviousPolicy, "previous-policy", ActionGroup::Tuning, "previous policy"),
@@ -290,7 +290,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::RedoTuning, "redo-tuning", ActionGroup::Tuning, "redo the change"),
     (Action::CopyCommand, "copy-command", ActionGroup::Screen, "copy the command that sets a fix"),
     (Action::CopyPatch, "copy-patch", ActionGroup::Tuning, "copy the config patch"),
-    (Action::Show(ScreenKind::Presets), "presets", ActionGroup::Tuning, "compare two presets"),
+    (Action::ShowPresets, "presets", ActionGroup::Tuning, "compare presets, or return to the map"),
     (Action::ChooseRuleset, "release", ActionGroup::Tuning, "use the rules of another release"),
     (Action::InWords, "in-words", ActionGroup::Timeline, "toggle text view"),
     (Action::CostOrCache, "cost-or-cache", ActionGroup::Timeline, "toggle cost and cache"),

@@ -24,7 +24,9 @@ impl App {
                 CommandWords::new("search").value(Some(text).filter(|text| !text.trim().is_empty())?)
             }
             Some(Overlay::Problems(_)) => CommandWords::new("doctor"),
-            Some(Overlay::Presets(_)) => CommandWords::new("settings").flag("--presets"),
+            Some(Overlay::Compare) if self.compare_screen.sides.is_some() => {
+                CommandWords::new("settings").flag("--presets")
+            }
             Some(Overlay::Record(screen)) => CommandWords::new("sessions").value(&screen.key.0),
             Some(screen) => self.session_command(screen.kind()?)?,
             None if self.focus == Pane::Sessions || self.active_session().is_none() => {
@@ -51,7 +53,6 @@ impl App {
                 let words = axes.fold(of_session("sweep"), |words, axis| words.option("--vary", axis));
                 self.with_settings(words, session)
             }
-            ScreenKind::Policies => self.with_gates(self.with_plan(of_session("simulate"), session)),
             _ => return None,
         })
     }
@@ -59,7 +60,7 @@ impl App {
     /// Returns the command for the panes: the whole file as a tree, the context, or the preview of it.
     fn pane_command(&self) -> Option<CommandWords> {
         let session = self.active_session()?;
-        if self.has_preview() {
+        if self.has_preview() || self.shows_policies() {
             let words = CommandWords::new("simulate").value(&session.item.key.0);
             return Some(self.with_gates(self.with_plan(self.with_leaf(words, session), session)));
         }

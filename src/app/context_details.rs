@@ -39,7 +39,7 @@ impl App {
     pub(super) fn request_details(&mut self, effects: &mut Vec<Effect>) {
         let Some(loaded) = self.displayed_session() else { return };
         let shown = self.tuning.preview && needs_details(self.tuning.policies, loaded.ruleset.id);
-        if !shown && !self.has_policies_screen() {
+        if !shown && !self.shows_policies() {
             return;
         }
         if loaded.details.is_some() || self.requests.details.as_ref() == Some(&loaded.view_key()) {

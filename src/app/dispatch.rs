@@ -1,6 +1,6 @@
 //! Runs actions, depending on the focus.
 
-use crate::app::action::{Action, ScreenKind};
+use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
@@ -30,6 +30,8 @@ impl App {
     fn dispatch_to_main(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Show(kind) => return self.toggle_screen(kind),
+            Action::ShowPolicies => self.toggle_policies(),
+            Action::ShowPresets => return self.show_presets(),
             Action::ShowRule => return self.show_rule(),
             Action::Close if self.views.pop().is_some() => {}
             Action::Close | Action::Quit => return vec![Effect::Quit],
@@ -248,7 +250,7 @@ impl App {
                     Some(RowKind::Entry) => self.zoom_message(self.message.view),
                     Some(RowKind::Cut) => {
                         self.tuning.focus_policy(Policy::Compact);
-                        return self.toggle_screen(ScreenKind::Policies);
+                        self.toggle_policies();
                     }
                     Some(_) => self.dispatch_transcript(Action::Fold),
                     None => {}
@@ -287,6 +289,9 @@ impl App {
 
     pub(super) fn focus_pane(&mut self, pane: Pane) {
         self.focus = pane;
+        if self.shows_policies() {
+            self.replan(false);
+        }
         self.keep_cursors_visible();
     }
 
@@ -309,7 +314,7 @@ impl App {
 
     pub(super) fn set_zoom(&mut self, zoom: bool) {
         self.zoom = zoom;
-        self.keep_cursors_visible();
+        self.focus_pane(self.focus);
     }
 
     /// Shows the message on the full screen in a view; the same view again returns to the text.

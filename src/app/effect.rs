@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::screens::compare::SweepQuery;
-use crate::app::screens::presets::PresetPair;
 use crate::commit::{ReadPrefix, ReceiptKind, UndoTarget};
 use crate::config::RowVariable;
 use crate::config::presets::Preset;
@@ -250,11 +249,6 @@ pub enum Effect {
     /// Writes a preset and replaces one of the same name.
     SavePreset(Preset),
     DeletePreset(String),
-    /// Replays a session under two presets; [`super::event::Event::PresetsCompared`] answers. The newest request wins.
-    ComparePresets {
-        session: Arc<LoadedSession>,
-        pair: Arc<PresetPair>,
-    },
     /// Saves text to a new file in the working directory.
     SaveFile {
         /// The file name; a number is added when it is taken.

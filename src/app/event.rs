@@ -9,7 +9,6 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::app::effect_error::EffectError;
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::SweepUpdate;
-use crate::app::screens::presets::{PresetOutcomes, PresetPair};
 use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::config::presets::PresetFile;
@@ -236,12 +235,6 @@ pub enum Event {
     Written(Result<WriteOutcome, EffectError>),
     /// The presets of the person, sorted by name.
     Presets(Vec<PresetFile>),
-    /// A session under two presets.
-    PresetsCompared {
-        epoch: Epoch,
-        pair: Arc<PresetPair>,
-        outcomes: PresetOutcomes,
-    },
     /// A success for the status line.
     Notice(String),
     /// A failure for the status line.

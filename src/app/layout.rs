@@ -49,7 +49,7 @@ pub enum WidthClass {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LayoutInput {
+pub struct LayoutInput<'a> {
     /// In columns.
     pub width: u16,
     /// In rows.
@@ -61,6 +61,8 @@ pub struct LayoutInput {
     pub zoom: bool,
     /// Rows that the settings of the tuning pane would fill.
     pub tuning_rows: u16,
+    /// The policies that the tuning pane lists at full height.
+    pub policies: &'a [Policy],
     pub resized: PaneSizes,
 }
 
@@ -84,6 +86,8 @@ pub enum Border {
     Tuning,
 }
 
+/// Rows from which the tuning pane at full height leaves the bars visible.
+const TALL: u16 = 44;
 /// The fewest columns of a pane next to others, and of the transcript.
 const MIN_PANE: u16 = 12;
 const MIN_TRANSCRIPT: u16 = 36;
@@ -114,6 +118,10 @@ pub struct Layout {
     pub tuning: Rect,
     /// The savings of the plan, below the title of the tuning pane; without room for it, the title shows them.
     pub tuning_facts: Rect,
+    /// Every policy with its effect, above the settings of the tuning pane at full height.
+    pub policy_list: Rect,
+    /// Rows below the settings for the details of the focused policy.
+    pub policy_rows: u16,
     /// Fate of the row and changed setting, above the status line of [`WidthClass::Tabs`].
     pub note: Rect,
     /// The keys that work now.
@@ -123,7 +131,7 @@ pub struct Layout {
 const EMPTY: Rect = Rect::ZERO;
 
 /// Lays out the main screen.
-pub fn layout(shape: &LayoutInput) -> Layout {
+pub fn layout(shape: &LayoutInput<'_>) -> Layout {
     let breadth = width_class(shape.width, shape.height);
     let mut rows = RowAllocator { width: shape.width, next: 0, end: shape.height };
     let mut layout = Layout {
@@ -139,6 +147,8 @@ pub fn layout(shape: &LayoutInput) -> Layout {
         message: EMPTY,
         tuning: EMPTY,
         tuning_facts: EMPTY,
+        policy_list: EMPTY,
+        policy_rows: 0,
         note: EMPTY,
         status: EMPTY,
     };
@@ -151,9 +161,13 @@ pub fn layout(shape: &LayoutInput) -> Layout {
         if shape.focus == Pane::Message && shape.height >= 30 {
             rows.take(1);
         }
+        if shape.focus == Pane::Tuning && shape.height >= TALL {
+            place_header(&mut layout, &mut rows, shape);
+        }
         let whole = rows.rest();
         *layout.pane_mut(shape.focus) = whole;
         place_tuning_facts(&mut layout, shape);
+        place_policies(&mut layout, shape);
         return layout;
     }
     place_header(&mut layout, &mut rows, shape);
@@ -182,7 +196,7 @@ fn width_class(width: u16, height: u16) -> WidthClass {
 }
 
 /// Places session line, bars, scale and legend. Below 30 rows the legend and the blank rows are dropped first.
-fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
+fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput<'_>) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
     if layout.width_class >= WidthClass::Medium {
         layout.session_line = rows.take(1);
@@ -198,7 +212,7 @@ fn place_header(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInpu
     }
 }
 
-fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput) {
+fn place_panes(layout: &mut Layout, rows: &mut RowAllocator, shape: &LayoutInput<'_>) {
     layout.tuning = rows.take_last(tuning_height(layout.width_class, shape));
     place_tuning_facts(layout, shape);
     let middle = rows.rest();
@@ -232,22 +246,40 @@ fn added(size: u16, by: i16, most: u16) -> u16 {
 
 /// Places the facts below the title of the tuning pane, if there is room. Among tabs it is the only line that can
 /// name the policies.
-fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput) {
+fn place_tuning_facts(layout: &mut Layout, shape: &LayoutInput<'_>) {
     let roomy = shape.height >= 30 && layout.width_class >= WidthClass::Medium;
-    if (roomy || layout.width_class == WidthClass::Tabs) && layout.tuning.height >= 2 {
+    if (roomy || shape.zoom || layout.width_class == WidthClass::Tabs) && layout.tuning.height >= 2 {
         layout.tuning_facts = Rect { y: layout.tuning.y + 1, height: 1, ..layout.tuning };
     }
 }
 
+/// Places the list of policies in the tuning pane at full height, with their phases where the settings keep room, and
+/// the details of the focused policy.
+fn place_policies(layout: &mut Layout, shape: &LayoutInput<'_>) {
+    let top = layout.tuning_facts.bottom().max(layout.tuning.y + 1);
+    let room = layout.tuning.bottom().saturating_sub(top);
+    if layout.tuning.is_empty() || room == 0 {
+        return;
+    }
+    let policies = shape.policies.len() as u16 + 1;
+    // With the phases comes a hairline.
+    let phases = shape.policies.chunk_by(|one, next| one.phase() == next.phase()).count() as u16 + 1;
+    let has_phases = room >= policies + phases + shape.tuning_rows;
+    let height = if has_phases { policies + phases } else { policies }.min(room);
+    layout.policy_list = Rect { y: top, height, ..layout.tuning };
+    let left = room - height;
+    layout.policy_rows = left.saturating_sub(shape.tuning_rows).max(left / 3);
+}
+
 /// Returns the rows of the tuning pane: its title and the savings; with a plan or the focus, its sliders too.
-fn tuning_height(breadth: WidthClass, shape: &LayoutInput) -> u16 {
+fn tuning_height(breadth: WidthClass, shape: &LayoutInput<'_>) -> u16 {
     let open = shape.has_plan || shape.focus == Pane::Tuning;
     let rows = default_tuning_height(breadth, shape, open);
     let by = if open { shape.resized.tuning } else { 0 };
     if by == 0 { rows } else { rows.saturating_add_signed(by).clamp(2, (shape.height / 2).max(2)) }
 }
 
-fn default_tuning_height(breadth: WidthClass, shape: &LayoutInput, open: bool) -> u16 {
+fn default_tuning_height(breadth: WidthClass, shape: &LayoutInput<'_>, open: bool) -> u16 {
     match breadth {
         _ if !open => 2,
         WidthClass::Narrow => 3,
@@ -279,14 +311,15 @@ impl Layout {
     pub fn header_rows(&self, pane: Pane) -> u16 {
         match pane {
             Pane::Sessions => 2,
-            Pane::Tuning => 1 + self.tuning_facts.height,
+            Pane::Tuning => 1 + self.tuning_facts.height + self.policy_list.height,
             Pane::Transcript | Pane::Message => 1,
         }
     }
 
     /// Rows of a pane below its header.
     pub fn rows(&self, pane: Pane) -> usize {
-        usize::from(self.pane(pane).height.saturating_sub(self.header_rows(pane)))
+        let details = if pane == Pane::Tuning { self.policy_rows } else { 0 };
+        usize::from(self.pane(pane).height.saturating_sub(self.header_rows(pane) + details))
     }
 
     /// Everything above the status line.
@@ -305,7 +338,7 @@ impl Layout {
     /// Returns the layout with the tuning pane elsewhere and without its facts.
     #[must_use]
     pub fn with_tuning(self, tuning: Rect) -> Self {
-        Self { tuning, tuning_facts: EMPTY, tabs: EMPTY, ..self }
+        Self { tuning, tuning_facts: EMPTY, policy_list: EMPTY, policy_rows: 0, tabs: EMPTY, ..self }
     }
 
     /// Columns of a slider's track in the tuning pane.
@@ -412,7 +445,7 @@ impl RowAllocator {
 mod tests {
     use super::*;
 
-    fn shape(width: u16, height: u16) -> LayoutInput {
+    fn shape(width: u16, height: u16) -> LayoutInput<'static> {
         LayoutInput {
             width,
             height,
@@ -420,6 +453,7 @@ mod tests {
             focus: Pane::Transcript,
             zoom: false,
             tuning_rows: 7,
+            policies: &Policy::ALL,
             resized: PaneSizes::default(),
         }
     }

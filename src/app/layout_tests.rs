@@ -12,7 +12,7 @@ fn rect(area: Rect) -> String {
     format!("{},{} {}x{}", area.x, area.y, area.width, area.height)
 }
 
-fn shape(width: u16, height: u16) -> LayoutInput {
+fn shape(width: u16, height: u16) -> LayoutInput<'static> {
     LayoutInput {
         width,
         height,
@@ -20,12 +20,13 @@ fn shape(width: u16, height: u16) -> LayoutInput {
         focus: Pane::Transcript,
         zoom: false,
         tuning_rows: 7,
+        policies: &Policy::ALL,
         resized: PaneSizes::default(),
     }
 }
 
 /// The rectangles with room, and values derived from them.
-fn described(shape: &LayoutInput) -> String {
+fn described(shape: &LayoutInput<'_>) -> String {
     let it = layout(shape);
     let Layout {
         width_class,
@@ -36,6 +37,7 @@ fn described(shape: &LayoutInput) -> String {
         legend,
         tabs,
         tuning_facts,
+        policy_list,
         note,
         status,
         ..
@@ -53,6 +55,7 @@ fn described(shape: &LayoutInput) -> String {
         ("message", message),
         ("tuning", tuning),
         ("facts", tuning_facts),
+        ("list", policy_list),
         ("note", note),
         ("status", status),
         ("above", it.above_status((shape.width, shape.height))),

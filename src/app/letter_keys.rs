@@ -18,7 +18,7 @@ use crate::text::shell;
 
 /// The views of the main screen.
 const MAIN_VIEWS: &[(char, Action)] = &[
-    ('s', Action::Show(ScreenKind::Policies)),
+    ('s', Action::ShowPolicies),
     ('r', Action::ShowRule),
     ('f', Action::CycleFilter),
     ('h', Action::ToggleHistory),
@@ -31,7 +31,7 @@ const MAIN_VIEWS: &[(char, Action)] = &[
 const TIMELINE_VIEWS: &[(char, Action)] = &[('x', Action::InWords), ('b', Action::CostOrCache)];
 
 const COMPARE_VIEWS: &[(char, Action)] =
-    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom)];
+    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom), ('n', Action::ShowPresets)];
 
 /// The views and switches of every screen.
 const SHARED_VIEWS: &[(char, Action)] = &[

@@ -41,6 +41,8 @@ mod pane_resizing;
 mod patch;
 mod place;
 pub mod plan_totals;
+mod policy_actions;
+pub mod policy_effects;
 mod preset_actions;
 mod preview;
 pub mod regret;

@@ -74,13 +74,10 @@ impl App {
         let context = self.screen_context();
         let Some(screen) = self.views.top_mut() else { return Vec::new() };
         match screen.on_click(row, &context) {
-            Outcome::Program(ProgramScreen::Policies) => self.click_policies(column, row),
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),
-            Outcome::Program(ProgramScreen::Problems | ProgramScreen::Help | ProgramScreen::Presets) => {
-                Vec::new()
-            }
+            Outcome::Program(ProgramScreen::Problems | ProgramScreen::Help) => Vec::new(),
             outcome => self.follow(outcome),
         }
     }
@@ -168,6 +165,11 @@ impl App {
         let layout = self.layout();
         if layout.tuning.y + row == layout.policies_line().y {
             return self.click_policy(column);
+        }
+        let list = layout.policy_list;
+        if let Some(line) = (layout.tuning.y + row).checked_sub(list.y).filter(|line| *line < list.height) {
+            self.click_policy_line(column, line);
+            return Vec::new();
         }
         let Some(line) = row.checked_sub(layout.header_rows(Pane::Tuning)).map(usize::from) else {
             return Vec::new();

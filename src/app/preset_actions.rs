@@ -1,19 +1,14 @@
-//! Saves the tuned settings as presets, loads them again, and compares two of them.
+//! Saves the tuned settings as presets, and loads them again.
 
-use std::sync::Arc;
-
-use crate::app::action::Action;
 use crate::app::apply_settings::unknown_settings_text;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::screens::palette::PaletteCommand;
-use crate::app::screens::presets::{PresetOutcomes, PresetPair, PresetsScreen};
 use crate::app::state::{App, Overlay};
 use crate::config::presets::{Preset, PresetFile};
 use crate::format::quantity;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::Unit;
-use crate::ids::Epoch;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::SettingId;
@@ -31,73 +26,8 @@ impl App {
     pub(super) fn on_presets(&mut self, presets: Vec<PresetFile>) {
         let names: Vec<String> = presets.iter().map(|preset| preset.name.clone()).collect();
         self.presets = presets;
-        self.move_in_presets(0);
         if let Some(Overlay::Palette(palette)) = self.views.top_mut() {
             palette.presets = names;
-        }
-    }
-
-    fn presets_mut(&mut self) -> Option<&mut PresetsScreen> {
-        self.views.find_mut(|view| match view {
-            Overlay::Presets(screen) => Some(screen),
-            _ => None,
-        })
-    }
-
-    pub(super) fn move_in_presets(&mut self, by: isize) {
-        let (len, height) = (self.presets.len(), PresetsScreen::list_rows(self.size.1));
-        if let Some(screen) = self.presets_mut() {
-            screen.scroll.move_by(by, len, height);
-        }
-    }
-
-    /// Handles an action of the presets screen; `None` when the main screen handles it.
-    pub(super) fn dispatch_presets(&mut self, action: Action) -> Option<Vec<Effect>> {
-        let Some(Overlay::Presets(screen)) = self.overlay() else { return None };
-        let preset = self.presets.get(screen.scroll.cursor).cloned();
-        match (action, preset) {
-            (Action::Open, Some(preset)) => Some(self.load_preset(&preset.name)),
-            (Action::Fold, Some(preset)) => {
-                if let Some(screen) = self.presets_mut() {
-                    let again = screen.pinned.as_ref() == Some(&preset.name);
-                    screen.pinned = (!again).then_some(preset.name);
-                }
-                Some(Vec::new())
-            }
-            (Action::Copy, Some(preset)) => {
-                let values = preset.values.ok()?;
-                let lines = values.iter().map(|(key, value)| format!("{key}={value}\n"));
-                Some(vec![Effect::Copy { text: lines.collect(), label: "preset" }])
-            }
-            (Action::Open | Action::Fold | Action::Copy, None) => Some(Vec::new()),
-            _ => None,
-        }
-    }
-
-    /// Requests the numbers of the two columns, if the screen is visible and they are others than before.
-    pub(super) fn request_preset_outcomes(&mut self, effects: &mut Vec<Effect>) {
-        let Some(Overlay::Presets(screen)) = self.page() else { return };
-        let (Some(pair), Some(session)) = (screen.pair(&self.presets), self.active_session().cloned()) else {
-            return;
-        };
-        let known = screen.outcomes.as_ref();
-        if known.is_some_and(|(epoch, known, _)| *epoch == session.epoch && **known == pair) {
-            return;
-        }
-        let pair = Arc::new(pair);
-        if let Some(screen) = self.presets_mut() {
-            screen.outcomes = Some((session.epoch, Arc::clone(&pair), None));
-        }
-        effects.push(Effect::ComparePresets { session, pair });
-    }
-
-    pub(super) fn on_presets_compared(&mut self, epoch: Epoch, pair: &PresetPair, outcomes: PresetOutcomes) {
-        if let Some((known_epoch, known, answer)) =
-            self.presets_mut().and_then(|screen| screen.outcomes.as_mut())
-            && *known_epoch == epoch
-            && **known == *pair
-        {
-            *answer = Some(outcomes);
         }
     }
 
@@ -157,6 +87,7 @@ impl App {
             self.tuning.policies = self.tuning.policies.with(Policy::Prune, mode.str_is("cache-ttl"));
         }
         self.leave_screens();
+        self.zoom = false;
         self.tuning.preview = !self.tuning.policies.is_empty();
         self.focus_pane(Pane::Tuning);
         self.replan(true);

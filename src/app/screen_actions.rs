@@ -21,8 +21,6 @@ impl App {
             plan: self.preview.plan.clone(),
             selected_entry: self.selected_entry(),
             selected_session: self.selected_session(),
-            visible_policies: self.tuning.visible_policies.clone(),
-            focused_policy: self.tuning.policy,
             problem_count: self.problems().count(),
         }
     }
@@ -79,8 +77,8 @@ impl App {
 
     /// Brings the state that a screen shows up to date; returns the requests that this takes.
     fn on_opened_screen(&mut self, kind: ScreenKind) -> Vec<Effect> {
-        if kind == ScreenKind::Policies {
-            self.replan(false);
+        if kind == ScreenKind::Compare {
+            self.compare_screen.sides = None;
         }
         if kind == ScreenKind::Timeline {
             self.start_timeline();
@@ -114,12 +112,13 @@ impl App {
                 true
             }
             Outcome::Program(ProgramScreen::Search) => return self.dispatch_store_search(action),
-            Outcome::Program(ProgramScreen::Policies) => self.dispatch_policies(action),
-            Outcome::Program(ProgramScreen::Presets) => return self.dispatch_presets(action),
             Outcome::Program(ProgramScreen::Timeline) if action == Action::Copy => {
                 return Some(self.copy_timeline());
             }
             Outcome::Program(ProgramScreen::Timeline) => self.dispatch_timeline(action),
+            Outcome::Program(ProgramScreen::Compare) if self.compare_screen.sides.is_some() => {
+                return self.dispatch_sides(action);
+            }
             Outcome::Program(ProgramScreen::Compare) => match action {
                 Action::Copy | Action::CopyPatch => return Some(self.copy_cell()),
                 Action::SavePlan => return Some(self.save_sweep()),
@@ -141,7 +140,6 @@ impl App {
         match screen.move_by(by, &context) {
             Outcome::Program(ProgramScreen::Help) => self.move_in_help(by),
             Outcome::Program(ProgramScreen::Timeline) => self.scroll_timeline(by),
-            Outcome::Program(ProgramScreen::Presets) => self.move_in_presets(by),
             Outcome::Program(ProgramScreen::Search) => self.search_screen.move_by(by, &context),
             // Only keys move the map cell by cell.
             Outcome::Program(_) => {}

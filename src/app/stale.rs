@@ -29,7 +29,6 @@ impl App {
             | Event::Recovery { epoch, .. }
             | Event::Explanation { epoch, .. }
             | Event::Commits { epoch, .. }
-            | Event::PresetsCompared { epoch, .. }
             | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),
             Event::SearchMatches { epoch, query, .. } => {
                 !self.is_current(*epoch) || self.transcript.as_ref().is_some_and(|pane| pane.query != *query)

@@ -9,6 +9,7 @@ use crate::app::keymap::Keymap;
 use crate::app::layout::{Layout, LayoutInput, Pane, PaneSizes, layout};
 use crate::app::line_editor::LineEditor;
 use crate::app::message::MessagePane;
+use crate::app::policy_effects::PolicyEffects;
 use crate::app::regret::RegretState;
 use crate::app::replay_state::ReplayState;
 pub use crate::app::screens::Overlay;
@@ -194,6 +195,7 @@ pub struct App {
     /// The rules that the person chose on the screen.
     pub(super) chosen_ruleset: Option<RulesetChoice>,
     pub preview: PreviewState,
+    pub policy_effects: PolicyEffects,
     /// Cache of the number of failed calls, with its key.
     pub(super) failed_calls: Option<(SessionViewKey, u64)>,
     /// Replays of the open session.
@@ -252,6 +254,7 @@ impl App {
             undo: TuningUndo::default(),
             chosen_ruleset: None,
             preview: PreviewState::default(),
+            policy_effects: PolicyEffects::default(),
             failed_calls: None,
             replay_state: ReplayState::default(),
             regret: RegretState::default(),
@@ -285,6 +288,7 @@ impl App {
             focus: self.focus,
             zoom: self.zoom,
             tuning_rows: self.tuning.max_line_count() as u16,
+            policies: &self.tuning.visible_policies,
             resized: self.pane_sizes,
         })
     }

@@ -8,7 +8,7 @@ use crate::app::layout::Pane;
 use crate::app::message::MessageView;
 use crate::app::screens::Overlay;
 use crate::app::screens::hint::Hint;
-use crate::app::screens::timeline;
+use crate::app::screens::{compare, timeline};
 use crate::app::state::App;
 use crate::text;
 
@@ -92,6 +92,9 @@ fn left_hints(app: &App) -> Vec<Hint> {
         if matches!(overlay, Overlay::Search) {
             return app.search_screen.hints();
         }
+        if matches!(overlay, Overlay::Compare) && app.compare_screen.sides.is_some() {
+            return compare::side_hints();
+        }
         if matches!(overlay, Overlay::Timeline) {
             return timeline::screen::hints(&app.timeline_screen);
         }
@@ -139,6 +142,7 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::Less, Action::More], "adjust"),
             (&[Action::PreviousPolicy, Action::NextPolicy], "policy"),
             (&[Action::TogglePolicy], "on/off"),
+            (&[Action::Zoom], if app.zoom { "panes" } else { "all policies" }),
             (&[Action::Open], "edit"),
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),
@@ -211,10 +215,8 @@ fn jump_hint(kind: ScreenKind) -> Hint {
         ScreenKind::Problems => "back to the problems",
         ScreenKind::Branches => "back to the branches",
         ScreenKind::Compare => "back to compare",
-        ScreenKind::Policies => "back to the policies",
         ScreenKind::Search => "back to the hits",
         ScreenKind::Record => "back to the record",
-        ScreenKind::Presets => "back to the presets",
         ScreenKind::Help | ScreenKind::Palette => "back",
     };
     (&[Action::JumpBack], words)

@@ -122,9 +122,6 @@ impl App {
             Event::WritePreviewed(preview) => self.on_write_previewed(preview),
             Event::Written(written) => return self.on_written(written),
             Event::Presets(presets) => self.on_presets(presets),
-            Event::PresetsCompared { epoch, pair, outcomes } => {
-                self.on_presets_compared(epoch, &pair, outcomes);
-            }
             Event::Notice(text) => self.show_toast(text, false),
             Event::Failure(text) => self.show_toast(text, true),
         }
@@ -479,7 +476,6 @@ impl App {
         self.request_summary_calls(effects);
         self.request_replay(effects);
         self.request_sweep(effects);
-        self.request_preset_outcomes(effects);
         self.request_message(effects);
         self.update_message_layout();
         let moments = [

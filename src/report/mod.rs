@@ -11,7 +11,6 @@ pub mod cost;
 pub mod estimators;
 pub mod explain;
 pub mod facts;
-pub mod preset_outcome;
 pub mod record;
 pub mod recorded_context;
 pub mod recovery;

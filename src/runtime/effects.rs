@@ -116,9 +116,6 @@ impl EventLoop {
             Effect::RepairCommit { .. } | Effect::Write { .. } => {
                 self.run_in_background(JobKind::Write, JobOrder::Each, effect);
             }
-            Effect::ComparePresets { .. } => {
-                self.run_in_background(JobKind::ComparePresets, JobOrder::Newest, effect);
-            }
             Effect::ReadPresets | Effect::SavePreset(_) | Effect::DeletePreset(_) => {
                 self.run_in_background(JobKind::External, JobOrder::Each, effect);
             }

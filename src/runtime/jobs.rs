@@ -54,8 +54,6 @@ pub(super) enum JobKind {
     Record,
     /// Compares two branches of a session.
     Branches,
-    /// Replays a session under two presets.
-    ComparePresets,
     /// Explains an overflow.
     Explain,
     /// Reads a session for replays.

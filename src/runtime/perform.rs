@@ -10,7 +10,6 @@ use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
-use crate::app::screens::presets::PresetPair;
 use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::commit::{Clock, SystemDisk, recover_commit};
@@ -25,7 +24,6 @@ use crate::report::breakdown::heavy_blocks;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
 use crate::report::explain::explain;
-use crate::report::preset_outcome::{PresetOutcome, preset_outcome};
 use crate::report::record::RecordView;
 use crate::report::recovery::load_recovery;
 use crate::report::regret::{RegretFinder, RegretTexts};
@@ -35,7 +33,6 @@ use crate::runtime::jobs::Throttle;
 use crate::session::loading::{OpenError, open, open_from};
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::message::read_message;
-use crate::session::preset_values::parse_preset;
 use crate::session::search::{SearchQuery, search, search_store};
 use crate::session::store_problems::find_problems;
 use crate::session::{ContextDetails, LoadedSession};
@@ -153,7 +150,7 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             Event::Regret { epoch, request_id, found: shared(found) }
         }
         Effect::Sweep { recording, query, request_id } => {
-            return run_cells(&recording, *query, request_id, listener);
+            return run_cells(&recording, *query, request_id, inputs.now_ms, listener);
         }
         Effect::PreviewWrite(pending) => {
             let request = write_request(&pending, inputs.now_ms);
@@ -164,11 +161,6 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
             let request = write_request(&pending, inputs.now_ms);
             let written = write(&request, read.as_ref(), &*inputs.clock, &inputs.env);
             Event::Written(written.map_err(EffectError::from))
-        }
-        Effect::ComparePresets { session, pair } => {
-            let compared = compare_presets(&session, &pair, inputs.now_ms, is_wanted);
-            let Some(outcomes) = compared.transpose() else { return };
-            Event::PresetsCompared { epoch: session.epoch, pair, outcomes }
         }
         Effect::ReadPresets => Event::Presets(list_presets(&inputs.env)),
         Effect::SavePreset(preset) => {
@@ -216,19 +208,6 @@ fn find_regret(
     let finder = RegretFinder::extending(&recording.session, &recording.inputs, known);
     let regret = settings.map_or_else(|| finder.recorded(), |settings| finder.simulated(settings))?;
     Ok(FoundRegret { regret, texts: finder.into_texts() })
-}
-
-/// Replays a session under both presets; `None` once the answer is no longer wanted.
-fn compare_presets(
-    session: &Arc<LoadedSession>,
-    pair: &PresetPair,
-    now_ms: Moment,
-    is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<[PresetOutcome; 2]>, EffectError> {
-    let outcome = |(name, values): &(String, Vec<(String, String)>)| {
-        preset_outcome(session, &parse_preset(name, values)?, now_ms, is_wanted).map_err(EffectError::from)
-    };
-    Ok(outcome(&pair[0])?.zip(outcome(&pair[1])?).map(|(first, second)| [first, second]))
 }
 
 /// Writes a preset and says where, and whether it replaced another.
@@ -422,7 +401,13 @@ fn find_store_problems(request_id: u64, inputs: &Inputs, listener: &Listener<'_>
 }
 
 /// Runs a sweep. Cells are sent in batches: a screen shows no more.
-fn run_cells(recording: &RecordedSession, query: SweepQuery, request_id: u64, listener: &Listener<'_>) {
+fn run_cells(
+    recording: &RecordedSession,
+    query: SweepQuery,
+    request_id: u64,
+    now_ms: Moment,
+    listener: &Listener<'_>,
+) {
     let batch = Mutex::new((Throttle::new(PROGRESS_INTERVAL), Vec::new()));
     let say = |update| (listener.send)(Event::Sweep { request_id, update });
     let on_cell = |at: usize, cell: &Cell| {
@@ -433,7 +418,7 @@ fn run_cells(recording: &RecordedSession, query: SweepQuery, request_id: u64, li
             say(SweepUpdate::Cells(std::mem::take(cells)));
         }
     };
-    if let Some(done) = run_sweep(recording, query, &|| (listener.is_wanted)(), &say, &on_cell) {
+    if let Some(done) = run_sweep(recording, query, now_ms, &|| (listener.is_wanted)(), &say, &on_cell) {
         say(done);
     }
 }

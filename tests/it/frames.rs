@@ -586,7 +586,7 @@ fn presets_are_side_by_side_at_every_width() {
     }
     let mut driver = preview(130, 36);
     driver.home = Some(home.path().to_owned());
-    driver.press(": text:presets enter space j");
+    driver.press(": text:presets enter l space l");
     let driver = &mut driver;
     for (width, height) in [(130, 36), (80, 24), (60, 20)] {
         driver.event(Event::Resize { width, height });

@@ -360,7 +360,7 @@ fn the_parts_of_a_window_are_the_same_everywhere_and_add_up() {
     assert!(refused >= 1, "{refused} sessions end in a refusal");
 }
 
-/// A plan frees the same in the tuning pane, on the screen of the policies, in the breakdown and in `simulate`.
+/// A plan frees the same in the tuning pane at both heights, in the breakdown and in `simulate`.
 #[test]
 fn a_plan_frees_the_same_wherever_it_is_shown() {
     let folder = demo_store();
@@ -371,21 +371,19 @@ fn a_plan_frees_the_same_wherever_it_is_shown() {
     let at_rest = driver.app.preview.policy_savings.clone();
     driver.press(":policies");
     let now = driver.app.displayed_session().expect("a session").next_prompt.total.tokens;
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
     assert!(
         at_rest
             .iter()
             .any(|(policy, freed)| *policy == Policy::Prune && freed.is_some_and(|freed| freed > 0))
     );
     for (policy, freed) in at_rest {
-        let alone = screen.effect(policy).expect("measured").prompt_tokens;
+        let alone = driver.app.policy_effects.alone(policy).expect("measured").prompt_tokens;
         assert_eq!(Some(now - alone), freed, "{policy:?}");
     }
     driver.press("esc plan");
     let after = driver.app.preview.totals.after.expect("a plan").total();
     driver.press(":policies");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no screen") };
-    assert_eq!(screen.prompts.last().map(|(_, tokens)| *tokens), Some(after));
+    assert_eq!(driver.app.policy_effects.prompts.last().map(|(_, tokens)| *tokens), Some(after));
     driver.press("esc v w");
     let Some(Overlay::Breakdown(screen)) = driver.app.overlay() else { panic!("no screen") };
     assert_eq!(screen.contents.after.as_ref().expect("a plan").budget.total(), after);

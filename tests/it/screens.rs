@@ -187,17 +187,15 @@ fn rule(driver: &Driver) -> (&'static str, &'static str, usize) {
 #[test]
 fn the_rule_behind_a_policy_opens_scrolls_and_closes() {
     let mut driver = demo();
-    driver.press(":policies j");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
-    let (policy, cursor) = (screen.selected(), screen.cursor);
+    driver.press(":policies .");
+    let policy = driver.app.tuning.policy;
     driver.press(":rule");
     let (document, id, top) = rule(&driver);
     assert!(policy.rule().starts_with(document) && policy.rule().contains(id) && top == 0);
     driver.press("g y");
     assert!(driver.copied.last().is_some_and(|text| text.len() > 100));
     driver.press("esc");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
-    assert_eq!(screen.cursor, cursor);
+    assert!(driver.app.overlay().is_none() && driver.app.shows_policies());
 }
 
 #[test]
@@ -235,12 +233,11 @@ fn the_rule_key_on_a_row_without_a_rule_shows_a_message() {
 #[test]
 fn every_policy_cites_a_rule_that_opens() {
     let mut driver = demo();
-    driver.press(":policies g");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("no policies") };
-    for _ in 0..screen.policies.len() {
+    driver.press(":policies");
+    for _ in 0..driver.app.tuning.visible_policies.len() {
         driver.press(":rule");
         assert!(!rule(&driver).1.is_empty());
-        driver.press("esc j");
+        driver.press("esc .");
     }
 }
 
@@ -249,7 +246,7 @@ const KEYS: [(&str, &str, ScreenKind); 9] = [
     ("?", "help", ScreenKind::Help),
     (":", "palette", ScreenKind::Palette),
     ("v !", "problems", ScreenKind::Problems),
-    ("v s", "policies", ScreenKind::Policies),
+    ("v d", "session-record", ScreenKind::Record),
     ("v w", "breakdown", ScreenKind::Breakdown),
     ("e", "explain", ScreenKind::Explain),
     ("b", "branches", ScreenKind::Branches),

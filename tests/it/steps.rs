@@ -4,7 +4,7 @@ use clawscope::app::effect::Effect;
 use clawscope::app::effect_error::EffectError;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::state::{Overlay, ToastKind};
+use clawscope::app::state::ToastKind;
 use clawscope::context::rows::RowKind;
 use clawscope::ids::Epoch;
 use clawscope::plan::Plan;
@@ -156,8 +156,8 @@ fn keys_on_the_cut_lead_to_the_steps() {
     let at = cut(&driver).expect("a line");
     driver.press(&"j ".repeat(at));
     driver.press("space enter");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("{:?}", driver.app.overlay()) };
-    assert_eq!(screen.selected(), Policy::Compact);
+    assert!(driver.app.shows_policies());
+    assert_eq!(driver.app.tuning.policy, Policy::Compact);
 }
 
 #[test]
@@ -252,36 +252,31 @@ fn a_growing_session_keeps_its_texts() {
 }
 
 #[test]
-fn the_screen_of_the_steps_switches_them_and_leads_to_their_settings() {
+fn the_full_height_shows_the_effect_of_every_policy() {
     let mut driver = opened();
     driver.press(":policies");
-    let alone = |driver: &Driver, step| match driver.app.overlay() {
-        Some(Overlay::Policies(screen)) => screen.effect(step).cloned(),
-        _ => panic!("no screen"),
-    };
+    let alone = |driver: &Driver, step| driver.app.policy_effects.alone(step).cloned();
     let prune = alone(&driver, Policy::Prune).expect("known");
     assert!(prune.effect.tokens_after < prune.effect.tokens_before);
-    assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for the screen");
+    assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for it");
     driver.press("x");
     assert_eq!(on(&driver), [Policy::Prune]);
     assert_eq!(plan(&driver).total_after(), prune.effect.tokens_after);
-    driver.press("k k space");
+    driver.press(", , x");
     assert_eq!(on(&driver), [Policy::History, Policy::Prune]);
-    driver.press("enter");
-    assert!(driver.app.overlay().is_none());
-    assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, Policy::History));
-    driver.press(":policies esc");
-    assert!(driver.app.overlay().is_none());
+    driver.press(". . j L");
+    assert_ne!(
+        alone(&driver, Policy::Prune).expect("known").effect.tokens_after,
+        prune.effect.tokens_after,
+        "the effects follow the settings"
+    );
 }
 
 #[test]
 fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let mut driver = opened();
-    driver.press(":policies g");
-    let calls = |driver: &Driver| match driver.app.overlay() {
-        Some(Overlay::Policies(screen)) => screen.summary_calls.clone(),
-        _ => panic!("no screen"),
-    };
+    driver.press(":policies , , , , ,");
+    let calls = |driver: &Driver| driver.app.policy_effects.summary_calls.clone();
     let effects = driver.key_effects("x");
     let requested = calls(&driver).expect("requested").0;
     assert_eq!(requested.compaction, plan(&driver).settings.compaction);
@@ -304,7 +299,7 @@ fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
 }
 
 #[test]
-fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
+fn the_mouse_switches_steps_in_the_title_and_in_the_list() {
     let mut driver = opened();
     let click = |driver: &mut Driver, column, row| {
         let kind = MouseEventKind::Down(MouseButton::Left);
@@ -319,12 +314,19 @@ fn the_mouse_switches_steps_in_the_title_and_on_the_screen() {
     click(&mut driver, history, area.y);
     assert_eq!(on(&driver), [Policy::History]);
     driver.press(":policies");
-    let top = driver.app.policies_area().y;
+    let list = driver.app.layout().policy_list;
     // The first line names the phase, the second is the first policy.
-    click(&mut driver, 2, top + 2);
+    click(&mut driver, 2, list.y + 1);
     assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
-    click(&mut driver, 30, top + 1);
+    click(&mut driver, 30, list.y);
     assert_eq!(on(&driver), [Policy::Compact, Policy::History]);
+    click(&mut driver, 30, list.y + 2);
+    assert_eq!((driver.app.tuning.policy, on(&driver).len()), (Policy::Truncate, 2), "a name only focuses");
+    let first = driver.app.layout().header_rows(Pane::Tuning) + driver.app.layout().tuning.y;
+    driver.press(". . . . . . .");
+    let wide = driver.app.tuning.policy_rows();
+    click(&mut driver, 5, first + 2);
+    assert!(wide.contains(&driver.app.tuning.cursor), "settings are below the list");
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::app::layout::Layout;
 use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
 use crate::plan::Plan;
-use crate::policy::Policy;
 use crate::policy::settings::SettingId;
 use crate::session::{LoadedSession, ManualChange};
 
@@ -27,8 +26,6 @@ pub struct ScreenContext {
     pub selected_entry: Option<EntryIx>,
     /// The session under the cursor of the list, else the displayed one.
     pub selected_session: Option<SessionKey>,
-    pub visible_policies: Vec<Policy>,
-    pub focused_policy: Policy,
     /// The problems of the store and the session.
     pub problem_count: usize,
 }
@@ -89,8 +86,6 @@ impl Outcome {
 pub enum ProgramScreen {
     Problems,
     Help,
-    Policies,
-    Presets,
     Search,
     Timeline,
     Compare,

@@ -11,9 +11,7 @@ pub mod hint;
 pub mod letters;
 pub mod palette;
 mod palette_row;
-pub mod policies;
 mod preset_commands;
-pub mod presets;
 pub mod problems;
 pub mod record;
 pub(super) mod ruleset_rows;
@@ -33,8 +31,6 @@ use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
 use letters::KeyMenu;
 use palette::PaletteScreen;
-use policies::PoliciesScreen;
-use presets::PresetsScreen;
 use problems::ProblemsScreen;
 use record::RecordScreen;
 use write::WriteDialog;
@@ -46,7 +42,6 @@ pub enum Overlay {
     Palette(PaletteScreen),
     /// Problems found while reading.
     Problems(ProblemsScreen),
-    Policies(PoliciesScreen),
     /// The parts of the window.
     Breakdown(Box<BreakdownScreen>),
     /// The explanation of the session's overflow.
@@ -54,8 +49,6 @@ pub enum Overlay {
     Branches(BranchesScreen),
     /// The session record.
     Record(RecordScreen),
-    /// The presets, two of them side by side.
-    Presets(PresetsScreen),
     /// Its state is in [`crate::app::App::search_screen`].
     Search,
     /// Its state is in [`crate::app::App::timeline_screen`].
@@ -83,14 +76,12 @@ impl Overlay {
             ScreenKind::Help => Self::Help(Box::new(help())),
             ScreenKind::Palette => Self::Palette(palette()),
             ScreenKind::Problems => Self::Problems(ProblemsScreen::default()),
-            ScreenKind::Policies => session.map(|_| Self::Policies(PoliciesScreen::open(context)))?,
             ScreenKind::Breakdown => {
                 Self::Breakdown(Box::new(BreakdownScreen::new(session?, context.plan.as_deref())))
             }
             ScreenKind::Explain => session.map(|_| Self::Explain(ExplainScreen::default()))?,
             ScreenKind::Branches => session.map(|_| Self::Branches(BranchesScreen::open(context)))?,
             ScreenKind::Record => Self::Record(RecordScreen::open(context)?),
-            ScreenKind::Presets => Self::Presets(PresetsScreen::default()),
             ScreenKind::Search => Self::Search,
             ScreenKind::Timeline => session.map(|_| Self::Timeline)?,
             ScreenKind::Compare => session.map(|_| Self::Compare)?,
@@ -103,12 +94,10 @@ impl Overlay {
             Self::Help(_) => ScreenKind::Help,
             Self::Palette(_) => ScreenKind::Palette,
             Self::Problems(_) => ScreenKind::Problems,
-            Self::Policies(_) => ScreenKind::Policies,
             Self::Breakdown(_) => ScreenKind::Breakdown,
             Self::Explain(_) => ScreenKind::Explain,
             Self::Branches(_) => ScreenKind::Branches,
             Self::Record(_) => ScreenKind::Record,
-            Self::Presets(_) => ScreenKind::Presets,
             Self::Search => ScreenKind::Search,
             Self::Timeline => ScreenKind::Timeline,
             Self::Compare => ScreenKind::Compare,
@@ -143,8 +132,6 @@ impl Overlay {
             | Self::Letters(_)
             | Self::Welcome
             | Self::Problems(_)
-            | Self::Policies(_)
-            | Self::Presets(_)
             | Self::Timeline
             | Self::Search
             | Self::Compare
@@ -173,12 +160,10 @@ impl Overlay {
             Self::Help(screen) => screen.hints(),
             Self::Palette(_) => PaletteScreen::hints(),
             Self::Problems(_) => ProblemsScreen::hints(),
-            Self::Policies(_) => PoliciesScreen::hints(),
             Self::Breakdown(screen) => screen.hints(),
             Self::Explain(screen) => screen.hints(),
             Self::Branches(screen) => screen.hints(),
             Self::Record(_) => RecordScreen::hints(),
-            Self::Presets(_) => PresetsScreen::hints(),
             // The program adds those of its state.
             Self::Search | Self::Timeline | Self::Letters(_) | Self::Welcome => vec![CLOSE],
             Self::Compare => compare::hints(),
@@ -189,7 +174,6 @@ impl Overlay {
     /// Returns the rule behind the selected row; empty if no rule decides it.
     pub(super) fn cited_rule(&self) -> &'static str {
         match self {
-            Self::Policies(screen) => screen.selected().rule(),
             Self::Explain(screen) => screen.cited_rule(),
             Self::Help(_)
             | Self::Palette(_)
@@ -199,7 +183,6 @@ impl Overlay {
             | Self::Breakdown(_)
             | Self::Branches(_)
             | Self::Record(_)
-            | Self::Presets(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare
@@ -211,7 +194,7 @@ impl Overlay {
     pub(super) fn requests(&self, context: &ScreenContext) -> Vec<Effect> {
         match self {
             Self::Record(screen) => return screen.requests(),
-            Self::Palette(_) | Self::Presets(_) => return vec![Effect::ReadPresets],
+            Self::Palette(_) => return vec![Effect::ReadPresets],
             _ => {}
         }
         let (Some(shown), Some(active)) = (context.session.clone(), context.active_session.clone()) else {
@@ -230,9 +213,7 @@ impl Overlay {
             | Self::Letters(_)
             | Self::Welcome
             | Self::Problems(_)
-            | Self::Policies(_)
             | Self::Record(_)
-            | Self::Presets(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare
@@ -253,9 +234,7 @@ impl Overlay {
             | Self::Letters(_)
             | Self::Welcome
             | Self::Problems(_)
-            | Self::Policies(_)
             | Self::Record(_)
-            | Self::Presets(_)
             | Self::Search
             | Self::Timeline
             | Self::Compare => {}
@@ -277,7 +256,6 @@ impl Overlay {
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
             Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
             Self::Record(_) => Some(RecordScreen::list_rows(context)),
-            Self::Presets(_) => Some(PresetsScreen::list_rows(context.size.1)),
             Self::Search => Some(usize::from(search::areas(context.body(), false).0.height)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_) => Some(HelpArea::new(context.size).rows),
@@ -285,7 +263,6 @@ impl Overlay {
             | Self::Letters(_)
             | Self::Welcome
             | Self::Problems(_)
-            | Self::Policies(_)
             | Self::Timeline
             | Self::Compare => None,
         }
@@ -297,12 +274,10 @@ impl Overlay {
             Self::Help(_) => return Outcome::Program(ProgramScreen::Help),
             Self::Palette(_) | Self::Letters(_) | Self::Welcome => {}
             Self::Problems(screen) => screen.move_by(by, context),
-            Self::Policies(screen) => screen.move_by(by),
             Self::Breakdown(screen) => screen.move_by(by, context),
             Self::Explain(screen) => screen.move_by(by, context.size),
             Self::Branches(screen) => screen.move_by(by, context.size.1),
             Self::Record(screen) => screen.move_by(by, context),
-            Self::Presets(_) => return Outcome::Program(ProgramScreen::Presets),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => return Outcome::Program(ProgramScreen::Compare),
@@ -317,12 +292,10 @@ impl Overlay {
             Self::Help(screen) => screen.on_action(action),
             Self::Palette(_) | Self::Letters(_) | Self::Welcome | Self::Write(_) => Outcome::Ignored,
             Self::Problems(_) => Outcome::Program(ProgramScreen::Problems),
-            Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Breakdown(screen) => screen.on_action(action, context),
             Self::Explain(screen) => screen.on_action(action, context),
             Self::Branches(screen) => screen.on_action(action, context),
             Self::Record(screen) => screen.on_action(action),
-            Self::Presets(_) => Outcome::Program(ProgramScreen::Presets),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
@@ -334,7 +307,6 @@ impl Overlay {
         match self {
             Self::Breakdown(screen) => screen.on_click(row, context),
             Self::Welcome => Outcome::Close,
-            Self::Policies(_) => Outcome::Program(ProgramScreen::Policies),
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
@@ -345,8 +317,74 @@ impl Overlay {
             | Self::Explain(_)
             | Self::Branches(_)
             | Self::Record(_)
-            | Self::Presets(_)
             | Self::Write(_) => Outcome::Done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::app::action::ACTIONS;
+
+    /// The screen that a view shows; `None` for a small window over one.
+    fn screen_of(view: &Overlay) -> Option<&'static str> {
+        match view {
+            // The commit asks before it writes.
+            Overlay::Write(_) => Some("Commit"),
+            Overlay::Letters(_) | Overlay::Welcome => None,
+            Overlay::Help(_)
+            | Overlay::Palette(_)
+            | Overlay::Problems(_)
+            | Overlay::Breakdown(_)
+            | Overlay::Explain(_)
+            | Overlay::Branches(_)
+            | Overlay::Record(_)
+            | Overlay::Search
+            | Overlay::Timeline
+            | Overlay::Compare => view.kind().map(kind_name),
+        }
+    }
+
+    fn kind_name(kind: ScreenKind) -> &'static str {
+        match kind {
+            ScreenKind::Help | ScreenKind::Palette => "Help",
+            ScreenKind::Problems => "Problems",
+            ScreenKind::Breakdown => "Window",
+            ScreenKind::Explain => "Explain",
+            ScreenKind::Branches => "Branches",
+            ScreenKind::Record => "Session details",
+            ScreenKind::Search => "Search",
+            ScreenKind::Timeline => "Timeline",
+            ScreenKind::Compare => "Compare",
+        }
+    }
+
+    #[test]
+    fn there_are_eleven_screens() {
+        let kinds = ACTIONS.iter().filter_map(|row| match row.0 {
+            Action::Show(kind) => Some(kind_name(kind)),
+            _ => None,
+        });
+        let all: BTreeSet<&str> = kinds.chain(["Main", "Commit"]).collect();
+        let names = [
+            "Branches",
+            "Commit",
+            "Compare",
+            "Explain",
+            "Help",
+            "Main",
+            "Problems",
+            "Search",
+            "Session details",
+            "Timeline",
+            "Window",
+        ];
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), names);
+        for view in [Overlay::Search, Overlay::Timeline, Overlay::Compare, Overlay::Welcome] {
+            assert!(screen_of(&view).is_none_or(|name| names.contains(&name)), "{view:?}");
         }
     }
 }

@@ -7,8 +7,6 @@ mod explain;
 mod help;
 mod letters;
 mod palette;
-mod policies;
-mod presets;
 mod problems;
 mod record;
 mod search;
@@ -36,11 +34,9 @@ pub(super) fn draw(
         Overlay::Palette(screen) => return Some(palette::draw(app, theme, screen, buf)),
         Overlay::Letters(window) => letters::draw(app, theme, window, buf),
         Overlay::Problems(screen) => problems::draw(app, theme, screen.scroll, body, buf),
-        Overlay::Policies(screen) => policies::draw(app, theme, screen, buf),
         Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
         Overlay::Branches(screen) => branches::draw(app, theme, screen, body, buf),
-        Overlay::Presets(screen) => presets::draw(app, theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Welcome => welcome::draw(app, theme, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),

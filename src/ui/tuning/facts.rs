@@ -273,6 +273,6 @@ fn compaction_words(app: &App) -> Option<String> {
 }
 
 /// Describes why a gate is closed; `None` if it is open.
-pub(in crate::ui) fn gate_words(gate: Gate, app: &App) -> Option<String> {
+pub(super) fn gate_words(gate: Gate, app: &App) -> Option<String> {
     app.displayed_session()?.describe_closed_gate(gate)
 }

@@ -23,7 +23,7 @@ pub(super) fn value_text(app: &App, at: usize) -> String {
 }
 
 /// Formats a value for a column: shares with two decimals, counts in groups of three.
-pub(super) fn column_text(unit: Option<Unit>, value: &Value) -> String {
+pub(in crate::ui) fn column_text(unit: Option<Unit>, value: &Value) -> String {
     match (unit, value) {
         (Some(Unit::Share), Value::Number(share)) => format!("{share:.2}"),
         (

@@ -4,8 +4,11 @@
 mod at_rest;
 mod facts;
 mod meaning;
-mod policy_info;
+mod policy_details;
+mod policy_list;
 mod row;
+
+pub(super) use meaning::column_text;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -18,9 +21,6 @@ use crate::policy::Policy;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{on_title, put, put_right, put_spans, title};
-
-pub(super) use facts::gate_words;
-pub(super) use policy_info::policy_description as words_of;
 
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
@@ -41,6 +41,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
             policy_line(app, theme, &layout, buf);
         }
     }
+    if !layout.policy_list.is_empty() {
+        policy_list::draw(app, theme, layout.policy_list, buf);
+    }
     let head = layout.header_rows(Pane::Tuning);
     for line in 0..layout.rows(Pane::Tuning) {
         let y = area.y + head + line as u16;
@@ -55,9 +58,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
             None => {}
         }
     }
-    let used = app.tuning.line_count().saturating_sub(app.tuning.top) as u16;
+    let used = app.tuning.line_count().saturating_sub(app.tuning.top).min(layout.rows(Pane::Tuning)) as u16;
     let below = Rect { y: area.y + head + used, height: area.height.saturating_sub(head + used), ..area };
-    policy_info::draw(app, theme, below, buf);
+    policy_details::draw(app, theme, below, buf);
 }
 
 /// Draws only the focused setting, for screens that show its effect; with two rows the first names the policies.
@@ -83,8 +86,12 @@ pub(super) fn draw_focused_setting(app: &App, theme: &Theme, area: Rect, buf: &m
 fn title_line(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) {
     let area = layout.tuning;
     let focused = app.focus == Pane::Tuning;
-    title(theme, buf, area, Pane::Tuning.title(), focused);
+    let from = title(theme, buf, area, Pane::Tuning.title(), focused);
     joints(app, theme, area, focused, buf);
+    if app.shows_policies() {
+        on_title(buf, area.y, from, area.right().saturating_sub(1), &policy_list::title_facts(app, theme));
+        return;
+    }
     let mut x = policy_line(app, theme, layout, buf);
     let end = area.right().saturating_sub(1);
     if layout.tuning_facts.is_empty() {

@@ -1,8 +1,11 @@
 //! Presets on the screen: saved, loaded, deleted and compared.
 
 use clawscope::app::state::Overlay;
+use clawscope::report::sweep::SideOutcome;
+use clawscope::units::Tokens;
 
 use super::tuned;
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 fn toast(driver: &Driver) -> String {
@@ -40,8 +43,22 @@ fn changed_settings_are_saved_under_a_name_and_loaded_again() {
     assert!(toast(&driver).starts_with("no home folder"), "{}", toast(&driver));
 }
 
+/// The sides of the comparison with their outcomes, the reference first.
+fn sides(driver: &Driver) -> Vec<(String, Option<SideOutcome>)> {
+    let recording = driver.app.replay_state.recording.as_ref().expect("a recording");
+    let sides = driver.app.compared_sides(recording).0;
+    sides
+        .into_iter()
+        .map(|side| (side.name.label().to_owned(), driver.app.side_outcome(&side).cloned()))
+        .collect()
+}
+
+fn names(driver: &Driver) -> Vec<String> {
+    sides(driver).into_iter().map(|(name, _)| name).collect()
+}
+
 #[test]
-fn two_presets_are_replayed_side_by_side() {
+fn presets_are_columns_of_the_comparison() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().join(".config/clawscope/presets");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -55,28 +72,49 @@ fn two_presets_are_replayed_side_by_side() {
     }
     let mut driver = tuned();
     driver.home = Some(home.path().to_owned());
-    driver.press(": text:presets enter");
-    let outcome = |driver: &Driver| match driver.app.overlay() {
-        Some(Overlay::Presets(screen)) => screen.outcomes.clone().and_then(|(_, _, outcomes)| outcomes),
-        other => panic!("{other:?}"),
-    };
-    assert!(outcome(&driver).is_none(), "the file under the cursor is broken");
-    driver.press("j");
-    let [config, early] = outcome(&driver).expect("an answer").expect("numbers");
-    assert!(config.next_call_tokens.is_some() && config.replay.peak_tokens > 0);
-    driver.press("space j");
-    let error = outcome(&driver).expect("an answer").expect_err("an error").to_string();
-    assert!(error.starts_with("preset odd: contextPruning.ttl"), "{error}");
-    driver.press("enter");
-    assert_eq!(toast(&driver), error, "it is not loaded either");
-    assert!(!driver.app.tuning.has_changes());
-    driver.press("j");
-    let [pinned, room] = outcome(&driver).expect("an answer").expect("numbers");
-    assert_eq!(pinned, early);
-    assert_ne!(pinned, room);
+    driver.press(":presets");
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Compare)));
+    assert_eq!(names(&driver), ["config", "early", "room"]);
+    let outcomes: Vec<SideOutcome> =
+        sides(&driver).into_iter().map(|(_, outcome)| outcome.expect("replayed")).collect();
+    assert!(outcomes.iter().all(|side| side.next_call_tokens.is_some() && side.cell.peak() > Tokens::ZERO));
+    assert!(outcomes[0].cell.overflows() > outcomes[2].cell.overflows(), "{outcomes:#?}");
+    let text = text_of(&drawn(&driver.app, &dark()));
+    assert!(text.contains("preset odd: contextPruning.ttl") && text.contains("⚠"), "{text}");
+    driver.press("l l space");
+    assert_eq!(names(&driver), ["room", "config", "early"], "the others are compared with it");
+    assert!(sides(&driver).iter().all(|(_, outcome)| outcome.is_some()), "nothing is replayed again");
     driver.press("y");
-    assert_eq!(driver.copied.last().map(String::as_str), Some("compaction.reserveTokens=80000\n"));
+    assert!(driver.copied.last().expect("a patch").contains("80000"));
     driver.press("enter");
     assert_eq!(toast(&driver), "Loaded preset room (1 setting)");
     assert!(driver.app.overlay().is_none() && driver.app.tuning.has_changes());
+    driver.press(":presets");
+    assert_eq!(names(&driver), ["config", "tuning", "early", "room"], "so are the tuned settings");
+    let [_, (_, tuning), _, (_, room)] = sides(&driver).try_into().expect("four sides");
+    assert_eq!(tuning.expect("replayed").cell.peak(), room.expect("replayed").cell.peak());
+    driver.press("v n");
+    assert!(
+        driver.app.compare_screen.sides.is_none() && !driver.app.compare_screen.sweep_state.axes.is_empty()
+    );
+    driver.press("esc w");
+    assert!(driver.app.compare_screen.sides.is_none(), "w opens the map");
+}
+
+/// A cell of the map and a side with the same setting replay the same calls.
+#[test]
+fn a_preset_has_the_numbers_of_the_cell_with_its_setting() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join(".config/clawscope/presets");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let text = "\"compaction.reserveTokens\" = 80000\n";
+    crate::support::driver::append_to_new(&folder.join("room.toml"), text);
+    let mut driver = tuned();
+    driver.home = Some(home.path().to_owned());
+    driver.press("w v a ctrl-u text:compaction.reserveTokens=80000 enter G");
+    let screen = &driver.app.compare_screen;
+    let cell = screen.selected().and_then(|at| screen.cell(at)).expect("a cell").clone();
+    driver.press("v n");
+    let side = sides(&driver).pop().and_then(|(_, outcome)| outcome).expect("replayed");
+    assert_eq!((side.cell.peak(), side.cell.overflows()), (cell.peak(), cell.overflows()));
 }

@@ -6,6 +6,7 @@ use clawscope::app::message::MessageView;
 use clawscope::app::screens::compare::CompareFocus;
 use clawscope::app::state::{InputPurpose, Overlay, UpdateMode};
 use clawscope::app::target::Target;
+use clawscope::policy::Policy;
 use clawscope::store::entry::{Role, StopReason};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -225,14 +226,22 @@ fn one_esc_leaves_an_empty_store_search_and_two_leave_a_typed_one() {
 }
 
 #[test]
-fn a_policy_is_opened_in_the_tuning_pane_and_the_zoom_ends() {
+fn the_tuning_pane_at_full_height_shows_the_policies_and_leads_back() {
     let mut driver = demo();
-    driver.press("2 z :policies");
-    let Some(Overlay::Policies(screen)) = driver.app.overlay() else { panic!("policies") };
-    let policy = screen.selected();
-    driver.press("enter");
-    assert!(driver.app.overlay().is_none() && !driver.app.zoom);
-    assert_eq!((driver.app.focus, driver.app.tuning.policy), (Pane::Tuning, policy));
+    let unmeasured = |driver: &Driver| driver.app.policy_effects.alone(Policy::Prune).is_none();
+    assert!(unmeasured(&driver), "only the full height measures every policy");
+    driver.press("2 v s");
+    assert!(driver.app.shows_policies() && driver.app.overlay().is_none() && !unmeasured(&driver));
+    driver.press("<");
+    assert!(driver.app.focus == Pane::Transcript && !driver.app.zoom, "back to the row");
+    driver.press("4 z");
+    assert!(driver.app.shows_policies(), "z is the same");
+    driver.press("z");
+    assert!(driver.app.focus == Pane::Tuning && !driver.app.shows_policies());
+    driver.press("e :policies");
+    assert!(driver.app.shows_policies() && driver.app.overlay().is_none());
+    driver.press("v s");
+    assert!(!driver.app.zoom, "the same keys end it");
 }
 
 #[test]

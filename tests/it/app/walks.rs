@@ -200,7 +200,7 @@ fn the_screens_of_numbers() {
     walk(
         "numbers",
         WIDE,
-        "v w j j space k y enter esc v w - + esc e G enter j j k enter < G k k enter :copy-patch y esc v s j j x k enter esc v ! j enter",
+        "v w j j space k y enter esc v w - + esc e G enter j j k enter < G k k enter :copy-patch y esc v s . . x , enter esc esc v ! j enter",
     );
 }
 
@@ -275,7 +275,7 @@ fn rules_that_a_screen_cites() {
         INFRA,
         "rules",
         WIDE,
-        "v s j :rule j pgdn pgup G g esc esc e G k enter j j :rule esc esc e j j j :rule pgdn esc G :rule esc esc :rule esc",
+        "v s . :rule j pgdn pgup G g esc esc e G k enter j j :rule esc esc e j j j :rule pgdn esc G :rule esc esc :rule esc",
     );
 }
 
@@ -343,7 +343,7 @@ fn presets_that_are_saved_compared_and_taken() {
     walk_with(
         driver,
         "presets",
-        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter :all-to-config :presets j space k y j enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter :presets j k y enter",
+        "4 : text:preset space text:save space text:none enter l l l : text:preset space text:save space text:mine enter L L : text:preset space text:save space text:wide enter :all-to-config :presets l space h y l enter : text:preset space text:load space text:other enter esc : text:preset space text:delete space text:mine enter :presets l h y enter",
     );
 }
 
@@ -378,7 +378,7 @@ fn settings_opened_from_the_policies_and_other_ways_to_the_tuning_pane() {
         INFRA,
         "policy settings",
         WIDE,
-        "z v s j enter z 4 z . . esc esc v s j j j x enter l i i a a a p p",
+        "z v s j enter esc z 4 z . . esc esc v s , , , x l i i a a a p p",
     );
 }
 

@@ -329,7 +329,7 @@ pub(crate) fn guarded(width: u16, height: u16) -> Driver {
 /// Shows every policy and its effect, with compaction and pruning on.
 pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press(":policies x k k k k k x");
+    driver.press(":policies x , , , , , x");
     driver
 }
 

@@ -89,10 +89,17 @@ impl App {
             Some(sweep) => sweep.patch(&recording.session, cell),
             None => ConfigPatch::default(),
         };
+        if self.compare_screen.sweep_state.sweep.is_none() {
+            self.show_note("not replayed yet".into());
+            return Vec::new();
+        }
+        self.copy_patch_of(patch)
+    }
+
+    /// Copies a patch, unless it changes nothing.
+    pub(super) fn copy_patch_of(&mut self, patch: ConfigPatch) -> Vec<Effect> {
         if patch.text.is_empty() {
-            let done = self.compare_screen.sweep_state.sweep.is_some();
-            let words = if done { "same as your config, so no patch" } else { "not replayed yet" };
-            self.show_note(words.into());
+            self.show_note("same as your config, so no patch".into());
             return Vec::new();
         }
         vec![Effect::Copy { text: patch.text, label: "config patch" }]

@@ -4,6 +4,7 @@
 mod cell_actions;
 pub mod layout;
 mod navigation;
+pub mod sides;
 mod sweep_request;
 
 use std::sync::Arc;
@@ -13,12 +14,15 @@ use crate::app::screens::hint::Hint;
 use crate::app::scroll::Scroll;
 use crate::format::amount::Amount;
 use crate::policy::PolicySet;
-use crate::report::sweep::{Axis, Cell, Grid, OnCell, Sweep, SweepSpec, default_axes, sweep};
+use crate::report::sweep::{
+    Axis, Cell, Grid, OnCell, Side, SideComparison, Sweep, SweepSpec, compare_sides, default_axes, sweep,
+};
 use crate::report::timeline::RecordedSession;
 use crate::session::path_texts::IsWanted;
 use crate::session::setting_change::SettingChange;
 use crate::units::{Moment, Tokens};
 
+use sides::SidesView;
 pub(super) use sweep_request::SweepKey;
 
 /// The keys of the comparison for the status line.
@@ -33,6 +37,18 @@ pub(super) fn hints() -> Vec<Hint> {
         (&[Action::Previous, Action::Next], "setting"),
         (&[Action::ViewMenu], "settings, headroom"),
         (&[Action::SavePlan], "save"),
+    ]
+}
+
+/// The keys while presets are compared.
+pub(in crate::app) fn side_hints() -> Vec<Hint> {
+    vec![
+        (&[Action::Left, Action::Right], "column"),
+        (&[Action::Open], "apply to tuning"),
+        (&[Action::Back], "back"),
+        (&[Action::Fold], "compare with it"),
+        (&[Action::Copy], "copy patch"),
+        (&[Action::ViewMenu], "map"),
     ]
 }
 
@@ -85,6 +101,8 @@ pub struct SweepQuery {
     pub policies: PolicySet,
     /// Tokens that every prompt must leave free of the window.
     pub headroom: Tokens,
+    /// The settings to compare instead of a grid.
+    pub sides: Vec<Side>,
 }
 
 /// Progress of a sweep.
@@ -96,6 +114,8 @@ pub enum SweepUpdate {
     Cells(Vec<(usize, Cell)>),
     /// Every cell, with the trade-offs.
     Finished(Arc<Sweep>),
+    /// Every side.
+    Sides(Arc<SideComparison>),
     /// The reason that there are no cells.
     Failed(String),
 }
@@ -105,11 +125,18 @@ pub enum SweepUpdate {
 pub fn run_sweep(
     recording: &RecordedSession,
     requested: SweepQuery,
+    now_ms: Moment,
     wanted: IsWanted<'_>,
     say: &dyn Fn(SweepUpdate),
     tell: OnCell<'_>,
 ) -> Option<SweepUpdate> {
-    let SweepQuery { axes, base_changes: base, policies: mut steps, headroom } = requested;
+    let SweepQuery { axes, base_changes: base, policies: mut steps, headroom, sides } = requested;
+    if !sides.is_empty() {
+        return match compare_sides(recording, sides, now_ms, wanted) {
+            Ok(compared) => compared.map(|compared| SweepUpdate::Sides(Arc::new(compared))),
+            Err(error) => Some(SweepUpdate::Failed(error.to_string())),
+        };
+    }
     let axes = match axes {
         Some(axes) => axes,
         None => default_axes(recording, &base, steps, wanted)?,
@@ -147,6 +174,8 @@ pub struct SweepState {
     pub cells: Vec<Option<Cell>>,
     /// The finished sweep.
     pub sweep: Option<Arc<Sweep>>,
+    /// The finished comparison of sides.
+    pub sides: Option<Arc<SideComparison>>,
     /// The reason that there are no cells.
     pub error: Option<String>,
 }
@@ -174,6 +203,8 @@ pub struct CompareScreen {
     cursor_moved: bool,
     pub focus: CompareFocus,
     pub list_scroll: Scroll,
+    /// Set while presets are compared instead of a grid.
+    pub sides: Option<SidesView>,
 }
 
 impl CompareScreen {

@@ -97,6 +97,9 @@ impl App {
 
     /// Handles a click: selects a cell or a row of the list; a click on the selected cell applies it.
     pub(in crate::app) fn click_compare(&mut self, x: u16, y: u16) -> Vec<Effect> {
+        if self.compare_screen.sides.is_some() {
+            return self.click_side(x);
+        }
         let list = self.compare_layout().list;
         if let Some((down, across)) = self.compare_grid().hit(x, y) {
             let cell = self.compare_screen.cell_at(down, across);

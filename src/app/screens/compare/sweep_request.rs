@@ -10,8 +10,8 @@ use crate::gateway::prune_setting::Unit;
 use crate::gateway::setting_value::ttl_text;
 use crate::ids::Epoch;
 use crate::js::Value;
-use crate::policy::Policy;
 use crate::policy::settings::SettingId;
+use crate::policy::{Policy, PolicySet};
 use crate::report::sweep::Axis;
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
@@ -28,8 +28,9 @@ pub(in crate::app) struct SweepKey {
 impl App {
     /// Whether a sweep is running.
     pub(in crate::app) fn is_sweeping(&self) -> bool {
-        let SweepState { sweep, error, .. } = &self.compare_screen.sweep_state;
-        self.compare_screen.sweep_key.is_some() && sweep.is_none() && error.is_none()
+        let SweepState { sweep, sides, error, .. } = &self.compare_screen.sweep_state;
+        let is_done = sweep.is_some() || sides.is_some() || error.is_some();
+        self.compare_screen.sweep_key.is_some() && !is_done
     }
 
     /// Stops the sweep; drops its cells, finished or not.
@@ -83,8 +84,15 @@ impl App {
         });
     }
 
-    /// Returns the sweep of the chosen axes, with the tuned changes of all other settings.
+    /// Returns the sweep of the chosen axes, with the tuned changes of all other settings, or the comparison of presets.
     fn sweep_query(&self, recording: &RecordedSession) -> SweepQuery {
+        if self.compare_screen.sides.is_some() {
+            let mut sides = self.compared_sides(recording).0;
+            // Another reference is another order of the same sides.
+            sides.sort_by(|one, other| one.name.cmp(&other.name));
+            let (base_changes, policies, headroom) = (Vec::new(), PolicySet::NONE, Tokens::ZERO);
+            return SweepQuery { axes: None, base_changes, policies, headroom, sides };
+        }
         let axes = self.compare_screen.chosen_axes.clone();
         let mut base = self.tuned_changes(&recording.session);
         base.retain(|change| !axes.iter().flatten().any(|axis| axis.id == change.id));
@@ -94,7 +102,7 @@ impl App {
         let window = recording.inputs.provider_window;
         let headroom =
             self.compare_screen.headroom.and_then(|amount| amount.tokens(window)).unwrap_or(Tokens::ZERO);
-        SweepQuery { axes, base_changes: base, policies: steps, headroom }
+        SweepQuery { axes, base_changes: base, policies: steps, headroom, sides: Vec::new() }
     }
 
     /// Returns the varied settings as `sweep --vary` takes them; `None` where the session chooses them.
@@ -144,6 +152,9 @@ impl App {
             }
             SweepUpdate::Axes(_) | SweepUpdate::Cells(_) => {}
             SweepUpdate::Finished(sweep) => self.on_sweep_finished(sweep),
+            SweepUpdate::Sides(sides) => {
+                self.compare_screen.sweep_state = SweepState { sides: Some(sides), ..SweepState::default() };
+            }
             SweepUpdate::Failed(error) => {
                 self.compare_screen.sweep_state = SweepState { error: Some(error), ..SweepState::default() };
             }
@@ -165,7 +176,7 @@ impl App {
             grid: Some(sweep.grid.clone()),
             cells: sweep.cells.iter().cloned().map(Some).collect(),
             sweep: Some(sweep),
-            error: None,
+            ..SweepState::default()
         };
         self.sync_compare_list();
     }

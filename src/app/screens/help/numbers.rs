@@ -37,6 +37,8 @@ const TUNING: &[NumberNote] = &[
     ),
     ("config", "The value in your configuration, marked on the slider."),
     ("default", "The value of the release without a configuration."),
+    ("alone", "At full height: what the policy saves if only it runs."),
+    ("together", "At full height: what all policies that are on save, one after another."),
 ];
 const TIMELINE: &[NumberNote] = &[
     ("recorded", "Tokens of each call as it was sent."),
@@ -72,13 +74,9 @@ const COMPARE: &[NumberNote] = &[
     ("peak", "The largest prompt of that replay."),
     ("cost", "The cost of all calls of that replay."),
 ];
-const POLICIES: &[NumberNote] = &[
-    ("alone", "What the policy saves if only it runs."),
-    ("together", "What it saves after the policies before it."),
-];
 const COMMITS: &[NumberNote] = &[(
-    "tokens",
-    "The size of the messages before and after the commit, estimated at four chars per token, without the system prompt and tools.",
+    "~next prompt",
+    "The tokens of the next prompt before and after the commit, as its dialog showed them.",
 )];
 const SEARCH: &[NumberNote] =
     &[("3/35", "The hit under the cursor, and the messages found in all sessions.")];
@@ -108,14 +106,9 @@ pub(super) fn of_screen(kind: ScreenKind) -> Vec<NumberNote> {
         ScreenKind::Explain => EXPLAIN,
         ScreenKind::Breakdown => BREAKDOWN,
         ScreenKind::Compare => COMPARE,
-        ScreenKind::Policies => POLICIES,
         ScreenKind::Branches => COMMITS,
         ScreenKind::Search => SEARCH,
-        ScreenKind::Help
-        | ScreenKind::Palette
-        | ScreenKind::Problems
-        | ScreenKind::Record
-        | ScreenKind::Presets => &[],
+        ScreenKind::Help | ScreenKind::Palette | ScreenKind::Problems | ScreenKind::Record => &[],
     };
     own.to_vec()
 }
@@ -132,7 +125,6 @@ pub(super) fn all() -> Vec<(&'static str, NumberNote)> {
         ("Explain", EXPLAIN),
         ("Breakdown", BREAKDOWN),
         ("Compare", COMPARE),
-        ("Policies", POLICIES),
         ("Commits", COMMITS),
         ("Search", SEARCH),
     ];

@@ -1,23 +1,20 @@
-//! The policies screen: one line per policy in the order in which a session meets them, then the total. Its tokens are
-//! those of the next prompt, as the header counts them.
-
-mod foot;
+//! One line per policy in the order in which a session meets them, then the total. Its tokens are those of the next
+//! prompt, as the header counts them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
-use crate::app::screens::policies::{MeasuredEffect, PoliciesLine, PoliciesScreen};
+use crate::app::policy_effects::{MeasuredEffect, PolicyLine, policy_lines};
 use crate::format::{format_number, format_short, format_short_estimate, format_short_tokens};
 use crate::plan::{Plan, PolicyEffect};
 use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
 use crate::session::TokenCount;
-use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::tuning::words_of;
-use crate::ui::widgets::{ThinBar, clear, on_title, put, put_facts, put_right, put_spans, row_at, title};
-use crate::ui::{frame_box, glyphs};
+use crate::ui::glyphs;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets::{ThinBar, apply_style, put, put_facts, put_right, put_spans, row_at};
 
 /// Column layout of a row, relative to its left edge. Hidden columns are 0.
 #[derive(Clone, Copy)]
@@ -49,56 +46,62 @@ fn columns(width: u16) -> Columns {
 struct View<'a> {
     app: &'a App,
     theme: &'a Theme,
-    screen: &'a PoliciesScreen,
     columns: Columns,
     /// The next prompt before any policy: the scale of the bars.
     now: TokenCount,
 }
 
-pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PoliciesScreen, buf: &mut Buffer) {
-    let area = app.policies_area();
-    clear(theme, buf, area);
-    let now = app.planned_session().map_or_else(TokenCount::default, |session| session.next_prompt.total);
-    let view = View { app, theme, screen, columns: columns(area.width), now };
-    view.heading(area, buf);
-    let lines = screen.lines();
-    for (y, line) in (area.y + 1..area.bottom()).zip(&lines) {
+impl<'a> View<'a> {
+    fn new(app: &'a App, theme: &'a Theme, width: u16) -> Self {
+        let now = app.planned_session().map_or_else(TokenCount::default, |session| session.next_prompt.total);
+        Self { app, theme, columns: columns(width), now }
+    }
+}
+
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let view = View::new(app, theme, area.width);
+    let lines = policy_lines(&app.tuning.visible_policies, area.height);
+    for (y, line) in (area.y..area.bottom()).zip(&lines) {
         let row = row_at(area, y);
         match line {
-            PoliciesLine::Moment(moment) => view.moment_heading(*moment, y == area.y + 1, row, buf),
-            PoliciesLine::Policy(policy) => view.policy_row(*policy, row, buf),
-            PoliciesLine::Total => view.total(row, buf),
+            PolicyLine::Phase(phase) => view.phase_heading(*phase, y == area.y, row, buf),
+            PolicyLine::Policy(policy) => view.policy_row(*policy, row, buf),
+            PolicyLine::Total => view.total(row, buf),
+            PolicyLine::Hairline => hairline(theme, row, buf),
         }
     }
-    let used = 1 + lines.len() as u16;
-    let height = area.height.saturating_sub(used);
-    foot::draw(app, theme, screen.selected(), Rect { y: area.y + used, height, ..area }, buf);
+}
+
+fn hairline(theme: &Theme, row: Rect, buf: &mut Buffer) {
+    for x in row.left()..row.right() {
+        put(buf, (x, row.y), row.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    }
+}
+
+/// Returns the next prompt before and after the policies, with the window.
+pub(super) fn title_facts<'s>(app: &App, theme: &Theme) -> Vec<Span<'s>> {
+    let view = View::new(app, theme, 0);
+    let muted = theme.style(Role::Muted);
+    let mut spans = vec![Span::styled(view.now_text(), theme.bold(Role::Bright))];
+    if let Some((_, after)) = app.policy_effects.prompts.last() {
+        spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
+        spans.push(Span::styled(format_short_estimate(*after), theme.bold(Role::Plan)));
+    }
+    let window = app.planned_session().map_or(0, |session| session.window.model_tokens.whole());
+    if window > 0 {
+        spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
+    }
+    spans
 }
 
 impl View<'_> {
-    fn heading(&self, area: Rect, buf: &mut Buffer) {
-        let (app, theme) = (self.app, self.theme);
-        let from = title(theme, buf, area, "Policies", true);
-        let muted = theme.style(Role::Muted);
-        let mut spans = vec![Span::styled(self.now_text(), theme.bold(Role::Bright))];
-        if let Some((_, after)) = self.screen.prompts.last() {
-            spans.push(Span::styled(format!(" {} ", glyphs::ARROW), muted));
-            spans.push(Span::styled(format_short_estimate(*after), theme.bold(Role::Plan)));
-        }
-        let window = app.planned_session().map_or(0, |session| session.window.model_tokens.whole());
-        if window > 0 {
-            spans.push(Span::styled(format!(" of {}", format_short(window)), muted));
-        }
-        on_title(buf, area.y, from, area.right().saturating_sub(1), &spans);
-    }
-
     fn now_text(&self) -> String {
         format_short_tokens(self.now.tokens, !self.now.is_estimate())
     }
 
     /// Draws the phase of the policies below it; the first heading also names the columns.
-    fn moment_heading(&self, moment: Phase, first: bool, row: Rect, buf: &mut Buffer) {
-        let words = match moment {
+    fn phase_heading(&self, phase: Phase, first: bool, row: Rect, buf: &mut Buffer) {
+        let words = match phase {
             Phase::Transcript => "transcript",
             Phase::Run => "each run",
             Phase::Call => "each call",
@@ -116,9 +119,9 @@ impl View<'_> {
 
     fn policy_row(&self, policy: Policy, row: Rect, buf: &mut Buffer) {
         let (app, theme, y) = (self.app, self.theme, row.y);
-        let selected = self.screen.selected() == policy;
+        let selected = app.tuning.policy == policy;
         if selected {
-            frame_box::selected(theme, buf, row, theme.background(BackgroundRole::Selected));
+            apply_style(buf, row, theme.selection(false));
         }
         let on = app.tuning.is_policy_on(policy);
         let waits = app.preview.waiting_policies.has(policy);
@@ -136,7 +139,7 @@ impl View<'_> {
         put(buf, (row.x + NAME, y), row.right(), policy.word(), style);
         let mut end = row.right().saturating_sub(1);
         if self.columns.rule {
-            let rule = Span::styled(words_of(policy).1, theme.style(Role::Muted));
+            let rule = Span::styled(policy.rule(), theme.style(Role::Muted));
             end = put_right(buf, y, row.x + self.columns.effect, end, &[rule]).saturating_sub(2);
         }
         let reported = app.preview.plan.as_ref().and_then(|plan| effect_of(plan, policy)).filter(|_| on);
@@ -150,7 +153,7 @@ impl View<'_> {
     fn active_policy(&self, effect: &PolicyEffect, row: Rect, end: u16, buf: &mut Buffer) {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
-        let prompt = self.screen.prompt_around(effect.policy, self.now.tokens);
+        let prompt = self.app.policy_effects.prompt_around(effect.policy, self.now.tokens);
         if let Some(prompt) = prompt {
             self.tokens(prompt, theme.bold(Role::Plan), row, buf);
             self.bar(prompt, Role::PlanBar, row, buf);
@@ -173,7 +176,7 @@ impl View<'_> {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
         let at = (row.x + self.columns.effect, y);
-        let Some(MeasuredEffect { effect, prompt_tokens }) = self.screen.effect(policy) else {
+        let Some(MeasuredEffect { effect, prompt_tokens }) = self.app.policy_effects.alone(policy) else {
             let looks = self.app.displayed_session().is_none_or(|open| {
                 policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
             });
@@ -267,7 +270,7 @@ impl View<'_> {
             return;
         };
         put(buf, (row.x + 1, row.y), row.right(), "together", theme.bold(Role::Muted));
-        if let Some((_, after)) = self.screen.prompts.last() {
+        if let Some((_, after)) = self.app.policy_effects.prompts.last() {
             self.tokens((self.now.tokens, *after), theme.bold(Role::Plan), row, buf);
         }
         let (before, after) = (plan.tokens_before.len(), plan.messages.len());

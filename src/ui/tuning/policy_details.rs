@@ -1,5 +1,5 @@
-//! Below the policies: a description of the selected one. For a compaction also its trigger, its cut, its losses and
-//! its result.
+//! Below the settings of a policy: its description and its effect. For a compaction also its trigger, its cut, its
+//! losses and its result; for the pruner its gate.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,7 +7,6 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::compaction_marker::CompactionMarker;
-use crate::app::state::Overlay;
 use crate::format::{
     format_estimated_usd, format_number, format_short, format_short_estimate, minute, quantity,
 };
@@ -17,7 +16,7 @@ use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::tuning::{gate_words, words_of};
+use crate::ui::tuning::facts::gate_words;
 use crate::ui::widgets::{put, put_facts};
 use crate::units::Tokens;
 
@@ -27,36 +26,85 @@ type FactLine<'a> = (&'static str, Vec<Vec<Span<'a>>>);
 /// Columns of the labels.
 const LABEL: u16 = 10;
 
-pub(super) fn draw(app: &App, theme: &Theme, policy: Policy, area: Rect, buf: &mut Buffer) {
-    if area.height == 0 {
-        return;
+/// Returns the description of a policy.
+fn description(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Compact => "Replaces old messages with a summary; keeps the newest word for word.",
+        Policy::Truncate => "Cuts tool results above a share of the window, in the transcript itself.",
+        Policy::Repair => "Drops unpaired tool results and stubs missing ones.",
+        Policy::History => "Sends only the last user turns and everything after them.",
+        Policy::Images => "Images the model has already seen become a short note.",
+        Policy::Reduce => "Cuts tool results until all of them together fit a budget.",
+        Policy::Check => "Checks each prompt against the window minus the reserve before sending it.",
+        Policy::Prune => "Trims old tool results, then clears them, once the cache is cold.",
+        Policy::Guard => "Cuts tool results to their share of the window in every call.",
+        Policy::Clear => "Above a trigger, clears the oldest tool uses and keeps the newest.",
     }
+}
+
+/// Draws what the focused policy does and did, if its settings leave room, the most important lines first.
+pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    let policy = app.tuning.policy;
+    // A blank line separates it from the settings.
+    let gap = u16::from(!app.tuning.policy_rows().is_empty());
     let end = area.right().saturating_sub(1);
-    for x in area.left()..area.right() {
-        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+    for (y, (label, facts)) in (area.y + gap..area.bottom()).zip(lines(app, policy, theme)) {
+        put(buf, (area.x + 3, y), area.x + 2 + LABEL, label, theme.style(Role::Muted));
+        put_facts(buf, (area.x + 3 + LABEL, y), end, &facts);
     }
-    let (does, rule) = words_of(policy);
+}
+
+fn lines<'a>(app: &App, policy: Policy, theme: &Theme) -> Vec<FactLine<'a>> {
+    let rule = vec![Span::styled(policy.rule(), theme.style(Role::Muted))];
+    let mut lines: Vec<FactLine> = vec![
+        (policy.word(), vec![vec![Span::styled(description(policy), theme.style(Role::Text))], rule]),
+        ("effect", effect(app, policy, theme)),
+    ];
+    let Some(session) = app.displayed_session() else { return lines };
+    if !policy.is_supported_by(session.ruleset.id.rules()) {
+        let words = format!("{} has no such policy", session.ruleset.id.display_name());
+        lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
+    }
+    match policy {
+        Policy::Compact => lines.extend(compaction(app, session, theme)),
+        Policy::Prune => lines.extend(gate(app, session, theme)),
+        Policy::Check => lines.extend(check(app, theme)),
+        _ => {}
+    }
+    lines
+}
+
+/// Returns the effect in the plan, or why there is none.
+fn effect<'a>(app: &App, policy: Policy, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let muted = theme.style(Role::Muted);
-    let mut lines: Vec<FactLine> = vec![(
-        policy.word(),
-        vec![vec![Span::styled(does, theme.style(Role::Text))], vec![Span::styled(rule, muted)]],
-    )];
-    if let Some(session) = app.displayed_session() {
-        if !policy.is_supported_by(session.ruleset.id.rules()) {
-            let words = format!("{} has no such policy", session.ruleset.id.display_name());
-            lines.push(("version", vec![vec![Span::styled(words, theme.style(Role::Warn))]]));
-        }
-        match policy {
-            Policy::Compact => lines.extend(compaction(app, session, theme)),
-            Policy::Prune => lines.extend(gate(app, session, theme)),
-            Policy::Check => lines.extend(check(app, theme)),
-            _ => {}
-        }
+    let reported =
+        app.preview.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
+    let Some(effect) = reported else {
+        let words = match app.tuning.is_policy_on(policy) {
+            true if app.preview.details_failed => "cannot read the texts that it needs",
+            true => "reading the texts that it needs…",
+            false => "off",
+        };
+        return vec![vec![Span::styled(words, muted)]];
+    };
+    if !effect.changed {
+        return vec![vec![Span::styled("changes nothing here", muted)]];
     }
-    for (y, (label, facts)) in (area.y + 1..area.bottom()).zip(&lines) {
-        put(buf, (area.x + 1, y), area.x + LABEL, label, muted);
-        put_facts(buf, (area.x + 1 + LABEL, y), end, facts);
+    let messages = format!(
+        "{} {} {}",
+        effect.messages_before,
+        glyphs::ARROW,
+        quantity(effect.messages_after as u64, "message")
+    );
+    let mut facts = vec![vec![Span::styled(messages, muted)]];
+    for fate in Fate::ALL.into_iter().filter(|fate| fate.is_change() && effect.count(*fate) > 0) {
+        let words = format!(" {} {}", effect.count(fate), fate.word());
+        facts.push(vec![
+            Span::styled(fate.sign(), theme.fate(fate)),
+            Span::styled(words, theme.style(Role::Text)),
+        ]);
     }
+    facts
 }
 
 /// Returns the result of the preflight check.
@@ -177,9 +225,8 @@ fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) ->
 
 /// Returns number, sizes and cost of the summary's calls.
 fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
-    let Some(Overlay::Policies(screen)) = app.page() else { return None };
     let muted = theme.style(Role::Muted);
-    let facts = match &screen.summary_calls.as_ref()?.1 {
+    let facts = match app.summary_calls()? {
         None => vec![vec![Span::styled("reading the messages to summarise…", muted)]],
         Some(Err(why)) => vec![vec![Span::styled(why.to_string(), theme.style(Role::Warn))]],
         Some(Ok(reported)) => {
