@@ -36,6 +36,17 @@ fn hits_appear_while_typing() {
 }
 
 #[test]
+fn the_search_opens_from_every_screen() {
+    let mut driver = Driver::demo(140, 40);
+    driver.pause_sweeps();
+    for screen in ["1", "2", "3", "4", "t", "w", "?"] {
+        driver.press(&format!("2 {screen} ctrl-f"));
+        assert!(is_searching(&driver), "{screen}");
+        driver.press("esc esc esc");
+    }
+}
+
+#[test]
 fn enter_opens_the_session_at_the_hit_and_esc_returns_to_it() {
     let mut driver = searched("text:libatomic enter j");
     assert!(driver.app.input.is_none() && is_searching(&driver));
