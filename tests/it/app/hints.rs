@@ -120,3 +120,18 @@ fn a_click_between_two_hints_has_no_effect() {
     driver.event(Event::Mouse(MouseEvent { kind, column: gap, row: 35, modifiers: KeyModifiers::NONE }));
     assert_eq!(drawn(&driver.app), before);
 }
+
+#[test]
+fn the_message_pane_names_the_view_menu_at_every_width() {
+    let mut driver = Driver::demo(160, 45);
+    driver.go_to("telegram:direct:8812");
+    for keys in ["3", "z", "p"] {
+        driver.press(keys);
+        driver.now_ms += Millis(10_000.0);
+        for (width, height) in [(160, 45), (120, 36), (80, 24), (60, 20)] {
+            driver.event(Event::Resize { width, height });
+            let line = status_line(&driver.app);
+            assert!(column_of(&line, "v view").is_some(), "{width}x{height} {keys}: {line:?}");
+        }
+    }
+}
