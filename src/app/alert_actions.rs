@@ -8,6 +8,11 @@ use crate::ids::SessionKey;
 use crate::session::SessionItem;
 
 impl App {
+    /// Drops the notice on the screen, and the alert that waits for its end.
+    pub fn forget_notices(&mut self) {
+        (self.toast, self.waiting_alert) = (None, None);
+    }
+
     /// Notes which sessions of a listing are new since the last one; `another` is another store.
     pub(super) fn expect_new_sessions(&mut self, items: &[SessionItem], another: bool) {
         if another {
@@ -54,6 +59,25 @@ mod tests {
             _ => None,
         };
         effects.into_iter().filter_map(alert).collect()
+    }
+
+    #[test]
+    fn an_alert_waits_for_the_notice_of_what_the_person_did() {
+        let mut app = App::new(Options::default(), (80, 24));
+        let text = |app: &App| app.toast.as_ref().map(|toast| toast.text.clone());
+        app.update(Event::Timer, Moment(1.0));
+        app.show_toast("Undone".to_owned(), false);
+        app.show_alert("102% full".to_owned());
+        assert_eq!(text(&app).as_deref(), Some("Undone"));
+        let until_ms = app.toast.as_ref().unwrap().until_ms;
+        app.update(Event::Timer, until_ms);
+        assert_eq!(text(&app).as_deref(), Some("102% full"));
+        let until_ms = app.toast.as_ref().unwrap().until_ms;
+        app.update(Event::Timer, until_ms);
+        assert_eq!(text(&app), None);
+        app.show_note("no marks".to_owned());
+        app.show_alert("95% full".to_owned());
+        assert_eq!(text(&app).as_deref(), Some("95% full"), "a note about a key gives way");
     }
 
     #[test]

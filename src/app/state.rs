@@ -221,6 +221,8 @@ pub struct App {
     /// The number typed before a movement.
     pub count: Option<usize>,
     pub toast: Option<Toast>,
+    /// The alert that waits until the notice of what the person did has been visible.
+    pub(super) waiting_alert: Option<String>,
     pub flash: Flash,
     pub update_mode: UpdateMode,
     pub(super) alerts: Alerts,
@@ -269,6 +271,7 @@ impl App {
             input: None,
             count: None,
             toast: None,
+            waiting_alert: None,
             flash: Flash::default(),
             update_mode: UpdateMode::Live,
             drag: Drag::default(),

@@ -432,9 +432,14 @@ impl App {
         self.show(text, if failed { ToastKind::Refused } else { ToastKind::Done });
     }
 
-    /// Shows what the person should know without having asked.
+    /// Shows what the person should know without having asked, after the notice of what the person did.
     pub(super) fn show_alert(&mut self, text: String) {
-        self.show(text, ToastKind::Alert);
+        let is_answer = |toast: &Toast| matches!(toast.kind, ToastKind::Done | ToastKind::Refused);
+        if self.toast.as_ref().is_some_and(|toast| is_answer(toast) && toast.until_ms > self.now_ms) {
+            self.waiting_alert = Some(text);
+        } else {
+            self.show(text, ToastKind::Alert);
+        }
     }
 
     /// Shows why a key does nothing now.
@@ -452,6 +457,9 @@ impl App {
     fn clear_expired(&mut self) {
         if self.toast.as_ref().is_some_and(|toast| toast.until_ms <= self.now_ms) {
             self.toast = None;
+            if let Some(text) = self.waiting_alert.take() {
+                self.show_alert(text);
+            }
         }
         self.message.clear_expired(self.now_ms);
         if self.flash.until_ms != Moment::ZERO && self.flash.until_ms <= self.now_ms {

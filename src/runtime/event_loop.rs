@@ -290,7 +290,7 @@ impl EventLoop {
             // The demo store looks the same in every time zone.
             self.show_times(place.is_demo() || self.app.options.utc);
             // Times of the other clock mean nothing now.
-            self.app.toast = None;
+            self.app.forget_notices();
             self.timers.clear();
             self.jobs.cancel(JobKind::Count);
             self.active_place = Some(place);
