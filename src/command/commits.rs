@@ -57,22 +57,16 @@ fn table(commits: &[CommitRecord]) -> Table {
     ]);
     for committed in commits {
         let receipt = &committed.receipt;
+        let tokens = |tokens: Tokens| format_estimate(tokens.max(Tokens::ZERO).floor());
         let tokens =
-            |tokens: Option<Tokens>| tokens.map(|tokens| format_estimate(tokens.max(Tokens::ZERO).floor()));
-        // Records of earlier versions have only the messages, by chars/4.
-        let (before, after) = receipt.prompt_tokens.unzip();
-        let pair = (before.or(receipt.tokens_before), after.or(receipt.tokens_after));
-        let tokens = match (tokens(pair.0), tokens(pair.1)) {
-            (Some(before), Some(after)) => format!("{before} → {after}"),
-            _ => String::new(),
-        };
+            committed.prompt_tokens.map(|(before, after)| format!("{} → {}", tokens(before), tokens(after)));
         let (sign, tone) =
             if committed.status == CommitStatus::InForce { ("●", Tone::Good) } else { ("○", Tone::Dim) };
         table.push(vec![
             receipt.id.as_str().into(),
             format_time(receipt.time).into(),
             committed.summary.as_str().into(),
-            tokens.into(),
+            tokens.unwrap_or_default().into(),
             if receipt.changed.is_empty() { String::new() } else { receipt.changed.len().to_string() }.into(),
             receipt.from_leaf.as_str().into(),
             Cell::new(&format!("{sign} {}", committed.status.as_str()), tone),
@@ -105,9 +99,11 @@ struct CommitJson {
     undoes: Option<String>,
     /// The program that wrote it.
     tool: Option<String>,
+    /// The messages before and after, by chars/4.
     tokens_before: Option<Tokens>,
     tokens_after: Option<Tokens>,
-    /// Tokens of the next prompt before and after, as `commit` showed them; absent in records of earlier versions.
+    /// Tokens of the next prompt before and after, as `commit` showed them; scaled to the session for a record of an
+    /// earlier version, which has only the messages.
     prompt_tokens_before: Option<Tokens>,
     prompt_tokens_after: Option<Tokens>,
     changed: Vec<ReplacedEntryJson>,
@@ -142,8 +138,8 @@ fn commit_json(committed: &CommitRecord) -> CommitJson {
         tool: receipt.tool.clone(),
         tokens_before: receipt.tokens_before,
         tokens_after: receipt.tokens_after,
-        prompt_tokens_before: receipt.prompt_tokens.map(|(before, _)| before),
-        prompt_tokens_after: receipt.prompt_tokens.map(|(_, after)| after),
+        prompt_tokens_before: committed.prompt_tokens.map(|(before, _)| before),
+        prompt_tokens_after: committed.prompt_tokens.map(|(_, after)| after),
         changed: receipt.changed.iter().map(ReplacedEntryJson::from).collect(),
         steps: receipt.policies.iter().map(policy).collect(),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::commit::InterruptedCommit;
 use crate::context::Context;
 use crate::context::budget::{Budget, FixedChars};
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
@@ -19,7 +20,7 @@ use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::JsException;
 use crate::plan::cache_cost::CacheCost;
-use crate::plan::{Plan, PlanError, PlanInput};
+use crate::plan::{CompactionSummary, Plan, PlanError, PlanInput};
 use crate::policy::clear_tool_uses::ClearedBy;
 use crate::policy::preflight::{FixedPressure, ToolChars};
 use crate::policy::prune::projections::ProjectionSnapshot;
@@ -41,7 +42,7 @@ use crate::store::index::Index;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
-use crate::units::{Chars, Millis, Moment};
+use crate::units::{Chars, Millis, Moment, Tokens};
 
 #[derive(Debug, Clone)]
 pub struct LoadedSession {
@@ -302,6 +303,17 @@ impl LoadedSession {
     /// Returns the tokens of the next prompt under a plan.
     pub fn prompt_tokens_after(&self, plan: &Plan) -> u64 {
         self.next_budget_after(plan).total()
+    }
+
+    /// Returns the tokens of the next prompt after a commit; the length of a real summary replaces the assumed one.
+    pub fn prompt_tokens_after_commit(&self, plan: &Plan, summary: Option<&CompactionSummary>) -> u64 {
+        plan.tokens_with_summary(summary, self.prompt_tokens_after(plan))
+    }
+
+    /// Returns the tokens of a prompt around messages that were estimated by chars/4, by the count of the next prompt.
+    pub fn prompt_around(&self, message_tokens: Tokens) -> Tokens {
+        let estimates = self.context.messages.iter().map(|message| estimate_or_zero(&message.size));
+        self.next_prompt.prompt_around(message_tokens, estimates.sum())
     }
 
     /// Returns the tokens of the next prompt that a plan frees.

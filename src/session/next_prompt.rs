@@ -87,6 +87,14 @@ impl NextPrompt {
         }
     }
 
+    /// Returns the tokens of a prompt around messages by chars/4; `estimated` is that size of the messages of the context.
+    pub(super) fn prompt_around(&self, message_tokens: Tokens, estimated: u64) -> Tokens {
+        let counted = self.whole_tokens.iter().sum::<u64>();
+        let scale = if estimated == 0 { 1.0 } else { counted as f64 / estimated as f64 };
+        let tokens = Tokens(self.fixed_tokens as f64) + message_tokens.max(Tokens::ZERO) * scale;
+        Tokens(tokens.get().round())
+    }
+
     /// Returns the content of the window.
     pub fn budget(&self, context: &Context) -> Budget {
         Budget::with_fixed(self.fixed_chars, self.fixed_tokens, context, |at| self.tokens_of(at))

@@ -6,6 +6,7 @@ use crate::commit::{Receipt, ReceiptKind, active_record_ids, receipts};
 use crate::format::quantity;
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
+use crate::units::Tokens;
 
 /// The current effect of a commit or an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct CommitRecord {
     pub status: CommitStatus,
     /// The record in a few words: a commit's policies, or the commit that an undo or a redo is about.
     pub summary: String,
+    /// Tokens of the next prompt before and after, as the person saw them. A record of an earlier version has only the
+    /// messages by chars/4, which are scaled to the session.
+    pub prompt_tokens: Option<(Tokens, Tokens)>,
 }
 
 /// Describes a record in a few words.
@@ -103,8 +107,17 @@ pub fn list_commits(session: &LoadedSession) -> Result<Vec<CommitRecord>, BodyEr
     };
     let summaries: Vec<String> = receipts.iter().map(|receipt| summarise(receipt, &receipts)).collect();
     let records = receipts.into_iter().zip(summaries);
-    let record = |(receipt, summary)| CommitRecord { status: force(&receipt), receipt, summary };
+    let record = |(receipt, summary): (Receipt, String)| {
+        let prompt_tokens = prompt_tokens(session, &receipt);
+        CommitRecord { status: force(&receipt), receipt, summary, prompt_tokens }
+    };
     Ok(records.map(record).collect())
+}
+
+fn prompt_tokens(session: &LoadedSession, receipt: &Receipt) -> Option<(Tokens, Tokens)> {
+    let messages = receipt.tokens_before.zip(receipt.tokens_after);
+    let scaled = |(before, after)| (session.prompt_around(before), session.prompt_around(after));
+    receipt.prompt_tokens.or_else(|| messages.map(scaled))
 }
 
 /// Returns every commit and undo of a session, newest first.
@@ -120,7 +133,7 @@ mod tests {
     use crate::commit::PolicyRecord;
     use crate::ids::EntryIx;
     use crate::js::Value;
-    use crate::units::{Moment, Tokens};
+    use crate::units::Moment;
 
     fn receipt(id: &str, undoes: Option<&str>) -> Receipt {
         let policy = PolicyRecord {
@@ -143,6 +156,27 @@ mod tests {
             prompt_tokens: None,
             tool: None,
         }
+    }
+
+    #[test]
+    fn the_messages_of_an_old_record_are_scaled_to_the_session() {
+        let mut session = crate::session::testing::loaded_session(
+            &crate::session::testing::transcript(&[crate::session::testing::user("12345678")]),
+            1e5,
+        );
+        let messages = receipt("c", None);
+        assert_eq!(prompt_tokens(&session, &messages), None);
+        let old = Receipt {
+            tokens_before: Some(Tokens(2.0)),
+            tokens_after: Some(Tokens(1.0)),
+            ..receipt("c", None)
+        };
+        let fixed = Tokens(session.next_prompt.fixed_tokens as f64);
+        assert_eq!(prompt_tokens(&session, &old), Some((fixed + Tokens(2.0), fixed + Tokens(1.0))));
+        session.next_prompt.fixed_tokens = 500;
+        assert_eq!(prompt_tokens(&session, &old), Some((Tokens(502.0), Tokens(501.0))));
+        let new = Receipt { prompt_tokens: Some((Tokens(9.0), Tokens(8.0))), ..old };
+        assert_eq!(prompt_tokens(&session, &new), Some((Tokens(9.0), Tokens(8.0))));
     }
 
     #[test]

@@ -44,10 +44,7 @@ pub(super) fn provenance(
         policies: plan.effects.iter().filter(|effect| effect.changed).map(&mut record).collect(),
         tokens_before: plan.total_before(),
         tokens_after: plan.tokens_with_summary(summary, plan.total_after()),
-        prompt_tokens: (
-            session.next_prompt.total.tokens,
-            plan.tokens_with_summary(summary, session.prompt_tokens_after(plan)),
-        ),
+        prompt_tokens: (session.next_prompt.total.tokens, session.prompt_tokens_after_commit(plan, summary)),
         tool: TOOL_VERSION.to_owned(),
     }
 }

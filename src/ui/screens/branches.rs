@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::screens::branches::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, Comparison};
 use crate::commit::ReceiptKind;
-use crate::format::{format_short_estimate, quantity, time_of_day};
+use crate::format::{format_short, format_short_estimate, quantity, time_of_day};
 use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
 use crate::session::LoadedSession;
 use crate::text;
@@ -92,7 +92,7 @@ impl Columns {
         put(buf, (self.id, y), self.id + 9, "id", style);
         put(buf, (self.time.0, y), self.time.1, "written", style);
         put(buf, (self.what.0, y), self.what.1, "what", style);
-        put_right(buf, y, self.tokens.0, self.tokens.1, &[Span::styled("tokens", style)]);
+        put_right(buf, y, self.tokens.0, self.tokens.1, &[Span::styled("~next prompt", style)]);
         put(buf, (self.state.0, y), self.state.1, "state", style);
     }
 
@@ -112,11 +112,11 @@ impl Columns {
             Span::styled(format!(" · old leaf {}", receipt.from_leaf), theme.style(Role::Muted)),
         ];
         put_spans(buf, (self.what.0, y), self.what.1, &what);
-        if let (Some(before), Some(after)) = (receipt.tokens_before, receipt.tokens_after) {
+        if let Some((before, after)) = committed.prompt_tokens {
             let tokens = [
-                Span::styled(format_short_estimate(before.whole()), text),
+                Span::styled(format_short(before.whole()), text),
                 Span::styled(format!(" {} ", glyphs::ARROW), theme.style(Role::Muted)),
-                Span::styled(format_short_estimate(after.whole()), theme.style(Role::Plan)),
+                Span::styled(format_short(after.whole()), theme.style(Role::Plan)),
             ];
             put_right(buf, y, self.tokens.0, self.tokens.1, &tokens);
         }
@@ -147,6 +147,7 @@ fn draw_comparison(app: &App, theme: &Theme, screen: &Comparison, area: Rect, bu
     );
     facts(theme, view, area, buf);
     changes(theme, view, Rect { y: area.y + COMPARE_HEADER_ROWS - 2, height: 1, ..area }, buf);
+    message_heads(theme, row_at(area, area.y + COMPARE_HEADER_ROWS - 1), buf);
     let (list, rows) = (below(area, COMPARE_HEADER_ROWS), screen.rows());
     for (y, (at, row)) in visible_rows(list, &rows, screen.scroll.top) {
         let line = row_at(list, y);
@@ -215,6 +216,18 @@ fn style(theme: &Theme, change: MessageChange) -> Style {
     })
 }
 
+/// Draws the heads of the columns of the messages.
+fn message_heads(theme: &Theme, line: Rect, buf: &mut Buffer) {
+    let style = theme.style(Role::Muted);
+    let (x, end) = (line.x + 2, line.right().saturating_sub(1));
+    put(buf, (x + 2, line.y), end, "message", style);
+    for from in [x + NAME_WIDTH, x + NAME_WIDTH + SIDE_WIDTH] {
+        put(buf, (from, line.y), end, "entry", style);
+        let to = (from + SIDE_WIDTH - 2).min(end);
+        put_right(buf, line.y, from, to, &[Span::styled("~tokens", style)]);
+    }
+}
+
 fn message(theme: &Theme, session: &LoadedSession, row: &ComparedMessage, line: Rect, buf: &mut Buffer) {
     let (x, end) = (line.x + 2, line.right().saturating_sub(1));
     put(buf, (x, line.y), end, row.change.sign(), style(theme, row.change));
@@ -226,7 +239,7 @@ fn message(theme: &Theme, session: &LoadedSession, row: &ComparedMessage, line: 
         let to = (from + SIDE_WIDTH - 2).min(end);
         let Some(entry) = entry else { continue };
         // Ids of 2026.9 fill the column: shorten them before the number.
-        let tokens = format_short_estimate(tokens);
+        let tokens = format_short(tokens);
         let name_to = to.saturating_sub(text::width(&tokens) as u16 + 2);
         if name_to < from + SHORT_ID {
             put(buf, (from, line.y), to, &session.index.display_id(*entry), theme.style(Role::Muted));

@@ -257,7 +257,8 @@ impl<'a> Builder<'a> {
         let mut lines = vec![self.file(preview)];
         let mut summary_at = None;
         if let PendingWrite::Commit { plan, summary: made, .. } = &dialog.write {
-            lines.extend(self.next_prompt(session, session.prompt_tokens_after(plan)));
+            let summary = made.as_ref().map(|made| &made.summary);
+            lines.extend(self.next_prompt(session, session.prompt_tokens_after_commit(plan, summary)));
             lines.push(DialogLine::Field("changes", self.fates(plan)));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
         }

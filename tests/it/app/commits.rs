@@ -3,6 +3,7 @@
 use clawscope::app::state::{Overlay, WriteStage};
 
 use super::tuned;
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::{self, Driver};
 
 #[test]
@@ -31,6 +32,25 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert_eq!(tokens(&driver), before);
     assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
+}
+
+#[test]
+fn the_list_of_branches_has_the_numbers_of_the_dialog() {
+    let mut driver = tuned();
+    driver.press("2 c");
+    let session = driver.app.displayed_session().expect("a session").clone();
+    let plan = driver.app.preview.plan.clone().expect("a plan");
+    let shown = (session.next_prompt.total.tokens, session.prompt_tokens_after_commit(&plan, None));
+    let numbers = [shown.0, shown.1].map(|tokens| clawscope::format::format_short(tokens));
+    let dialog = text_of(&drawn(&driver.app, &dark()));
+    assert!(numbers.iter().all(|number| dialog.contains(number)), "{numbers:?} in {dialog}");
+    driver.press("y b");
+    let Some(Overlay::Branches(screen)) = driver.app.overlay() else { panic!("no list") };
+    let (before, after) = screen.rows()[0].prompt_tokens.expect("numbers");
+    assert_eq!((before.whole(), after.whole()), shown);
+    let list = text_of(&drawn(&driver.app, &dark()));
+    assert!(list.contains(&format!("{} → {}", numbers[0], numbers[1])), "{list}");
+    assert!(list.contains("~next prompt"), "{list}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::write::commit_list::CommitRecord;
 
 /// Rows above the list of commits: title, a blank, column names.
 pub const COMMITS_HEADER_ROWS: u16 = 3;
-/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, a blank.
+/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, column names.
 pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
 /// Header and status line of the program.
 const CHROME_ROWS: u16 = 2;
