@@ -271,6 +271,9 @@ impl App {
         } else {
             let row = self.transcript.as_ref().filter(|_| same_session).and_then(JumpRow::of);
             self.show_another_file(session, row, height);
+            if !same_session {
+                self.target = self.preview_start();
+            }
         }
         self.update_failed_call();
         let looking = self.load_target();
@@ -308,7 +311,6 @@ impl App {
         }
         self.transcript = Some(pane);
         self.update_failed_call();
-        self.target = self.preview_start();
         self.tuning.assumed_changes.clear();
         self.message = self.message.cleared();
         self.reset_replays();

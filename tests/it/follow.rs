@@ -13,7 +13,7 @@ use clawscope::session::{CountSource, LoadedSession, Mark, UnmeasuredReason};
 use clawscope::transcript::Leaf;
 use clawscope::units::Moment;
 
-use crate::support::driver::{Driver, append_to};
+use crate::support::driver::{Driver, append_to, append_to_new};
 
 fn loaded_session(driver: &Driver) -> &LoadedSession {
     driver.app.displayed_session().expect("a session")
@@ -347,6 +347,27 @@ fn a_preview_starts_on_the_call_that_failed() {
     driver.append(&text);
     driver.press("2 G p p");
     assert_eq!(driver.app.target, Target::NextCall, "the newest call was answered");
+}
+
+#[test]
+fn a_running_preview_keeps_its_tab_when_the_session_is_read_again() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 p");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    driver.press("a");
+    let chosen = driver.app.target;
+    assert_ne!(chosen, Target::FailedCall);
+    driver.press(": text:release space text:2026.9.6 enter");
+    assert_eq!((driver.app.target, driver.app.tuning.preview), (chosen, true), "under other rules");
+    driver.press(":reload");
+    assert_eq!(driver.app.target, chosen);
+    let path = driver.path();
+    let text = std::fs::read_to_string(&path).expect("the transcript");
+    std::fs::remove_file(&path).expect("removed");
+    append_to_new(&path, &text);
+    driver.press(":reload");
+    assert_eq!(driver.app.target, chosen, "after the file was replaced");
 }
 
 #[test]
