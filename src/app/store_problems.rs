@@ -33,11 +33,39 @@ impl App {
 
     pub(super) fn on_problems(&mut self, update: ProblemsUpdate) {
         match update {
-            ProblemsUpdate::Found(sessions) => self.problems.add(sessions),
+            ProblemsUpdate::Found(sessions) => {
+                let row = self.selected_problem();
+                self.problems.add(sessions);
+                self.keep_problem(row);
+            }
             ProblemsUpdate::Finished { transcripts } => {
                 self.problems.is_running = false;
                 self.problems.transcripts = Some(transcripts);
             }
+        }
+    }
+
+    /// The text of the problem under the cursor; each problem is listed once.
+    fn selected_problem(&self) -> Option<String> {
+        let cursor = self.views.find(|view| match view {
+            Overlay::Problems(screen) => Some(screen.scroll.cursor),
+            _ => None,
+        })?;
+        self.problems().nth(cursor).map(|(found, _)| found.to_string())
+    }
+
+    /// Keeps the cursor on its problem, at its place on the screen, while rows are added above.
+    fn keep_problem(&mut self, text: Option<String>) {
+        let at = text.and_then(|text| self.problems().position(|(found, _)| found.to_string() == text));
+        let context = self.screen_context();
+        let screen = self.views.find_mut(|view| match view {
+            Overlay::Problems(screen) => Some(screen),
+            _ => None,
+        });
+        if let (Some(at), Some(screen)) = (at, screen) {
+            screen.scroll.top += at.saturating_sub(screen.scroll.cursor);
+            screen.scroll.cursor = at;
+            screen.move_by(0, &context);
         }
     }
 

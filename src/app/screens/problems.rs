@@ -17,7 +17,7 @@ pub struct ProblemsScreen {
 }
 
 impl ProblemsScreen {
-    pub(super) fn move_by(&mut self, by: isize, context: &ScreenContext) {
+    pub(in crate::app) fn move_by(&mut self, by: isize, context: &ScreenContext) {
         self.scroll.move_by(by, context.problem_count, usize::from(context.size.1).saturating_sub(6));
     }
 

@@ -1,6 +1,12 @@
 //! The problems of the whole store.
 
+use clawscope::app::effect::Effect;
+use clawscope::app::event::Event;
 use clawscope::app::screens::Overlay;
+use clawscope::app::screens::problems::ProblemsUpdate;
+use clawscope::diagnostic::{Diagnostic, Severity};
+use clawscope::ids::SessionKey;
+use clawscope::session::store_problems::SessionProblems;
 
 use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
@@ -38,4 +44,28 @@ fn a_problem_is_an_alert_and_not_a_refusal() {
     driver.press("v !");
     let text = text_of(&drawn(&driver.app, &dark()));
     assert!(!text.contains('✗'), "{text}");
+}
+
+#[test]
+fn the_cursor_stays_on_its_problem_while_transcripts_are_read() {
+    let mut driver = Driver::demo(130, 20);
+    let effects = driver.key_effects("v !");
+    let [Effect::FindProblems { request_id }] = effects[..] else { panic!("{effects:?}") };
+    let found = |severity, names: std::ops::Range<usize>| {
+        let problem =
+            |at| Diagnostic::new(format!("/store/{at}.jsonl"), severity, format!("problem {at}"), "look");
+        let diagnostics = names.map(problem).collect();
+        let sessions = vec![SessionProblems { key: SessionKey("agent:x".to_owned()), diagnostics }];
+        Event::Problems { request_id, update: ProblemsUpdate::Found(sessions) }
+    };
+    driver.event(found(Severity::Warning, 0..30));
+    driver.press("G k k");
+    let place = |driver: &Driver| {
+        let Some(Overlay::Problems(screen)) = driver.app.overlay() else { panic!("no problems") };
+        let (problem, _) = driver.app.problems().nth(screen.scroll.cursor).expect("a row");
+        (problem.to_string(), screen.scroll.cursor - screen.scroll.top)
+    };
+    let before = place(&driver);
+    driver.event(found(Severity::Error, 30..40));
+    assert_eq!(place(&driver), before, "worse problems are listed above");
 }
