@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::ThreadPoolBuilder;
 
+use crate::store::location::SharedSnapshots;
 use crate::units::Bytes;
 
 /// Transcripts above this many bytes use all cores.
@@ -22,8 +23,14 @@ pub(super) fn map_by_size<T: Send>(sizes: &[Bytes], ask: impl Fn(usize) -> T + S
     let on_one_core = || {
         // Nested rayon work stays on this thread.
         let _alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+        let shared = SharedSnapshots::on_this_thread();
         let take = || small.get(next.fetch_add(1, Ordering::Relaxed)).copied();
-        std::iter::from_fn(take).map(|at| (at, ask(at))).collect::<Vec<_>>()
+        let answer = |at| {
+            let answer = (at, ask(at));
+            shared.end_old();
+            answer
+        };
+        std::iter::from_fn(take).map(answer).collect::<Vec<_>>()
     };
     let cores = rayon::current_num_threads().min(small.len());
     std::thread::scope(|scope| {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
+use super::session_output::{DiagnosticJson, JsonList, LifecycleJson, lifecycle_json};
 use super::table::{Align, Cell, Table};
 use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
@@ -40,25 +41,26 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let mut workspace = Workspace::from_path(args.target.as_deref().map(Path::new), place, invocation)?;
     let listed = std::mem::take(&mut workspace.listed.items);
-    let (items, unread) = read_all(&workspace, listed);
-    let rollups = Families::build(&items).rollups(&items);
+    let (mut items, unread) = read_all(&workspace, listed);
     let chosen = choose(&items, args, workspace.now_ms)?;
-    let rollups: Vec<Rollup> = chosen.iter().map(|at| rollups[*at]).collect();
-    let mut items: Vec<Option<SessionItem>> = items.into_iter().map(Some).collect();
-    let mut items: Vec<SessionItem> = chosen.iter().filter_map(|at| items[*at].take()).collect();
     // Redact titles last: from here on they are only displayed.
-    for item in &mut items {
-        item.title = shown_title(item, secrets(args.no_redact)).into_owned();
+    let shown = |at: &usize| shown_title(&items[*at], secrets(args.no_redact)).into_owned();
+    let titles: Vec<String> = chosen.par_iter().map(shown).collect();
+    for (at, title) in chosen.iter().zip(titles) {
+        items[*at].title = title;
     }
     let findings: Vec<Diagnostic> = workspace.listed.diagnostics.iter().cloned().chain(unread).collect();
     if args.json {
-        output.json(&report_json(&workspace, (items, &rollups), &findings))?;
+        let rollups = Families::build(&items).rollups(&items);
+        output.json(&report_json(&workspace, (&items, &rollups), &chosen, &findings))?;
     } else {
         // The failure at the end says why a database was not read.
         let findings: Vec<Diagnostic> = findings
             .into_iter()
             .filter(|finding| !workspace.listed.is_about_unread_database(finding))
             .collect();
+        let mut items: Vec<Option<SessionItem>> = items.into_iter().map(Some).collect();
+        let items = chosen.iter().filter_map(|at| items[*at].take()).collect();
         print(&workspace, items, &findings, args.sort, output)?;
     }
     workspace.require_databases()
@@ -121,16 +123,17 @@ pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Opt
 
 /// The sessions of a store.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct SessionsJson {
+pub(super) struct SessionsJson<'a> {
     place: String,
     /// Whether this is the demo store.
     demo: bool,
     ruleset: RulesetJson,
-    sessions: Vec<ListedSessionJson>,
+    #[schemars(with = "Vec<ListedSessionJson>")]
+    sessions: JsonList<'a, usize, ListedSessionJson>,
     findings: Vec<DiagnosticJson>,
 }
 
-impl JsonOutput for SessionsJson {}
+impl JsonOutput for SessionsJson<'_> {}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -217,21 +220,20 @@ impl RollupJson {
     }
 }
 
-fn report_json(
-    workspace: &Workspace,
-    (items, rollups): (Vec<SessionItem>, &[Rollup]),
+/// Returns the sessions at the `chosen` places of the list.
+fn report_json<'a>(
+    workspace: &'a Workspace,
+    (items, rollups): (&'a [SessionItem], &'a [Rollup]),
+    chosen: &'a [usize],
     findings: &[Diagnostic],
-) -> SessionsJson {
+) -> SessionsJson<'a> {
     let sessions = workspace.store().sessions_by_key();
+    let make = move |at: &usize| item_json(workspace, (&items[*at], &rollups[*at]), &sessions);
     SessionsJson {
         place: workspace.listed.name.clone(),
         demo: workspace.listed.is_demo,
         ruleset: ruleset_json(&workspace.store().ruleset),
-        sessions: items
-            .into_iter()
-            .zip(rollups)
-            .map(|(item, rollup)| item_json(workspace, (&item, rollup), &sessions))
-            .collect(),
+        sessions: JsonList { items: chosen, make: Box::new(make) },
         findings: findings.iter().map(DiagnosticJson::from).collect(),
     }
 }

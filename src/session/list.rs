@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::commit::{LockState, find_interrupted as unfinished_commit, lock_state, transcripts_with_journal};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::recorded_window::ModelUser;
@@ -112,7 +114,7 @@ pub fn survey_with(place: &StoreLocation, requested: Option<&RulesetChoice>) -> 
 fn list_items(store: &Store, now_ms: Moment) -> Vec<SessionItem> {
     let unfinished = unfinished_commit_paths(store);
     let mut items: Vec<SessionItem> =
-        store.sessions.iter().map(|session| list_item(store, session, now_ms)).collect();
+        store.sessions.par_iter().map(|session| list_item(store, session, now_ms)).collect();
     for item in
         items.iter_mut().filter(|item| item.path.as_ref().is_some_and(|path| unfinished.contains(path)))
     {

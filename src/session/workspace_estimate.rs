@@ -29,10 +29,10 @@ const HEADING_CHARS: Chars = Chars(6.0);
 
 /// Returns an estimated report; `None` without a workspace that holds one of the files.
 pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
+    let workspace = store.config.workspace_dir(&session.agent, &store.state_dir)?;
     if !store.is_gateway() {
         return None;
     }
-    let workspace = store.config.workspace_dir(&session.agent, &store.state_dir)?;
     let names: &[&str] = match session.kind {
         SessionKind::Subagent | SessionKind::Cron => &FILES_OF_RUNS,
         _ => &FILES,

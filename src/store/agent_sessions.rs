@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::header::read_header;
 use super::session::Session;
-use super::session_record::SessionRecord;
+use crate::js::Value;
 use crate::units::Moment;
 
 /// Positions in the list of a store's sessions. A clone starts empty, because its list may be changed.
@@ -18,6 +19,20 @@ struct Positions {
     unrecorded: Vec<usize>,
     /// The newest session whose record has the report of a run.
     reported: Option<(Moment, usize)>,
+    /// Sessions with a record, in the order of the list.
+    recorded: Vec<RecordedSession>,
+    /// The first session whose record names an id as its predecessor.
+    followers: HashMap<String, usize>,
+}
+
+/// A session with a record, and its times.
+#[derive(Debug)]
+struct RecordedSession {
+    at: usize,
+    /// NaN if unknown.
+    updated_ms: Moment,
+    /// Read from its transcript when it is first needed; NaN if unknown.
+    began_ms: OnceLock<Moment>,
 }
 
 impl Clone for AgentSessions {
@@ -42,6 +57,32 @@ impl AgentSessions {
         sessions.get(self.of(sessions, agent)?.reported?.1)
     }
 
+    /// Returns the first session of an agent whose record names `id` as its predecessor.
+    pub(super) fn follower<'a>(
+        &'a self,
+        sessions: &'a [Session],
+        agent: &str,
+        id: &str,
+    ) -> Option<&'a Session> {
+        sessions.get(*self.of(sessions, agent)?.followers.get(id)?)
+    }
+
+    /// Returns the sessions of an agent with a record that changed at this time or later, with the time at which each
+    /// began.
+    pub(super) fn changed_since<'a>(
+        &'a self,
+        sessions: &'a [Session],
+        agent: &str,
+        since: Moment,
+    ) -> impl Iterator<Item = (&'a Session, Moment)> {
+        let own = self.of(sessions, agent).map_or(&[][..], |own| &own.recorded);
+        let changed = own.iter().filter(move |recorded| recorded.updated_ms >= since);
+        changed.filter_map(|recorded| {
+            let session = sessions.get(recorded.at)?;
+            Some((session, *recorded.began_ms.get_or_init(|| began_ms(session))))
+        })
+    }
+
     fn of(&self, sessions: &[Session], agent: &str) -> Option<&Positions> {
         self.0.get_or_init(|| positions(sessions)).get(agent)
     }
@@ -50,21 +91,33 @@ impl AgentSessions {
 fn positions(sessions: &[Session]) -> HashMap<String, Positions> {
     let mut found: HashMap<String, Positions> = HashMap::new();
     for (at, session) in sessions.iter().enumerate() {
-        let is_reported = session.record.as_ref().is_some_and(SessionRecord::has_prompt_report);
-        if session.record.is_some() && !is_reported {
-            continue;
+        if !found.contains_key(&session.agent) {
+            found.insert(session.agent.clone(), Positions::default());
         }
-        let own = found.entry(session.agent.clone()).or_default();
+        let Some(own) = found.get_mut(&session.agent) else { continue };
         let Some(record) = &session.record else {
             own.unrecorded.push(at);
             continue;
         };
+        let updated_ms = session.updated_ms().unwrap_or(Moment(f64::NAN));
+        own.recorded.push(RecordedSession { at, updated_ms, began_ms: OnceLock::new() });
+        let previous = record.member("previousSessionId");
+        if let Some(previous) = previous.as_ref().and_then(Value::as_str) {
+            own.followers.entry(previous.to_string_lossy()).or_insert(at);
+        }
         let time = record.updated_at.unwrap_or(Moment(f64::MIN));
-        if own.reported.is_none_or(|(newest, _)| newest.total_cmp(&time).is_le()) {
+        if record.has_prompt_report()
+            && own.reported.is_none_or(|(newest, _)| newest.total_cmp(&time).is_le())
+        {
             own.reported = Some((time, at));
         }
     }
     found
+}
+
+/// Returns the time at which a session's transcript began; NaN if unknown.
+pub(super) fn began_ms(session: &Session) -> Moment {
+    session.path.as_deref().and_then(read_header).map_or(Moment(f64::NAN), |header| header.started_ms)
 }
 
 #[cfg(test)]
@@ -72,10 +125,12 @@ mod tests {
     use super::*;
     use crate::js;
     use crate::store::session_builder::{archived_from_key, unlocated_from_record};
+    use crate::store::session_record::SessionRecord;
 
     fn recorded(id: &str, updated: f64, report: bool) -> Session {
         let report = if report { r#","systemPromptReport":{"source":"run"}"# } else { "" };
-        let text = format!(r#"{{"sessionId":"{id}","updatedAt":{updated}{report}}}"#);
+        let previous = format!(r#""previousSessionId":"before {updated}""#);
+        let text = format!(r#"{{"sessionId":"{id}","updatedAt":{updated},{previous}{report}}}"#);
         let record = SessionRecord::from_database(format!("agent:main:{id}"), js::parse(&text).unwrap());
         unlocated_from_record(record, "main")
     }
@@ -100,6 +155,10 @@ mod tests {
         assert_eq!((ids("main"), ids("other"), ids("none")), (vec!["x", "z"], vec!["y"], vec![]));
         let newest = |agent| found.newest_reported(&sessions, agent).map(|session| session.id.as_str());
         assert_eq!((newest("main"), newest("other")), (Some("b"), None));
+        let follower = |agent, id| found.follower(&sessions, agent, id).map(|session| session.id.as_str());
+        assert_eq!((follower("main", "before 9"), follower("other", "before 9")), (Some("b"), None));
+        let changed = found.changed_since(&sessions, "main", Moment(7.0));
+        assert_eq!(changed.map(|(session, _)| session.id.as_str()).collect::<Vec<_>>(), ["b", "c", "d"]);
         assert_eq!(found.clone().unrecorded(&sessions[..2], "main").count(), 1, "another list is read anew");
     }
 }

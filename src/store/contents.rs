@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::agent_sessions::AgentSessions;
+use super::agent_sessions::{AgentSessions, began_ms};
 use super::agents::Agent;
 use super::database_info::DatabaseInfo;
 use super::era::detect_era;
@@ -82,6 +82,18 @@ impl Store {
     /// Returns the newest session of an agent whose record has the report of a run.
     pub fn newest_reported(&self, agent: &str) -> Option<&Session> {
         self.agent_sessions.newest_reported(&self.sessions, agent)
+    }
+
+    /// Returns the session of an agent whose record names `id` as its predecessor, with the time at which it began.
+    pub fn follower(&self, agent: &str, id: &str) -> Option<(&Session, Moment)> {
+        let session = self.agent_sessions.follower(&self.sessions, agent, id)?;
+        Some((session, began_ms(session)))
+    }
+
+    /// Returns the sessions of an agent with a record that changed at this time or later, with the time at which each
+    /// began; NaN if unknown.
+    pub fn changed_since(&self, agent: &str, since: Moment) -> impl Iterator<Item = (&Session, Moment)> {
+        self.agent_sessions.changed_since(&self.sessions, agent, since)
     }
 
     /// Whether something besides transcripts shows that a gateway stores its sessions here.

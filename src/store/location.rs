@@ -1,9 +1,10 @@
 //! Storage of a session's entries: its own file, a packed file, rows of a database or an archive in one.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::source::Source;
 use super::sqlite::{self, Database, Events};
@@ -64,10 +65,39 @@ impl Location {
     }
 }
 
+/// Age at which a shared snapshot ends.
+const MAX_SNAPSHOT_AGE: Duration = Duration::from_millis(5);
+
 thread_local! {
     /// The connection that this thread opened last. A list opens one database once for each session, and opening reads
     /// its whole schema.
     static LAST_OPENED: RefCell<Option<Arc<Database>>> = const { RefCell::new(None) };
+    /// Whether a [`SharedSnapshots`] of this thread exists.
+    static SHARES_SNAPSHOTS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it exists, the transcripts that this thread opens in a database share snapshots of a few milliseconds: the
+/// locks of its own transactions cost more than a short transcript.
+#[derive(Debug)]
+pub struct SharedSnapshots(());
+
+impl SharedSnapshots {
+    pub fn on_this_thread() -> Self {
+        SHARES_SNAPSHOTS.set(true);
+        Self(())
+    }
+
+    /// Ends a snapshot that is old enough: call it after each transcript (sqlite H6).
+    pub fn end_old(&self) {
+        LAST_OPENED.with_borrow(|last| last.iter().for_each(|last| last.end_snapshot(MAX_SNAPSHOT_AGE)));
+    }
+}
+
+impl Drop for SharedSnapshots {
+    fn drop(&mut self) {
+        SHARES_SNAPSHOTS.set(false);
+        keep_last(None);
+    }
 }
 
 /// Returns the connection of an earlier source, or this thread's last one, while it reads what is at the path; else a new
@@ -77,11 +107,47 @@ fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database
     if let Some(database) = known.map(Events::database).filter(|database| is_valid(database)) {
         return Ok(Arc::clone(database));
     }
-    if let Some(database) = LAST_OPENED.take().filter(is_valid) {
-        LAST_OPENED.set(Some(Arc::clone(&database)));
-        return Ok(database);
+    let last = LAST_OPENED.with_borrow(Clone::clone).filter(is_valid);
+    let database = match last {
+        Some(last) => last,
+        None => Arc::new(Database::open(path).map_err(io::Error::other)?),
+    };
+    keep_last(Some(&database));
+    if SHARES_SNAPSHOTS.get() {
+        database.begin_snapshot();
     }
-    let database = Database::open(path).map(Arc::new).map_err(io::Error::other)?;
-    LAST_OPENED.set(Some(Arc::clone(&database)));
     Ok(database)
+}
+
+/// Replaces this thread's last connection, whose snapshot ends if it is another one.
+fn keep_last(database: Option<&Arc<Database>>) {
+    let before = LAST_OPENED.replace(database.cloned());
+    let is_other = |before: &Arc<Database>| database.is_none_or(|own| !Arc::ptr_eq(own, before));
+    if let Some(before) = before.filter(is_other) {
+        before.end_snapshot(Duration::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::testing::TestStore;
+
+    #[test]
+    fn a_shared_snapshot_ends_by_its_age_and_with_its_owner() {
+        let made = TestStore::new();
+        made.add_session("agent:main:main", "s1", &["{}"]);
+        let location = Location::DatabaseRows { database: made.database(), session_id: "s1".to_owned() };
+        let bytes = || location.open(Path::new("s1"), None).unwrap().len().unwrap();
+        let shared = SharedSnapshots::on_this_thread();
+        assert_eq!(bytes(), 3);
+        made.add_event("s1", 1, "{}");
+        assert_eq!(bytes(), 3, "it reads what it began with");
+        std::thread::sleep(MAX_SNAPSHOT_AGE);
+        shared.end_old();
+        assert_eq!(bytes(), 6);
+        drop(shared);
+        made.add_event("s1", 2, "{}");
+        assert_eq!(bytes(), 9);
+    }
 }

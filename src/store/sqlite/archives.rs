@@ -213,7 +213,7 @@ pub(in crate::store) fn unpack_archive(
 ) -> io::Result<ArchiveLines> {
     let ask = "SELECT encoding, archive_sha256, rowid FROM session_transcript_archives \
                WHERE session_id = ?1 AND generation = ?2";
-    let read = |at: &rusqlite::Transaction<'_>| {
+    let read = |at: &Connection| {
         let parts = |row: &rusqlite::Row<'_>| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
         };

@@ -1,15 +1,15 @@
 //! Sessions of a database: one per key with its current transcript, one per earlier transcript of a key, and the
 //! archives of deletions and resets (sqlite C1, C2, C9, D).
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow};
+use rayon::prelude::*;
+use rusqlite::{Connection, Row as SqlRow};
 
 use super::open::Database;
 use super::paths::{artifact_dir, item_path};
 use super::records::record_column;
-use super::size_cache::SizeCache;
+use super::size_cache::{ColdLocation, SizeCache, TranscriptSize, TranscriptSizes};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::format_size;
 use crate::js::{self, Object, Value};
@@ -33,14 +33,17 @@ struct SessionNode {
     archived_at: Option<i64>,
     /// Columns that repeat record fields, by the record's names.
     projected_columns: [(&'static str, Option<String>); 3],
+    /// Whether `session_windows` has the current session.
+    has_window: bool,
+    transcript_updated_at: Option<i64>,
 }
 
-/// Row of `session_windows`.
+/// Row of `session_windows` that its key no longer refers to.
 struct SessionWindow {
     session_id: String,
     key: String,
     transcript_updated_at: Option<i64>,
-    /// Record fields for a window that its key no longer refers to, by the record's names.
+    /// Record fields, by the record's names.
     record_fields: [(&'static str, Option<String>); 6],
 }
 
@@ -55,18 +58,10 @@ struct ArchiveRow {
     bytes: Bytes,
 }
 
-#[derive(Default)]
-struct TranscriptSize {
-    /// Bytes as lines.
-    bytes: Bytes,
-    cold: Option<ColdLocation>,
-}
-
-enum ColdLocation {
-    /// File name of the archive.
-    File(String),
-    InDatabase,
-}
+/// Rows that are read before their sessions are built, so that memory does not hold a large table twice.
+const BLOCK: usize = 4_096;
+/// Rows of a block that one thread takes.
+const ROWS_PER_TASK: usize = 128;
 
 /// Adds every session of a database; `agent` is the one that the caller expects there. Anything unusual becomes a
 /// diagnostic.
@@ -77,54 +72,63 @@ pub(in crate::store) fn add_sessions(
     diagnostics: &mut Vec<Diagnostic>,
     sizes: &SizeCache,
 ) -> rusqlite::Result<()> {
-    let (nodes, windows, archives) = database.with_transaction(|at| {
-        let nodes = read_nodes(at, database)?;
-        let windows = read_windows(at, database)?;
-        let with_size = |session: &str| read_transcript_size(at, database, session, sizes);
-        let nodes = nodes.into_iter().map(|node| Ok((with_size(&node.session_id)?, node)));
-        let nodes = nodes.collect::<rusqlite::Result<Vec<_>>>()?;
-        let windows = windows.into_iter().map(|window| Ok((with_size(&window.session_id)?, window)));
-        Ok((nodes, windows.collect::<rusqlite::Result<Vec<_>>>()?, read_archives(at, database)?))
+    let found = database.with_transaction(|at| {
+        let reader = TranscriptSizes::new(at, database, sizes)?;
+        let mut found = SessionCollector::new(database, agent);
+        read_nodes(at, database, |nodes| {
+            let nodes = nodes.into_iter().map(|node| Ok((reader.read(&node.session_id)?, node)));
+            found.add_nodes(&nodes.collect::<rusqlite::Result<Vec<_>>>()?);
+            Ok(())
+        })?;
+        for window in read_earlier_windows(at, database)? {
+            found.add_window(&window, &reader.read(&window.session_id)?);
+        }
+        for archive in &read_archives(at, database)? {
+            found.add_archive(archive);
+        }
+        Ok(found)
     })?;
-    let mut found = SessionCollector { database, agent, sessions, diagnostics };
-    let by_session: HashMap<&str, &SessionWindow> =
-        windows.iter().map(|(_, window)| (window.session_id.as_str(), window)).collect();
-    let current: HashSet<&str> = nodes.iter().map(|(_, node)| node.session_id.as_str()).collect();
-    for (transcript, node) in &nodes {
-        found.add_node(node, by_session.get(node.session_id.as_str()).copied(), transcript);
-    }
-    for (transcript, window) in
-        windows.iter().filter(|(_, window)| !current.contains(window.session_id.as_str()))
-    {
-        found.add_window(window, transcript);
-    }
-    for archive in &archives {
-        found.add_archive(archive);
-    }
+    sessions.extend(found.sessions);
+    diagnostics.extend(found.diagnostics);
     Ok(())
 }
 
 struct SessionCollector<'a> {
     database: &'a Database,
     agent: &'a str,
-    sessions: &'a mut Vec<Session>,
-    diagnostics: &'a mut Vec<Diagnostic>,
+    sessions: Vec<Session>,
+    diagnostics: Vec<Diagnostic>,
 }
 
-impl SessionCollector<'_> {
+impl<'a> SessionCollector<'a> {
+    fn new(database: &'a Database, agent: &'a str) -> Self {
+        Self { database, agent, sessions: Vec::new(), diagnostics: Vec::new() }
+    }
+
+    /// Adds keys in their order, built on all cores.
+    fn add_nodes(&mut self, nodes: &[(TranscriptSize, SessionNode)]) {
+        let (database, agent) = (self.database, self.agent);
+        let build = |nodes: &[(TranscriptSize, SessionNode)]| {
+            let mut own = Self::new(database, agent);
+            for (transcript, node) in nodes {
+                own.add_node(node, transcript);
+            }
+            own
+        };
+        for built in nodes.par_chunks(ROWS_PER_TASK).map(build).collect::<Vec<_>>() {
+            self.sessions.extend(built.sessions);
+            self.diagnostics.extend(built.diagnostics);
+        }
+    }
+
     fn add_diagnostic(&mut self, key: &str, severity: Severity, what: String, next: &str) {
         self.diagnostics.push(Diagnostic::new(self.database.path(), severity, what, next).about(key));
     }
 
     /// Adds a key with its current transcript.
-    fn add_node(&mut self, node: &SessionNode, window: Option<&SessionWindow>, transcript: &TranscriptSize) {
+    fn add_node(&mut self, node: &SessionNode, transcript: &TranscriptSize) {
         let raw = self.parse_record(node);
-        let times = [
-            node.last_activity,
-            node.last_interaction,
-            window.and_then(|window| window.transcript_updated_at),
-            node.updated_at,
-        ];
+        let times = [node.last_activity, node.last_interaction, node.transcript_updated_at, node.updated_at];
         let mut row = SessionRecord::from_database(node.key.clone(), raw);
         row.updated_at = times.into_iter().flatten().max().map(Moment::from_whole);
         let is_interrupted = row.member("abortedLastRun") == Some(js::Value::Bool(true));
@@ -137,7 +141,7 @@ impl SessionCollector<'_> {
         if running {
             session.add_flag(Flag::Running);
         }
-        if window.is_none() {
+        if !node.has_window {
             let what = format!("the row's current session {} has no row in session_windows", node.session_id);
             self.add_diagnostic(
                 &node.key,
@@ -146,7 +150,7 @@ impl SessionCollector<'_> {
                 "run `openclaw doctor`; clawscope reads the transcript anyway",
             );
         }
-        let modified = times[2].or(node.updated_at);
+        let modified = node.transcript_updated_at.or(node.updated_at);
         self.add_session(session, &node.session_id, transcript, modified.map(Moment::from_whole));
     }
 
@@ -280,11 +284,29 @@ fn cold_file(database: &Path, name: &str) -> std::path::PathBuf {
     artifact_dir(database).join("cold").join(name)
 }
 
-fn read_nodes(at: &Connection, database: &Database) -> rusqlite::Result<Vec<SessionNode>> {
+/// Reads the keys, the newest first, and gives them to `add` in blocks.
+fn read_nodes(
+    at: &Connection,
+    database: &Database,
+    mut add: impl FnMut(Vec<SessionNode>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut statement = at.prepare(&nodes_query(database))?;
+    let mut nodes = statement.query_map([], node_from_row)?;
+    loop {
+        let block = nodes.by_ref().take(BLOCK).collect::<rusqlite::Result<Vec<_>>>()?;
+        if block.is_empty() {
+            return Ok(());
+        }
+        add(block)?;
+    }
+}
+
+fn nodes_query(database: &Database) -> String {
     let column = |name| database.column_or_null("session_nodes", "n", name);
-    let ask = format!(
-        "SELECT n.session_key, n.current_session_id, {}, n.updated_at, {}, {}, {}, {}, {}, {} \
-         FROM session_nodes n ORDER BY n.updated_at DESC, n.session_key",
+    format!(
+        "SELECT n.session_key, n.current_session_id, {}, n.updated_at, {}, {}, {}, {}, {}, {}, \
+         w.session_id IS NOT NULL, {} FROM session_nodes n LEFT JOIN session_windows w \
+         ON w.session_id = n.current_session_id ORDER BY n.updated_at DESC, n.session_key",
         record_column(),
         column("last_activity_at"),
         column("last_interaction_at"),
@@ -292,27 +314,27 @@ fn read_nodes(at: &Connection, database: &Database) -> rusqlite::Result<Vec<Sess
         column("status"),
         column("label"),
         column("display_name"),
-    );
-    let node = |row: &SqlRow<'_>| {
-        Ok(SessionNode {
-            key: row.get(0)?,
-            session_id: row.get(1)?,
-            json: row.get(2)?,
-            updated_at: row.get(3)?,
-            last_activity: row.get(4)?,
-            last_interaction: row.get(5)?,
-            archived_at: row.get(6)?,
-            projected_columns: [
-                ("status", row.get(7)?),
-                ("label", row.get(8)?),
-                ("displayName", row.get(9)?),
-            ],
-        })
-    };
-    at.prepare(&ask)?.query_map([], node)?.collect()
+        database.column_or_null("session_windows", "w", "transcript_updated_at"),
+    )
 }
 
-fn read_windows(at: &Connection, database: &Database) -> rusqlite::Result<Vec<SessionWindow>> {
+fn node_from_row(row: &SqlRow<'_>) -> rusqlite::Result<SessionNode> {
+    Ok(SessionNode {
+        key: row.get(0)?,
+        session_id: row.get(1)?,
+        json: row.get(2)?,
+        updated_at: row.get(3)?,
+        last_activity: row.get(4)?,
+        last_interaction: row.get(5)?,
+        archived_at: row.get(6)?,
+        projected_columns: [("status", row.get(7)?), ("label", row.get(8)?), ("displayName", row.get(9)?)],
+        has_window: row.get(10)?,
+        transcript_updated_at: row.get(11)?,
+    })
+}
+
+/// Reads the windows that their key no longer refers to.
+fn read_earlier_windows(at: &Connection, database: &Database) -> rusqlite::Result<Vec<SessionWindow>> {
     const FACTS: [(&str, &str); 6] = [
         ("model", "model"),
         ("modelProvider", "model_provider"),
@@ -324,7 +346,8 @@ fn read_windows(at: &Connection, database: &Database) -> rusqlite::Result<Vec<Se
     let column = |name| database.column_or_null("session_windows", "w", name);
     let facts: Vec<String> = FACTS.iter().map(|(_, name)| column(name)).collect();
     let ask = format!(
-        "SELECT w.session_id, w.session_key, {}, {} FROM session_windows w ORDER BY w.session_id",
+        "SELECT w.session_id, w.session_key, {}, {} FROM session_windows w \
+         WHERE w.session_id NOT IN (SELECT current_session_id FROM session_nodes) ORDER BY w.session_id",
         column("transcript_updated_at"),
         facts.join(", ")
     );
@@ -361,27 +384,4 @@ fn read_archives(at: &Connection, database: &Database) -> rusqlite::Result<Vec<A
         })
     };
     at.prepare(ask)?.query_map([], archive)?.collect()
-}
-
-/// Reads the size of a transcript, in rows or in its cold archive.
-fn read_transcript_size(
-    at: &Connection,
-    database: &Database,
-    session: &str,
-    sizes: &SizeCache,
-) -> rusqlite::Result<TranscriptSize> {
-    let bytes = sizes.bytes(at, database, session)?;
-    if bytes > Bytes::ZERO || !database.has_column("session_transcript_cold_archives", "") {
-        return Ok(TranscriptSize { bytes, cold: None });
-    }
-    let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
-               FROM session_transcript_cold_archives WHERE session_id = ?1";
-    let cold = |row: &SqlRow<'_>| {
-        let name: Option<String> = row.get(1)?;
-        Ok(TranscriptSize {
-            bytes: Bytes(row.get(0)?),
-            cold: Some(name.map_or(ColdLocation::InDatabase, ColdLocation::File)),
-        })
-    };
-    Ok(at.prepare_cached(ask)?.query_row([session], cold).optional()?.unwrap_or_default())
 }

@@ -7,11 +7,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::store::file_identity::{FileIdentity, file_identity};
 
@@ -135,6 +135,8 @@ pub struct Database {
     columns: Vec<String>,
     /// SQLite's number of the tables' form, which rises when a gateway adds a table or a column.
     schema_number: i64,
+    /// When the shared snapshot began; `None` without one.
+    snapshot_since: Mutex<Option<Instant>>,
     #[cfg(test)]
     pub(super) transactions: std::sync::atomic::AtomicUsize,
 }
@@ -170,6 +172,7 @@ impl Database {
             is_immutable: still,
             columns,
             schema_number,
+            snapshot_since: Mutex::default(),
             #[cfg(test)]
             transactions: std::sync::atomic::AtomicUsize::default(),
         })
@@ -193,8 +196,11 @@ impl Database {
     }
 
     /// Whether the connection still reads what is at its path: the same file (sqlite H8), with the same tables, and
-    /// with later writes.
+    /// with later writes. A shared snapshot is short and counts as current.
     pub(in crate::store) fn is_current(&self) -> bool {
+        if self.snapshot().is_some() {
+            return true;
+        }
         let is_same_file =
             || std::fs::metadata(&self.path).is_ok_and(|meta| file_identity(&meta) == self.identity);
         let has_same_tables =
@@ -215,19 +221,42 @@ impl Database {
         if self.has_column(table, column) { format!("{alias}.{column}") } else { "NULL".to_owned() }
     }
 
-    /// Runs several queries on one snapshot (sqlite H6). Keep it short: a long read transaction stops the write-ahead
-    /// log from being reused.
+    /// Begins a snapshot that all queries share until [`Self::end_snapshot`].
+    pub(in crate::store) fn begin_snapshot(&self) {
+        let mut since = self.snapshot();
+        if since.is_none() && self.lock().execute_batch("BEGIN").is_ok() {
+            *since = Some(Instant::now());
+        }
+    }
+
+    /// Ends the shared snapshot if it has this age.
+    pub(in crate::store) fn end_snapshot(&self, age: Duration) {
+        if self.snapshot().take_if(|since| since.elapsed() >= age).is_some() {
+            // A transaction that only reads has nothing to lose.
+            let _ = self.lock().execute_batch("COMMIT");
+        }
+    }
+
+    /// Runs several queries on one snapshot (sqlite H6), the shared one if there is one. Keep it short: a long read
+    /// transaction stops the write-ahead log from being reused.
     pub(in crate::store) fn with_transaction<T>(
         &self,
-        ask: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         #[cfg(test)]
         self.transactions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let connection = self.lock();
+        if !connection.is_autocommit() {
+            return ask(&connection);
+        }
         let transaction = connection.unchecked_transaction()?;
         let answer = ask(&transaction)?;
         transaction.commit()?;
         Ok(answer)
+    }
+
+    fn snapshot(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.snapshot_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::events::read_generation;
 use super::open::Database;
 use super::unpack::MAX_EVENT_BYTES;
 use crate::store::index::FileIdentity;
 use crate::units::Bytes;
 
+/// Sizes by database and session.
 #[derive(Debug, Default)]
-pub struct SizeCache(Mutex<HashMap<(PathBuf, String), CachedSize>>);
+pub struct SizeCache(Mutex<HashMap<PathBuf, HashMap<String, CachedSize>>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CachedSize {
@@ -27,41 +27,114 @@ struct CachedSize {
 }
 
 impl SizeCache {
-    /// Returns the bytes of a session's rows, one line end each; 0 without rows. SQLite stores lengths in row headers,
-    /// so no text is read.
-    pub(super) fn bytes(
-        &self,
-        at: &Connection,
-        database: &Database,
-        session: &str,
-    ) -> rusqlite::Result<Bytes> {
-        let ask = "SELECT max(seq) FROM transcript_events WHERE session_id = ?1";
-        let last: Option<i64> = at.prepare_cached(ask)?.query_row([session], |row| row.get(0))?;
-        let Some(last) = last else { return Ok(Bytes::ZERO) };
-        let generation = read_generation(at, session)?;
-        let key = (database.path().to_path_buf(), session.to_owned());
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let same = known.filter(|known| {
-            known.database == database.identity() && known.generation == generation && known.last_seq <= last
-        });
-        let (after, before) = same.map_or((i64::MIN, Bytes::ZERO), |known| (known.last_seq, known.bytes));
-        let added = if after == last { Bytes::ZERO } else { added_bytes(at, database, session, after)? };
-        let known =
-            CachedSize { database: database.identity(), generation, last_seq: last, bytes: before + added };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, known);
-        Ok(before + added)
+    /// Returns the bytes of each session's rows, one line end each; a session without rows is absent. SQLite stores
+    /// lengths in row headers, so no text is read.
+    fn read(&self, at: &Connection, database: &Database) -> rusqlite::Result<HashMap<String, Bytes>> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock().remove(database.path()).unwrap_or_default();
+        let mut sizes = HashMap::new();
+        let mut statement = at.prepare(&sizes_query(database))?;
+        let mut rows = statement.query([known.is_empty()])?;
+        while let Some(row) = rows.next()? {
+            let Some(last_seq) = row.get::<_, Option<i64>>(2)? else { continue };
+            let (session, generation): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+            let all = row.get::<_, Option<f64>>(3)?.map(|bytes| Bytes(bytes as u64));
+            let same = known.remove(&session).filter(|known| {
+                known.database == database.identity()
+                    && known.generation == generation
+                    && known.last_seq <= last_seq
+            });
+            let (after, before) = same.map_or((i64::MIN, Bytes::ZERO), |known| (known.last_seq, known.bytes));
+            let bytes = match all {
+                Some(all) => all,
+                None if after == last_seq => before,
+                None => before + added_bytes(at, database, &session, after)?,
+            };
+            sizes.insert(session, CachedSize { database: database.identity(), generation, last_seq, bytes });
+        }
+        let bytes = sizes.iter().map(|(session, size)| (session.clone(), size.bytes)).collect();
+        lock().insert(database.path().to_path_buf(), sizes);
+        Ok(bytes)
     }
+}
+
+/// Returns the query for the id, the generation and the last `seq` of every session, and for its bytes when nothing is
+/// known yet (`?1`): one statement for each of many thousand sessions would cost more than reading them.
+fn sizes_query(database: &Database) -> String {
+    format!(
+        "SELECT s.id, (SELECT generation FROM transcript_rewrite_watermarks w WHERE w.session_id = s.id), \
+         (SELECT max(seq) FROM transcript_events e WHERE e.session_id = s.id), \
+         CASE WHEN ?1 THEN (SELECT {} FROM transcript_events e WHERE e.session_id = s.id) END \
+         FROM (SELECT current_session_id AS id FROM session_nodes UNION SELECT session_id FROM session_windows) s",
+        byte_sum(database)
+    )
+}
+
+/// Returns the sum of the bytes of event rows for a query.
+fn byte_sum(database: &Database) -> String {
+    let packed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
+    format!(
+        "total(CASE WHEN e.event_json IS NOT NULL THEN octet_length(e.event_json) \
+         WHEN {packed} BETWEEN 0 AND {MAX_EVENT_BYTES} THEN {packed} ELSE 0 END + 1)"
+    )
 }
 
 /// Returns the bytes of the rows after a `seq`.
 fn added_bytes(at: &Connection, database: &Database, session: &str, after: i64) -> rusqlite::Result<Bytes> {
-    let packed = database.column_or_null("transcript_events", "e", "event_utf8_bytes");
     let sum = format!(
-        "SELECT total(CASE WHEN e.event_json IS NOT NULL THEN octet_length(e.event_json) \
-         WHEN {packed} BETWEEN 0 AND {MAX_EVENT_BYTES} THEN {packed} ELSE 0 END + 1) FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2"
+        "SELECT {} FROM transcript_events e WHERE e.session_id = ?1 AND e.seq > ?2",
+        byte_sum(database)
     );
     let bytes: f64 = at.prepare_cached(&sum)?.query_row(params![session, after], |row| row.get(0))?;
     Ok(Bytes(bytes as u64))
+}
+
+#[derive(Default)]
+pub(super) struct TranscriptSize {
+    /// Bytes as lines.
+    pub(super) bytes: Bytes,
+    pub(super) cold: Option<ColdLocation>,
+}
+
+pub(super) enum ColdLocation {
+    /// File name of the archive.
+    File(String),
+    InDatabase,
+}
+
+/// The sizes of transcripts, in rows or in cold archives.
+pub(super) struct TranscriptSizes<'a> {
+    at: &'a Connection,
+    database: &'a Database,
+    /// By session with rows.
+    bytes: HashMap<String, Bytes>,
+}
+
+impl<'a> TranscriptSizes<'a> {
+    pub(super) fn new(
+        at: &'a Connection,
+        database: &'a Database,
+        sizes: &SizeCache,
+    ) -> rusqlite::Result<Self> {
+        Ok(Self { at, database, bytes: sizes.read(at, database)? })
+    }
+
+    pub(super) fn read(&self, session: &str) -> rusqlite::Result<TranscriptSize> {
+        let bytes = self.bytes.get(session).copied().unwrap_or_default();
+        if bytes > Bytes::ZERO || !self.database.has_column("session_transcript_cold_archives", "") {
+            return Ok(TranscriptSize { bytes, cold: None });
+        }
+        let ask = "SELECT raw_bytes, CASE WHEN storage = 'file' THEN archive_name END \
+                   FROM session_transcript_cold_archives WHERE session_id = ?1";
+        let cold = |row: &Row<'_>| {
+            let name: Option<String> = row.get(1)?;
+            Ok(TranscriptSize {
+                bytes: Bytes(row.get(0)?),
+                cold: Some(name.map_or(ColdLocation::InDatabase, ColdLocation::File)),
+            })
+        };
+        Ok(self.at.prepare_cached(ask)?.query_row([session], cold).optional()?.unwrap_or_default())
+    }
 }
 
 #[cfg(test)]
@@ -76,7 +149,8 @@ mod tests {
         let sizes = SizeCache::default();
         let bytes = || {
             let database = Database::open(&made.database()).unwrap();
-            database.with_transaction(|at| sizes.bytes(at, &database, "s1")).unwrap().get()
+            let found = database.with_transaction(|at| sizes.read(at, &database)).unwrap();
+            found.get("s1").map_or(0, |bytes| bytes.get())
         };
         assert_eq!([bytes(), bytes()], [10, 10]);
         made.add_event("s1", 2, "1");

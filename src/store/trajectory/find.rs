@@ -83,7 +83,7 @@ fn safe_file_name(session: &str) -> String {
 }
 
 fn is_non_empty(path: &Path) -> bool {
-    !is_secret_file(path) && path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) && !is_secret_file(path)
 }
 
 /// Returns the path in a pointer of this session.
