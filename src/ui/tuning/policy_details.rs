@@ -81,6 +81,7 @@ fn effect<'a>(app: &App, policy: Policy, theme: &Theme) -> Vec<Vec<Span<'a>>> {
         app.preview.plan.as_ref().and_then(|plan| plan.effects.iter().find(|effect| effect.policy == policy));
     let Some(effect) = reported else {
         let words = match app.tuning.is_policy_on(policy) {
+            true if app.preview.left_out.has(policy) => "not due before this call",
             true if app.preview.details_failed => "cannot read the texts that it needs",
             true => "reading the texts that it needs…",
             false => "off",

@@ -176,6 +176,10 @@ impl View<'_> {
         let (theme, y) = (self.theme, row.y);
         let muted = theme.style(Role::Muted);
         let at = (row.x + self.columns.effect, y);
+        if on && self.app.preview.left_out.has(policy) {
+            put(buf, at, end, "not due before this call", theme.style(Role::Warn));
+            return;
+        }
         let Some(MeasuredEffect { effect, prompt_tokens }) = self.app.policy_effects.alone(policy) else {
             let looks = self.app.displayed_session().is_none_or(|open| {
                 policy.needs_features(open.ruleset.id.rules()) || policy == Policy::Compact
