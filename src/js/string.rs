@@ -150,10 +150,15 @@ const LF: u16 = 0x0A;
 
 /// Appends `text`; widens ASCII, nearly all of a transcript, without decoding.
 pub(super) fn push_text(units: &mut Vec<u16>, text: &str) {
-    if text.is_ascii() {
-        units.extend(text.bytes().map(u16::from));
-    } else {
-        units.extend(text.encode_utf16());
+    units.reserve(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        units.extend(rest.as_bytes()[..plain].iter().map(|byte| u16::from(*byte)));
+        let behind = &rest[plain..];
+        let odd = behind.bytes().position(|byte| byte.is_ascii()).unwrap_or(behind.len());
+        units.extend(behind[..odd].encode_utf16());
+        rest = &behind[odd..];
     }
 }
 
@@ -179,8 +184,15 @@ fn block_len(units: &[u16]) -> usize {
 fn push_utf8(bytes: &mut Vec<u8>, units: &[u16]) {
     if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
         bytes.extend(units.iter().map(|unit| *unit as u8));
-    } else {
-        let chars = char::decode_utf16(units.iter().copied());
+        return;
+    }
+    // The units between two ASCII ones are decoded together: they may be halves of a pair.
+    for run in units.chunk_by(|one, next| (*one < 0x80) == (*next < 0x80)) {
+        if run[0] < 0x80 {
+            bytes.extend(run.iter().map(|unit| *unit as u8));
+            continue;
+        }
+        let chars = char::decode_utf16(run.iter().copied());
         for char in chars.map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)) {
             bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
         }

@@ -175,10 +175,16 @@ impl CompiledRules {
 
     /// Finds all matches that touch some lines of a text, and some around them.
     pub(super) fn find_hits_near(&self, text: &str, near: &[(usize, usize)]) -> Vec<Hit> {
+        let mut lines = Lines::new(text);
+        let searched = searched_lines(&mut lines, near);
+        // Most texts are short and have no such letters.
+        let has_letters = |(from, to): &(usize, usize)| {
+            self.anchors.as_ref().is_none_or(|letters| letters.is_match(&text[*from..*to]))
+        };
+        let Some(first) = searched.iter().position(has_letters) else { return Vec::new() };
         let mut found: Vec<(usize, Hit)> = Vec::new();
         let mut ends = vec![0; self.rules.len()];
-        let mut lines = Lines::new(text);
-        let grouped = self.anchored_lines(text, &mut lines, near, &mut ends, &mut found);
+        let grouped = self.anchored_lines(text, &mut lines, &searched[first..], &mut ends, &mut found);
         for (group, at) in self.groups.iter().zip(grouped).filter(|(_, at)| !at.is_empty()) {
             let mut by_reach: [Option<Vec<(usize, usize)>>; 3] = [None, None, None];
             for rule in group {
@@ -212,18 +218,13 @@ impl CompiledRules {
         &self,
         text: &str,
         lines: &mut Lines<'_>,
-        near: &[(usize, usize)],
+        searched: &[(usize, usize)],
         ends: &mut [usize],
         found: &mut Vec<(usize, Hit)>,
     ) -> Vec<Vec<(usize, usize)>> {
-        let mut searched = Vec::new();
-        for (from, to) in near {
-            let first = lines.around(*from, Reach::Lines).0;
-            add_window(&mut searched, (first, lines.around(*to, Reach::Lines).1));
-        }
-        let Some(anchors) = &self.anchors else { return vec![searched; self.groups.len()] };
+        let Some(anchors) = &self.anchors else { return vec![searched.to_vec(); self.groups.len()] };
         let mut grouped: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.groups.len()];
-        for (from, to) in searched {
+        for (from, to) in searched.iter().copied() {
             for at in anchors.find_overlapping_iter(&text[from..to]) {
                 let (start, end) = (from + at.start(), from + at.end());
                 for (rule, exact) in &self.tokens[at.pattern().as_usize()] {
@@ -278,6 +279,16 @@ impl CompiledRules {
             }
         }
     }
+}
+
+/// The lines in which the letters of rules are searched: some, and those around them that a match may reach.
+fn searched_lines(lines: &mut Lines<'_>, near: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut searched = Vec::new();
+    for (from, to) in near {
+        let first = lines.around(*from, Reach::Lines).0;
+        add_window(&mut searched, (first, lines.around(*to, Reach::Lines).1));
+    }
+    searched
 }
 
 /// The letters of rules, in small letters and without repetition.

@@ -1,5 +1,8 @@
 //! The keys of configurations, requests and arguments whose values are always secrets.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::rules::NAMES;
 use crate::js::{JsString, Object};
 
@@ -20,10 +23,13 @@ pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {
 
 /// Whether a name ends so in any case, as `ParameterValue` does.
 fn ends_in(name: &JsString, ends: &[&str]) -> bool {
-    name.len() <= 64 && {
-        let name = name.to_string_lossy().to_ascii_lowercase();
-        ends.iter().any(|end| name.ends_with(end))
-    }
+    let is_end = |end: &&str| {
+        let tail = name.len().checked_sub(end.len()).map(|from| &name.units()[from..]);
+        let is_same =
+            |(unit, byte): (&u16, u8)| u8::try_from(*unit).is_ok_and(|unit| unit.eq_ignore_ascii_case(&byte));
+        tail.is_some_and(|tail| tail.iter().zip(end.bytes()).all(is_same))
+    };
+    name.len() <= 64 && ends.iter().any(is_end)
 }
 
 /// Whether a member of an object below a secret name is its value.
@@ -36,12 +42,34 @@ pub(super) fn is_secret_head(head: &str) -> bool {
     is_secret_name(&JsString::from(head))
 }
 
+thread_local! {
+    /// What is known of the last keys: a document repeats few of them tens of thousands of times.
+    static KNOWN_KEYS: RefCell<HashMap<Box<[u16]>, bool>> = RefCell::default();
+}
+
+/// Keys that a thread remembers.
+const MAX_KNOWN_KEYS: usize = 256;
+
 /// Whether a key names a secret: by its end, or as a whole word.
 pub(super) fn is_secret_name(key: &JsString) -> bool {
     if key.len() > 64 {
         return false;
     }
-    let (key, names) = (key.to_string_lossy(), &NAMES.keys);
+    KNOWN_KEYS.with_borrow_mut(|known| {
+        if let Some(is_secret) = known.get(key.units()) {
+            return *is_secret;
+        }
+        if known.len() >= MAX_KNOWN_KEYS {
+            known.clear();
+        }
+        let is_secret = names_secret(&key.to_string_lossy());
+        known.insert(key.units().into(), is_secret);
+        is_secret
+    })
+}
+
+fn names_secret(key: &str) -> bool {
+    let names = &NAMES.keys;
     let lower = if key.is_ascii() { key.to_ascii_lowercase() } else { key.to_lowercase() };
     let name: String = lower.split(['_', '-', ' ']).collect();
     let word = |word: &str| {

@@ -1,6 +1,9 @@
 //! The part of a text in which a rule may match: the lines around the letters that the rule needs. A long text is mostly not
 //! searched, and each part once.
 
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Lines before and after its letters that a match of a rule may reach.
@@ -51,27 +54,31 @@ fn reach(form: &Hir) -> Reach {
     }
 }
 
-/// The lines around the last position that was asked for: positions come in order, many on one line.
+/// The lines around a position: many rules ask for the same ones, and the positions of each come in order.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
+    /// The line of the last position.
     line: (usize, usize),
-    /// The lines around it, by reach.
-    reached: [Option<(usize, usize)>; 3],
+    /// The lines around a line, by its first byte, for each reach beyond it.
+    reached: HashMap<usize, [Option<(usize, usize)>; 2], FixedState>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), line: (1, 0), reached: [None; 3] }
+        Self { text: text.as_bytes(), line: (1, 0), reached: HashMap::default() }
     }
 
     /// First and end byte of the lines that a match may reach from a position.
     pub(super) fn around(&mut self, at: usize, reach: Reach) -> (usize, usize) {
         if !(self.line.0..=self.line.1).contains(&at) {
             self.line = (self.start_before(at), self.end_after(at));
-            self.reached = [None; 3];
         }
-        if let Some(reached) = self.reached[reach as usize] {
-            return reached;
+        if reach == Reach::OneLine {
+            return self.line;
+        }
+        let known = self.reached.get(&self.line.0).and_then(|known| known[reach as usize - 1]);
+        if let Some(known) = known {
+            return known;
         }
         let (mut from, mut to) = self.line;
         for _ in 0..reach.lines() {
@@ -79,7 +86,8 @@ impl<'a> Lines<'a> {
             let blank = self.text[to..].len() - self.text[to..].trim_ascii_start().len();
             to = self.end_after(to + blank);
         }
-        *self.reached[reach as usize].insert((from, to))
+        self.reached.entry(self.line.0).or_default()[reach as usize - 1] = Some((from, to));
+        (from, to)
     }
 
     fn start_before(&self, at: usize) -> usize {
