@@ -23,7 +23,7 @@ use crate::session::list::{SessionListing, list_item, list_sessions_with, survey
 use crate::session::loading::{OpenError, open_session};
 use crate::session::overflow::ModelWindow;
 use crate::session::store_location::{StoreLocation, StoreRequest, abbreviate_home, missing_store};
-use crate::session::{LoadedSession, Mark, SessionItem, load_item};
+use crate::session::{LoadedSession, Mark, SessionItem, load_listed_item};
 use crate::store::discovery::Store;
 use crate::store::index::OpenStatus;
 use crate::store::session::Session;
@@ -145,7 +145,7 @@ impl Workspace {
         let Some(session) = sessions.get(&item.key) else {
             return Err(open_failure(&OpenError::Unknown { key: item.key.clone() }));
         };
-        let counted = load_item(self.store(), session, self.now_ms, &mut |_, _| true);
+        let counted = load_listed_item(self.store(), session, item.clone(), self.now_ms, &mut |_, _| true);
         let mut counted = counted.map_err(|error| open_failure(&error))?;
         counted.set_mark(Mark::Unfinished, item.has(Mark::Unfinished));
         Ok(counted)

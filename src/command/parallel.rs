@@ -12,11 +12,14 @@ use crate::units::Bytes;
 /// Transcripts above this many bytes use all cores.
 const LARGE_TRANSCRIPT_BYTES: Bytes = Bytes(8 << 20);
 
+/// Transcripts below this many bytes count as equal: they are taken in their order, in which a database has them.
+const SMALL_TRANSCRIPT_BYTES: Bytes = Bytes(64 << 10);
+
 /// Calls `ask` for each transcript size in bytes; returns the answers in the same order.
 pub(super) fn map_by_size<T: Send>(sizes: &[Bytes], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     // Largest first, so that no large one is left for a single core at the end.
-    order.sort_by_key(|at| Reverse(sizes[*at]));
+    order.sort_by_key(|at| Reverse(sizes[*at].max(SMALL_TRANSCRIPT_BYTES)));
     let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE_TRANSCRIPT_BYTES));
     let mut answers: Vec<(usize, T)> = large.iter().map(|at| (*at, ask(*at))).collect();
     let next = AtomicUsize::new(0);

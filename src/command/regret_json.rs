@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
-use super::session_output::{JsonList, SessionJson, rounded, session_json};
+use super::session_output::{SessionJson, rounded, session_json};
 use crate::export::json::JsonOutput;
 use crate::redact::masked;
 use crate::report::regret::json::RegretTotalsJson;
@@ -61,6 +61,18 @@ impl Serialize for AuditsJson<'_> {
             list.serialize_element(&audit_json(self.session, self.quotes, &audit))?;
         }
         list.end()
+    }
+}
+
+/// A list whose items are made while they are written: a long session has hundreds of thousands, with their texts.
+struct JsonList<'a, T, J> {
+    items: &'a [T],
+    make: Box<dyn Fn(&T) -> J + 'a>,
+}
+
+impl<T, J: Serialize> Serialize for JsonList<'_, T, J> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(&self.make))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parts that several commands print: a session, a window, a message.
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::output::{Output, Tone};
 use crate::context::budget::{Budget, BudgetPart};
@@ -19,18 +19,6 @@ use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
 use crate::units::{Chars, Moment, Tokens};
 use std::io;
-
-/// A list whose items are made while they are written: a long session or a large store has hundreds of thousands.
-pub(super) struct JsonList<'a, T, J> {
-    pub(super) items: &'a [T],
-    pub(super) make: Box<dyn Fn(&T) -> J + 'a>,
-}
-
-impl<T, J: Serialize> Serialize for JsonList<'_, T, J> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.items.iter().map(&self.make))
-    }
-}
 
 /// A problem in the data that was read.
 #[derive(Serialize, JsonSchema)]

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
 
 use super::environment::{Invocation, SessionsByKey, Workspace};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{DiagnosticJson, JsonList, LifecycleJson, lifecycle_json};
+use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
 use super::table::{Align, Cell, Table};
 use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
@@ -21,6 +22,7 @@ use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_cents, format_count, format_estimate, format_number, format_percent};
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window_rules::judge_window;
+use crate::js::json_text_of;
 use crate::session::family::{Families, Rollup};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::list::sort_newest_first;
@@ -121,6 +123,30 @@ pub(super) fn unreadable_diagnostic(item: &SessionItem, failure: Failure) -> Opt
     Some(finding.about(item.key.0.clone()))
 }
 
+/// The sessions at some places of a list, which are made while they are written, on all cores: a large store has hundreds
+/// of thousands.
+struct SessionsAt<'a> {
+    places: &'a [usize],
+    make: Box<dyn Fn(usize) -> ListedSessionJson + Sync + 'a>,
+}
+
+/// Sessions of which one thread makes the text.
+const ITEMS_PER_TASK: usize = 64;
+
+impl Serialize for SessionsAt<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.places.len()))?;
+        for block in self.places.chunks(BLOCK) {
+            let text = |at: &usize| json_text_of(&(self.make)(*at));
+            let texts: Vec<_> = block.par_iter().with_min_len(ITEMS_PER_TASK).map(text).collect();
+            for text in texts {
+                list.serialize_element(&text.map_err(S::Error::custom)?)?;
+            }
+        }
+        list.end()
+    }
+}
+
 /// The sessions of a store.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SessionsJson<'a> {
@@ -129,7 +155,7 @@ pub(super) struct SessionsJson<'a> {
     demo: bool,
     ruleset: RulesetJson,
     #[schemars(with = "Vec<ListedSessionJson>")]
-    sessions: JsonList<'a, usize, ListedSessionJson>,
+    sessions: SessionsAt<'a>,
     findings: Vec<DiagnosticJson>,
 }
 
@@ -228,12 +254,12 @@ fn report_json<'a>(
     findings: &[Diagnostic],
 ) -> SessionsJson<'a> {
     let sessions = workspace.store().sessions_by_key();
-    let make = move |at: &usize| item_json(workspace, (&items[*at], &rollups[*at]), &sessions);
+    let make = move |at: usize| item_json(workspace, (&items[at], &rollups[at]), &sessions);
     SessionsJson {
         place: workspace.listed.name.clone(),
         demo: workspace.listed.is_demo,
         ruleset: ruleset_json(&workspace.store().ruleset),
-        sessions: JsonList { items: chosen, make: Box::new(make) },
+        sessions: SessionsAt { places: chosen, make: Box::new(make) },
         findings: findings.iter().map(DiagnosticJson::from).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, BufWriter, Write as _};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -266,16 +266,21 @@ pub fn to_line<T: JsonOutput>(output: &T) -> io::Result<String> {
 
 /// Writes the text of [`to_line`] and a line end, without a copy of it in memory.
 pub fn write_line<T: JsonOutput>(writer: &mut dyn io::Write, output: &T) -> io::Result<()> {
-    let mut writer = EscapingWriter(writer);
+    let mut writer = BufWriter::new(EscapingWriter(writer));
     write_json(&mut writer, &VersionedOutput { schema_version: T::VERSION, output })?;
-    writer.0.write_all(b"\n")
+    writer.write_all(b"\n")?;
+    writer.flush()
 }
 
-/// Escapes a JSON text that is written in whole characters.
+/// Escapes a JSON text that is written in whole characters: a buffer before it joins writes, and splits none.
 struct EscapingWriter<'a>(&'a mut dyn io::Write);
 
 impl io::Write for EscapingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_ascii() && memchr::memchr(0x7f, bytes).is_none() {
+            self.0.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
         let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
         if text.contains(needs_escape) {
             self.0.write_all(escaped(text).as_bytes())?;

@@ -564,7 +564,7 @@ impl GatewayConfig {
     }
 
     fn agent_list(&self) -> &[Value] {
-        self.root.pointer("/agents/list").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.root.get("agents").and_then(|agents| agents.get("list")?.as_array()).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the model of an agent without a session's override, as `provider/model` (store B5, C9).
@@ -586,7 +586,8 @@ impl GatewayConfig {
 
     /// Returns the `model` of an agent, then that of all agents.
     fn model_choices(&self, agent: &str) -> impl Iterator<Item = &Value> {
-        let places = [self.agent_entry(agent), self.root.pointer("/agents/defaults")];
+        let places =
+            [self.agent_entry(agent), self.root.get("agents").and_then(|agents| agents.get("defaults"))];
         places.into_iter().flatten().filter_map(|entry| entry.get("model"))
     }
 }

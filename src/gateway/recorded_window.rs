@@ -58,12 +58,12 @@ impl RecordedWindows {
         says_something: impl Fn(Tokens) -> bool,
     ) -> Option<&RecordedWindow> {
         let own = self.by_session.get(session).filter(|row| row.is_of(provider, model));
-        let others = self.by_model.get(&(provider.to_lowercase(), model.to_owned())).into_iter().flatten();
+        let others = || self.by_model.get(&(provider.to_lowercase(), model.to_owned())).into_iter().flatten();
         let newest = |rows: &mut dyn Iterator<Item = _>| {
             rows.filter(|row: &&RecordedWindow| says_something(row.tokens))
                 .max_by(|a, b| a.updated_ms.total_cmp(&b.updated_ms))
         };
-        newest(&mut own.into_iter()).or_else(|| newest(&mut others.into_iter()))
+        newest(&mut own.into_iter()).or_else(|| newest(&mut others()))
     }
 }
 

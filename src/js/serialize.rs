@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::value::RawValue;
 
 use super::stringify::{stringify, stringify_object, stringify_str};
@@ -22,10 +22,18 @@ pub fn json_text(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String
     String::from_utf8(text).map_err(serde_json::Error::custom)
 }
 
+/// Returns the same text for a place within another value, as which it is written unchanged.
+pub fn json_text_of(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
+    RawValue::from_string(json_text(value)?)
+}
+
 /// Writes the text that [`json_text`] returns. Each write holds whole characters.
 pub fn write_json(writer: impl Write, value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(writer, JavaScriptNumbers))
 }
+
+/// Up to it, doubles hold every integer.
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// Writes every number as the double that JavaScript reads from it. NaN and infinities are `null` before they get here.
 struct JavaScriptNumbers;
@@ -36,10 +44,16 @@ impl Formatter for JavaScriptNumbers {
     }
 
     fn write_i64<W: Write + ?Sized>(&mut self, writer: &mut W, number: i64) -> io::Result<()> {
+        if number.unsigned_abs() <= MAX_SAFE_INTEGER {
+            return CompactFormatter.write_i64(writer, number);
+        }
         self.write_f64(writer, number as f64)
     }
 
     fn write_u64<W: Write + ?Sized>(&mut self, writer: &mut W, number: u64) -> io::Result<()> {
+        if number <= MAX_SAFE_INTEGER {
+            return CompactFormatter.write_u64(writer, number);
+        }
         self.write_f64(writer, number as f64)
     }
 }

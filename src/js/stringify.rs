@@ -59,13 +59,40 @@ impl Sink for String {
     fn string(&mut self, text: &JsString) {
         self.reserve(text.len() + 2);
         self.push('"');
-        for decoded in char::decode_utf16(text.units().iter().copied()) {
-            match decoded {
-                Ok(char) => push_char(self, char),
-                Err(lone) => push_hex(self, lone.unpaired_surrogate()),
+        let mut rest = text.units();
+        while !rest.is_empty() {
+            let (plain, behind) = rest.split_at(plain_len(rest));
+            push_plain(self, plain);
+            let odd = behind.iter().position(|unit| is_plain(*unit)).unwrap_or(behind.len());
+            for decoded in char::decode_utf16(behind[..odd].iter().copied()) {
+                match decoded {
+                    Ok(char) => push_char(self, char),
+                    Err(lone) => push_hex(self, lone.unpaired_surrogate()),
+                }
             }
+            rest = &behind[odd..];
         }
         self.push('"');
+    }
+}
+
+/// Whether a unit is ASCII and needs no escape, as nearly all of a transcript.
+const fn is_plain(unit: u16) -> bool {
+    matches!(unit, 0x20..=0x21 | 0x23..=0x5B | 0x5D..=0x7F)
+}
+
+fn plain_len(units: &[u16]) -> usize {
+    units.iter().position(|unit| !is_plain(*unit)).unwrap_or(units.len())
+}
+
+/// Appends plain units, block by block.
+fn push_plain(json: &mut String, units: &[u16]) {
+    for block in units.chunks(64) {
+        let mut bytes = [0; 64];
+        for (byte, unit) in bytes.iter_mut().zip(block) {
+            *byte = *unit as u8;
+        }
+        json.push_str(std::str::from_utf8(&bytes[..block.len()]).unwrap_or_default());
     }
 }
 

@@ -37,6 +37,17 @@ pub fn load_item(
     now_ms: Moment,
     progress: ProgressFn<'_>,
 ) -> Result<SessionItem, OpenError> {
+    load_listed_item(store, session, list_item(store, session, now_ms), now_ms, progress)
+}
+
+/// Does the same for an item as [`list_item`] returns it.
+pub fn load_listed_item(
+    store: &Store,
+    session: &Session,
+    mut item: SessionItem,
+    now_ms: Moment,
+    progress: ProgressFn<'_>,
+) -> Result<SessionItem, OpenError> {
     let source = open_source(session, None)?;
     let index = Arc::new(load(&source, &mut LineIds, progress)?);
     let chosen = choose_ruleset(store, session, &index);
@@ -44,7 +55,6 @@ pub fn load_item(
     let (index, _) = reread_as(&source, index, rules.pi, progress)?;
     let tree = Tree::under(rules, &index);
     let (context, context_throws) = own_context(&index, &tree);
-    let mut item = list_item(store, session, now_ms);
     let row = session.record.as_ref();
     (item.provider, item.model) = next_model(row, &index, &context).unwrap_or((item.provider, item.model));
     item.ruleset = chosen.id;
@@ -75,12 +85,19 @@ pub fn load_item(
     if !steps.steps_for(&index, &context).is_empty() {
         return Ok(assemble_session(store, session, source, index, Epoch(1), (chosen, now_ms)).item);
     }
+    let implausible = implausible_counts(&scope);
     let counts = PromptCounts {
         source: &source,
         index: &index,
         context: &context,
         overflows: &failures.overflows,
-        unreliable_counts: &find_unreliable_counts(&scope, &failures.overflows, &context.path, &steps),
+        unreliable_counts: &find_unreliable_counts(
+            &scope,
+            &implausible,
+            &failures.overflows,
+            &context.path,
+            &steps,
+        ),
         fixed_chars: fixed_chars((store, session), chosen.id, (&source, &index), &context),
         guard: steps.guard_limits(),
     };
@@ -96,7 +113,7 @@ pub fn load_item(
         price: list_price(config, &item.provider, &item.model, registered),
     };
     let reported = TranscriptFacts {
-        usage: transcript_usage(prices, rules, &implausible_counts(&scope)).for_item(),
+        usage: transcript_usage(prices, rules, &implausible).for_item(),
         source: &source,
         index: &index,
         tree: &tree,

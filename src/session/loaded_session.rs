@@ -33,7 +33,9 @@ use crate::session::item::SessionItem;
 use crate::session::lineage::Lineage;
 use crate::session::measured_prompt::{MeasuredPrompt, UnmeasuredReason};
 use crate::session::next_prompt::NextPrompt;
-use crate::session::overflow::{CallError, CallFailures, LastCalls, Overflow, OverflowScope};
+use crate::session::overflow::{
+    CallError, CallFailures, LastCalls, Overflow, OverflowScope, implausible_counts,
+};
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::successor::Successor;
 use crate::session::unreliable_counts::find_unreliable_counts;
@@ -271,8 +273,10 @@ impl LoadedSession {
     /// Finds unreliable counts on the path and recounts the next prompt. Call it again after a change of leaf.
     pub fn recount_prompt(&mut self) {
         let steps = self.step_settings();
+        let scope = self.overflow_scope();
+        let implausible = implausible_counts(&scope);
         let doubted =
-            find_unreliable_counts(&self.overflow_scope(), &self.overflows, &self.context.path, &steps);
+            find_unreliable_counts(&scope, &implausible, &self.overflows, &self.context.path, &steps);
         self.unreliable_counts = Arc::new(doubted);
         let forms = self.find_sent_forms();
         self.next_prompt = Arc::new(NextPrompt::from_counts(&self.prompt_counts(), forms.as_ref()));

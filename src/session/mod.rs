@@ -89,7 +89,7 @@ mod workspace_estimate;
 pub use branch_tips::BranchTip;
 pub use context_details::{ContextDetails, PreviousDetails};
 pub use item::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
-pub use item_from_sizes::load_item;
+pub use item_from_sizes::{load_item, load_listed_item};
 pub use loaded_session::{LoadedSession, SessionViewKey};
 pub use manual_change::ManualChange;
 pub use measured_prompt::{MeasuredPrompt, UnmeasuredReason};

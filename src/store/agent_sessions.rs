@@ -131,7 +131,8 @@ mod tests {
         let report = if report { r#","systemPromptReport":{"source":"run"}"# } else { "" };
         let previous = format!(r#""previousSessionId":"before {updated}""#);
         let text = format!(r#"{{"sessionId":"{id}","updatedAt":{updated},{previous}{report}}}"#);
-        let record = SessionRecord::from_database(format!("agent:main:{id}"), js::parse(&text).unwrap());
+        let record =
+            SessionRecord::from_database(format!("agent:main:{id}"), js::parse(&text).unwrap(), None);
         unlocated_from_record(record, "main")
     }
 

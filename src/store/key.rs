@@ -148,6 +148,10 @@ pub(super) fn parse_thread(key: &str) -> Option<Thread<'_>> {
 
 /// Whether this is the second key of a cron run, whose record equals that of the base key (store D4).
 pub fn is_cron_run(key: &str) -> bool {
+    // No other letter has one of these as its small letter.
+    if !key.split(':').any(|part| part.trim().eq_ignore_ascii_case("cron")) {
+        return false;
+    }
     let rest = key_without_agent(key);
     let parts: Vec<&str> = rest.split(':').collect();
     matches!(parts.as_slice(), ["cron", job, "run", run] if !job.is_empty() && !run.is_empty())

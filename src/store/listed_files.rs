@@ -50,6 +50,9 @@ pub(super) fn drop_duplicate_runs(sessions: &mut Vec<Session>) {
     let twin = |session: &Session| is_cron_run(&session.key.0);
     let place = |session: &Session| (session.agent.clone(), session.path.clone());
     let runs: HashSet<_> = sessions.iter().filter(|s| twin(s)).map(place).collect();
+    if runs.is_empty() {
+        return;
+    }
     let bases: HashSet<_> = sessions.iter().filter(|s| !twin(s)).map(place).collect();
     sessions.retain(|session| !twin(session) || !bases.contains(&place(session)));
     for session in sessions.iter_mut().filter(|s| !twin(s) && s.path.is_some()) {
@@ -66,7 +69,9 @@ pub(super) fn add_unlisted(
     dirs: &[(String, PathBuf)],
 ) {
     let mut folders = RealPathCache::default();
-    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref());
+    // Sessions of a database have made-up paths.
+    let in_files = store.sessions.iter().filter(|session| session.location.database().is_none());
+    let paths = in_files.filter_map(|session| session.path.as_deref());
     let named: HashSet<PathBuf> = paths.map(|path| folders.real_path(path)).collect();
     for (agent, dir) in dirs {
         let listing = listings.entry(dir.clone()).or_insert_with(|| DirListing::read(dir));
@@ -118,7 +123,9 @@ pub(super) fn not_a_file_diagnostic(session: &Session) -> Option<Diagnostic> {
 }
 
 pub(super) fn mark_locked(sessions: &mut [Session], listings: &mut BTreeMap<PathBuf, DirListing>) {
-    for session in sessions.iter_mut().filter(|session| !session.is_archived()) {
+    let may_be_locked =
+        |session: &&mut Session| !session.is_archived() && session.location.database().is_none();
+    for session in sessions.iter_mut().filter(may_be_locked) {
         let Some((dir, name)) =
             session.path.as_deref().and_then(|path| Some((path.parent()?, path.file_name()?)))
         else {

@@ -89,7 +89,11 @@ impl SharedSnapshots {
 
     /// Ends a snapshot that is old enough: call it after each transcript (sqlite H6).
     pub fn end_old(&self) {
-        LAST_OPENED.with_borrow(|last| last.iter().for_each(|last| last.end_snapshot(MAX_SNAPSHOT_AGE)));
+        Self::end_older_than(MAX_SNAPSHOT_AGE);
+    }
+
+    fn end_older_than(age: Duration) {
+        LAST_OPENED.with_borrow(|last| last.iter().for_each(|last| last.end_snapshot(age)));
     }
 }
 
@@ -143,8 +147,7 @@ mod tests {
         assert_eq!(bytes(), 3);
         made.add_event("s1", 1, "{}");
         assert_eq!(bytes(), 3, "it reads what it began with");
-        std::thread::sleep(MAX_SNAPSHOT_AGE);
-        shared.end_old();
+        SharedSnapshots::end_older_than(Duration::ZERO);
         assert_eq!(bytes(), 6);
         drop(shared);
         made.add_event("s1", 2, "{}");

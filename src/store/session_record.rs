@@ -46,13 +46,29 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    pub(super) fn new(key: String, mut raw: Value) -> Self {
+    pub(super) fn new(key: String, raw: Value) -> Self {
+        Self::with_text(key, raw, None)
+    }
+
+    /// `text` is the JSON text that was parsed to `raw`, if it is known.
+    fn with_text(key: String, mut raw: Value, text: Option<&str>) -> Self {
+        // Without escapes, `member` finds every name in it.
+        let is_kept =
+            |text: &&str| !["\\", SKILLS_KEY, PROMPT_REPORT_KEY].iter().any(|part| text.contains(part));
+        if let Some(text) = text.filter(is_kept) {
+            return Self::from_members(key, &raw, text.into(), None);
+        }
         let object = raw.as_object_mut();
         let report = object.and_then(|object| {
             object.remove(SKILLS_KEY);
             object.remove(PROMPT_REPORT_KEY)
         });
-        Self::from_members(key, &raw, report.map(|report| js::stringify(&report).into()))
+        Self::from_members(
+            key,
+            &raw,
+            js::stringify(&raw).into(),
+            report.map(|report| js::stringify(&report).into()),
+        )
     }
 
     /// Builds a record from its JSON text; `None` when that is not an object. Members that are not kept are only
@@ -67,10 +83,16 @@ impl SessionRecord {
         let kept = fields.into_iter().filter(|field| field.key != PROMPT_REPORT_KEY);
         let kept = kept.map(|field| Ok((field.key, js::parse(&text[field.value])?)));
         let members: Result<Object, js::SyntaxError> = kept.collect();
-        Some(Self::from_members(key, &members.ok()?.into(), report))
+        let raw = members.ok()?.into();
+        Some(Self::from_members(key, &raw, js::stringify(&raw).into(), report))
     }
 
-    fn from_members(key: String, raw: &Value, prompt_report_text: Option<Box<str>>) -> Self {
+    fn from_members(
+        key: String,
+        raw: &Value,
+        raw_text: Box<str>,
+        prompt_report_text: Option<Box<str>>,
+    ) -> Self {
         let text = |name: &str| trimmed_text(raw.get(name));
         let number = |name: &str| raw.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
         let (provider, model) = match text("model") {
@@ -93,7 +115,7 @@ impl SessionRecord {
             label: text("label"),
             spawned_by: text("spawnedBy"),
             key,
-            raw_text: js::stringify(raw).into(),
+            raw_text,
             prompt_report_text,
         }
     }
@@ -117,12 +139,13 @@ impl SessionRecord {
 
 impl SessionRecord {
     /// Builds a record from a database row (sqlite D). A token total counts only together with a version (sqlite D3),
-    /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5).
-    pub(super) fn from_database(key: String, raw: Value) -> Self {
+    /// the delivery may name the channel (sqlite D1), and a `sessionFile` is a marker, not a path (sqlite D5). `text` is the
+    /// JSON text that was parsed to `raw`, if there is one.
+    pub(super) fn from_database(key: String, raw: Value, text: Option<&str>) -> Self {
         let delivery = |part: &str| trimmed_text(raw.get("delivery")?.get(part)?.get("channel"));
         let delivered = delivery("route").or_else(|| delivery("context"));
         let is_versioned = raw.get("totalTokensVersion").is_some();
-        let row = Self::new(key, raw);
+        let row = Self::with_text(key, raw, text);
         let channel = row.channel.clone().or(delivered);
         Self { total_tokens: row.total_tokens.filter(|_| is_versioned), session_file: None, channel, ..row }
     }

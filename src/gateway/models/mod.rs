@@ -57,6 +57,8 @@ const MAX_NAME_BYTES: usize = 200;
 struct Lookups {
     list: ModelList,
     by_name: HashMap<String, Option<ListedModel>>,
+    /// The last provider and model: most sessions of a store use the same.
+    last: Option<(String, String, Option<ListedModel>)>,
 }
 
 impl Lookups {
@@ -64,11 +66,16 @@ impl Lookups {
         if self.list != list || self.by_name.len() >= MAX_LOOKUPS {
             *self = Self { list, ..Self::default() };
         }
+        if let Some((_, _, found)) = self.last.as_ref().filter(|last| last.0 == provider && last.1 == model) {
+            return *found;
+        }
         let search = || list.search(provider, model);
         if provider.len() + model.len() > MAX_NAME_BYTES || provider.contains('\t') {
             return search();
         }
-        *self.by_name.entry(key(provider, model)).or_insert_with(search)
+        let found = *self.by_name.entry(key(provider, model)).or_insert_with(search);
+        self.last = Some((provider.to_owned(), model.to_owned(), found));
+        found
     }
 }
 

@@ -129,15 +129,18 @@ impl Events {
                     && known.generation == generation
                     && known.database.identity() == database.identity()
             };
-            let (mut spans, mut len) =
-                known.filter(same).map_or((Vec::new(), 0), |it| (it.spans.clone(), it.len));
-            let after = spans.last().map_or(i64::MIN, |span: &RowSpan| span.seq);
-            len = add_spans(at, database, session, after, &mut spans, len)?;
-            // Most transcripts are short, and a second transaction costs more than their texts.
-            let is_short = after == i64::MIN && len <= MIN_READ_BYTES as u64;
-            // If that fails, reading the lines says why.
-            let texts = is_short.then(|| read_texts(at, database, session, &spans).ok().flatten());
-            Ok((generation, spans, len, texts.flatten()))
+            let Beginning { mut spans, mut len, texts } = match known.filter(same) {
+                Some(known) if !known.is_empty() => {
+                    Beginning { spans: known.spans.clone(), len: known.len, texts: None }
+                }
+                // If that fails, reading the lines says why.
+                _ => read_beginning(at, database, session).unwrap_or_default(),
+            };
+            if texts.is_none() {
+                let after = spans.last().map_or(i64::MIN, |span: &RowSpan| span.seq);
+                len = add_spans(at, database, session, after, &mut spans, len)?;
+            }
+            Ok((generation, spans, len, texts))
         })?;
         let first = first.filter(|bytes| !bytes.is_empty() && bytes.len() as u64 == len);
         let first = first.map(|bytes| RowBlock { offset: 0, bytes: bytes.into() });
@@ -249,11 +252,12 @@ pub(super) fn read_generation(at: &Connection, session: &str) -> rusqlite::Resul
 }
 
 /// Returns the columns of an event's text: length of the text, claimed length of the packed text, text, packed text.
-/// Texts beyond the limits are not read. Packed events are NULL in versions without them (sqlite B4).
-fn text_columns(database: &Database) -> String {
+/// Texts above `most` bytes, and packed ones beyond their limit, are not read. Packed events are NULL in versions without
+/// them (sqlite B4).
+fn text_columns(database: &Database, most: Bytes) -> String {
     let packed = database.column_or_null("transcript_events", "e", "event_zstd");
     format!(
-        "{}, CASE WHEN octet_length(e.event_json) <= {MAX_LINE_BYTES} THEN e.event_json END, \
+        "{}, CASE WHEN octet_length(e.event_json) <= {most} THEN e.event_json END, \
          CASE WHEN octet_length({packed}) <= {} THEN {packed} END",
         length_columns(database),
         unpack::MAX_PACKED_BYTES
@@ -277,7 +281,7 @@ fn read_texts(
     let texts = format!(
         "SELECT e.seq, {} FROM transcript_events e \
          WHERE e.session_id = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq",
-        text_columns(database)
+        text_columns(database, MAX_LINE_BYTES)
     );
     let mut spans = wanted.iter();
     let mut bytes = Vec::new();
@@ -291,6 +295,41 @@ fn read_texts(
         push_text(row, &mut bytes)?;
     }
     Ok(spans.next().is_none().then_some(bytes))
+}
+
+/// The first rows of a transcript.
+#[derive(Default)]
+struct Beginning {
+    spans: Vec<RowSpan>,
+    /// Bytes of these rows.
+    len: u64,
+    /// Their texts, if there are no other rows.
+    texts: Option<Vec<u8>>,
+}
+
+/// Reads rows up to the first one that exceeds [`MIN_READ_BYTES`]. Most transcripts are short: one query reads them whole.
+fn read_beginning(at: &Connection, database: &Database, session: &str) -> rusqlite::Result<Beginning> {
+    let query = database.beginning_query.get_or_init(|| {
+        format!(
+            "SELECT e.seq, {} FROM transcript_events e WHERE e.session_id = ?1 ORDER BY e.seq",
+            text_columns(database, Bytes(MIN_READ_BYTES as u64))
+        )
+    });
+    let mut read = Beginning::default();
+    let mut texts = Vec::new();
+    let mut statement = at.prepare_cached(query)?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let end = read.len + StatedLength::from_columns(row, 1, 2)?.line_bytes() + 1;
+        if end > MIN_READ_BYTES as u64 {
+            return Ok(read);
+        }
+        read.spans.push(RowSpan { seq: row.get(0)?, offset: read.len });
+        read.len = end;
+        push_text(row, &mut texts)?;
+    }
+    read.texts = Some(texts);
+    Ok(read)
 }
 
 /// Adds the spans of the rows after a `seq` and returns the total bytes.

@@ -127,12 +127,16 @@ impl<'a> SessionCollector<'a> {
 
     /// Adds a key with its current transcript.
     fn add_node(&mut self, node: &SessionNode, transcript: &TranscriptSize) {
-        let raw = self.parse_record(node);
+        let parsed = self.parse_record(node);
+        let (raw, text) = match parsed {
+            Some(raw) => (raw, node.json.as_deref()),
+            None => (record_from_columns(node), None),
+        };
+        let is_interrupted = raw.get("abortedLastRun") == Some(&Value::Bool(true));
+        let running = raw.get("status").is_some_and(|status| status.str_is("running")) && !is_interrupted;
         let times = [node.last_activity, node.last_interaction, node.transcript_updated_at, node.updated_at];
-        let mut row = SessionRecord::from_database(node.key.clone(), raw);
+        let mut row = SessionRecord::from_database(node.key.clone(), raw, text);
         row.updated_at = times.into_iter().flatten().max().map(Moment::from_whole);
-        let is_interrupted = row.member("abortedLastRun") == Some(js::Value::Bool(true));
-        let running = row.member("status").is_some_and(|status| status.str_is("running")) && !is_interrupted;
         let mut session = unlocated_from_record(row, self.agent);
         session.id.clone_from(&node.session_id);
         if node.archived_at.is_some() {
@@ -154,13 +158,13 @@ impl<'a> SessionCollector<'a> {
         self.add_session(session, &node.session_id, transcript, modified.map(Moment::from_whole));
     }
 
-    /// Parses the record of a key; builds it from the columns when the JSON is not an object.
-    fn parse_record(&mut self, node: &SessionNode) -> Value {
+    /// Parses the record of a key; `None` when the JSON is not an object.
+    fn parse_record(&mut self, node: &SessionNode) -> Option<Value> {
         let why = match node.json.as_deref().map(js::parse) {
             None => format!("it is longer than the limit of {}", format_size(MAX_LINE_BYTES)),
             Some(Ok(value)) if value.as_object().is_some() => {
                 self.check_columns(node, &value);
-                return value;
+                return Some(value);
             }
             Some(Ok(value)) => format!("expected an object, found {}", value.kind_name()),
             Some(Err(error)) => error.to_string(),
@@ -172,13 +176,7 @@ impl<'a> SessionCollector<'a> {
             what,
             "clawscope lists the session from the other columns of the row",
         );
-        let mut object = Object::from([("sessionId", Value::from(node.session_id.as_str()))]);
-        for (name, value) in
-            node.projected_columns.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)))
-        {
-            object.set(name, Value::from(value));
-        }
-        Value::from(object)
+        None
     }
 
     /// Reports columns that disagree with the record; the record counts (sqlite C1).
@@ -210,7 +208,7 @@ impl<'a> SessionCollector<'a> {
         {
             object.set(name, Value::from(value));
         }
-        let mut row = SessionRecord::from_database(window.key.clone(), Value::from(object));
+        let mut row = SessionRecord::from_database(window.key.clone(), Value::from(object), None);
         row.updated_at = window.transcript_updated_at.map(Moment::from_whole);
         let mut session = unlocated_from_record(row, self.agent);
         session.key.0 = format!("{} ({})", session.key, window.session_id);
@@ -228,9 +226,11 @@ impl<'a> SessionCollector<'a> {
     fn add_archive(&mut self, archive: &ArchiveRow) {
         let key = format!("agent:{}:{}", self.agent, short_archive_name(&archive.name));
         let mut session = archived_from_key(key, self.agent.to_owned(), archive.session_id.clone());
-        session.title =
-            unlocated_from_record(SessionRecord::from_database(archive.key.clone(), Value::Null), self.agent)
-                .title;
+        session.title = unlocated_from_record(
+            SessionRecord::from_database(archive.key.clone(), Value::Null, None),
+            self.agent,
+        )
+        .title;
         let reason = if archive.reason == "reset" { ArchiveReason::Reset } else { ArchiveReason::Deleted };
         session.add_flag(Flag::Archived(reason));
         session.path = Some(item_path(self.database.path(), &archive.name));
@@ -278,6 +278,17 @@ impl<'a> SessionCollector<'a> {
         }
         self.sessions.push(session);
     }
+}
+
+/// Builds a record from the columns that repeat its members.
+fn record_from_columns(node: &SessionNode) -> Value {
+    let mut object = Object::from([("sessionId", Value::from(node.session_id.as_str()))]);
+    for (name, value) in
+        node.projected_columns.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)))
+    {
+        object.set(name, Value::from(value));
+    }
+    Value::from(object)
 }
 
 fn cold_file(database: &Path, name: &str) -> std::path::PathBuf {

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -20,6 +20,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Limit for a value that is read at once, above those of events and records: a larger one is an error instead of
 /// memory. Archives are read piece by piece.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
+/// Limit for the pages that a connection keeps: the index of 100,000 sessions.
+const CACHE_KIB: u32 = 16 << 10;
 /// Oldest version with the current tables: that of 2026.8.1 to 2026.9.4. It lacks cold archives and packed events; both
 /// are optional here (sqlite B4).
 const OLDEST_VERSION: i64 = 19;
@@ -131,10 +133,12 @@ pub struct Database {
     identity: FileIdentity,
     /// Whether it was opened as a file without writers (sqlite H4).
     is_immutable: bool,
-    /// `table.column` names.
+    /// `table.column` names, sorted.
     columns: Vec<String>,
     /// SQLite's number of the tables' form, which rises when a gateway adds a table or a column.
     schema_number: i64,
+    /// The query for the first events of a transcript.
+    pub(super) beginning_query: OnceLock<String>,
     /// When the shared snapshot began; `None` without one.
     snapshot_since: Mutex<Option<Instant>>,
     #[cfg(test)]
@@ -172,6 +176,7 @@ impl Database {
             is_immutable: still,
             columns,
             schema_number,
+            beginning_query: OnceLock::new(),
             snapshot_since: Mutex::default(),
             #[cfg(test)]
             transactions: std::sync::atomic::AtomicUsize::default(),
@@ -211,9 +216,8 @@ impl Database {
     /// Whether it has this column, or this table for an empty column name.
     pub(in crate::store) fn has_column(&self, table: &str, column: &str) -> bool {
         let wanted = format!("{table}.{column}");
-        self.columns
-            .iter()
-            .any(|own| if column.is_empty() { own.starts_with(&wanted) } else { *own == wanted })
+        let first = self.columns.get(self.columns.partition_point(|own| *own < wanted));
+        first.is_some_and(|own| if column.is_empty() { own.starts_with(&wanted) } else { *own == wanted })
     }
 
     /// Returns a column for a query, or NULL when this version lacks it.
@@ -325,7 +329,9 @@ fn prepare_connection(connection: Connection) -> rusqlite::Result<Connection> {
     // Otherwise each new value of a parameter makes SQLite plan the statement again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+    connection.execute_batch(&format!(
+        "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cache_size = -{CACHE_KIB};"
+    ))?;
     // SQLite opens the file with the first query.
     read_schema_number(&connection)?;
     Ok(connection)
@@ -395,6 +401,6 @@ fn is_schema_error(error: &rusqlite::Error) -> bool {
 fn read_columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let all = "SELECT m.name || '.' || c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c \
                WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%' \
-               OR m.name LIKE 'trajectory_%')";
+               OR m.name LIKE 'trajectory_%') ORDER BY 1";
     connection.prepare(all)?.query_map([], |row| row.get(0))?.collect()
 }
