@@ -41,6 +41,7 @@ pub(super) fn draw(
         Overlay::Welcome => welcome::draw(app, theme, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),
         Overlay::Timeline => timeline::draw(app, theme, body, buf),
+        Overlay::Compare if app.compare_screen.sides.is_some() => compare::sides::draw(app, theme, body, buf),
         Overlay::Compare => compare::draw(app, theme, body, buf),
         Overlay::Write(dialog) => write::draw(app, theme, dialog, buf),
     }

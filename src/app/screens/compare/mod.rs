@@ -15,14 +15,14 @@ use crate::app::scroll::Scroll;
 use crate::format::amount::Amount;
 use crate::policy::PolicySet;
 use crate::report::sweep::{
-    Axis, Cell, Grid, OnCell, Side, SideComparison, Sweep, SweepSpec, compare_sides, default_axes, sweep,
+    Axis, Cell, Grid, OnCell, Side, SideComparison, SideName, Sweep, SweepSpec, compare_sides, default_axes,
+    sweep,
 };
 use crate::report::timeline::RecordedSession;
 use crate::session::path_texts::IsWanted;
 use crate::session::setting_change::SettingChange;
 use crate::units::{Moment, Tokens};
 
-use sides::SidesView;
 pub(super) use sweep_request::SweepKey;
 
 /// The keys of the comparison for the status line.
@@ -178,6 +178,14 @@ pub struct SweepState {
     pub sides: Option<Arc<SideComparison>>,
     /// The reason that there are no cells.
     pub error: Option<String>,
+}
+
+/// The cursor among the sides.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SidesView {
+    pub selected: SideName,
+    /// The first column, from which the others differ.
+    pub reference: SideName,
 }
 
 /// The state of the comparison, kept while the screen is closed.

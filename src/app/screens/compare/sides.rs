@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
+use crate::app::screens::compare::SidesView;
 use crate::app::state::{App, Overlay};
 use crate::gateway::prune_setting::Unit;
 use crate::js::Value;
@@ -21,14 +22,6 @@ use crate::write::patch::ConfigPatch;
 const MIN_SIDE_COLUMNS: u16 = 14;
 const MAX_SIDE_COLUMNS: u16 = 22;
 const MIN_NAME_COLUMNS: u16 = 22;
-
-/// The cursor among the sides.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SidesView {
-    pub selected: SideName,
-    /// The first column, from which the others differ.
-    pub reference: SideName,
-}
 
 /// The columns of the sides on a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]

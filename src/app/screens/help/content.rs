@@ -10,6 +10,9 @@ use crate::guide::TOPICS;
 use crate::rulebook;
 use crate::text;
 
+/// The widest line of a document.
+const MAX_WIDTH: usize = 100;
+
 /// Actions in opposite directions share a row.
 const PAIRS: [(Action, Action, &str); 17] = [
     (Action::BorderLeft, Action::BorderRight, "resize the pane"),
@@ -57,7 +60,7 @@ impl std::fmt::Debug for HelpSource<'_> {
 impl HelpSource<'_> {
     pub(in crate::app) fn layout(&self, screen: &HelpScreen, area: HelpArea) -> HelpLayout {
         if let Some(document) = screen.document {
-            return HelpLayout::single(document.lines(area.columns));
+            return HelpLayout::single(document_lines(document, area.columns));
         }
         if screen.is_searching() {
             return HelpLayout::single(self.found(screen, area));
@@ -320,6 +323,31 @@ fn found_document(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
         words.iter().all(|word| line.contains(word.as_str()))
     })?;
     Some(HelpEntry { words: line.trim_start_matches(['#', '-', '|', ' ']).into(), ..entry })
+}
+
+/// Wraps the text of a document; code keeps its lines.
+fn document_lines(document: HelpDocument, columns: usize) -> Vec<HelpLine> {
+    let width = columns.min(MAX_WIDTH);
+    let heading = |title: &str| HelpLine::Heading(title.trim_start_matches(['#', ' ']).into());
+    let mut lines = match document {
+        HelpDocument::Topic(_) => Vec::new(),
+        HelpDocument::Rule(rule) => vec![heading(rule.title), HelpLine::Blank],
+    };
+    let mut is_code = false;
+    for line in rulebook::paragraphs(document.text()).iter().filter(|line| !line.starts_with("<!--")) {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if line.is_empty() {
+            lines.push(HelpLine::Blank);
+        } else if line.starts_with('#') && !is_code {
+            lines.push(heading(line));
+        } else if is_code {
+            lines.push(HelpLine::Text(format!("    {line}")));
+        } else {
+            lines.extend(text::wrap(line, width).into_iter().map(HelpLine::Text));
+        }
+    }
+    lines
 }
 
 /// Appends groups with a blank line between two.

@@ -6,7 +6,7 @@ mod levels;
 mod list;
 mod map;
 mod scatter;
-mod sides;
+pub(super) mod sides;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -36,9 +36,6 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
     if let Some(error) = error {
         title(theme, buf, area, "Compare", true);
         return note(theme, "Cannot compare settings", error, area, buf);
-    }
-    if screen.sides.is_some() {
-        return sides::draw(app, theme, area, buf);
     }
     if screen.sweep_state.sweep.as_ref().is_some_and(|sweep| sweep.recorded.calls == 0) {
         title(theme, buf, area, "Compare", true);

@@ -13,11 +13,12 @@ use crate::format::{format_number, format_short_estimate, quantity};
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Side, SideOutcome};
 use crate::report::timeline::RecordedSession;
+use crate::session::setting_change::SettingChange;
 use crate::text;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::column_text;
-use crate::ui::widgets::{apply_style, note, on_title, put, put_right, row_at, title};
+use crate::ui::widgets::{apply_style, clear, note, on_title, put, put_right, row_at, title};
 
 /// The sign of the reference.
 const REFERENCE: &str = "A";
@@ -28,8 +29,13 @@ struct Line {
     values: Vec<(String, Role)>,
 }
 
-pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
+    clear(theme, buf, area);
     let from = title(theme, buf, area, "Compare", true);
+    let error = app.compare_screen.sweep_state.error.as_ref().or(app.replay_state.error.as_ref());
+    if let Some(error) = error {
+        return note(theme, "Cannot compare settings", error, area, buf);
+    }
     let Some(recording) = &app.replay_state.recording else {
         return note(theme, "Reading…", "", area, buf);
     };
@@ -114,7 +120,7 @@ impl Table<'_> {
     /// The settings that a side changes; as many as fit, then the number of the others.
     fn settings(&self, recording: &RecordedSession, room: usize) -> Vec<Line> {
         let changes = self.sides.iter().flat_map(|side| &side.changes);
-        let mut keys: Vec<&str> = changes.map(|change| change.key()).collect();
+        let mut keys: Vec<&str> = changes.map(SettingChange::key).collect();
         keys.sort_unstable();
         keys.dedup();
         let value = |side: &Side, key: &str| {
