@@ -173,7 +173,7 @@ mod tests {
         };
         let fixed = Tokens(session.next_prompt.fixed_tokens as f64);
         assert_eq!(prompt_tokens(&session, &old), Some((fixed + Tokens(2.0), fixed + Tokens(1.0))));
-        std::sync::Arc::make_mut(&mut session.next_prompt).fixed_tokens = 500;
+        Arc::make_mut(&mut session.next_prompt).fixed_tokens = 500;
         assert_eq!(prompt_tokens(&session, &old), Some((Tokens(502.0), Tokens(501.0))));
         let new = Receipt { prompt_tokens: Some((Tokens(9.0), Tokens(8.0))), ..old };
         assert_eq!(prompt_tokens(&session, &new), Some((Tokens(9.0), Tokens(8.0))));
