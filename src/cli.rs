@@ -6,6 +6,7 @@ mod read_place;
 mod session;
 mod settings;
 mod store;
+mod window;
 mod writing;
 
 use std::path::{Path, PathBuf};
@@ -17,9 +18,10 @@ pub use read_place::{ReadPlace, names_store};
 pub use session::{ContextArgs, CostArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs};
 pub use settings::{
     CheckArgs, ContextViewArgs, MeasureArg, POLICIES, PlanArgs, ReplayArgs, ReplaySettingsArgs, SimulateArgs,
-    SweepArgs, WindowArg,
+    SweepArgs,
 };
 pub use store::{DoctorArgs, ListArgs, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy};
+pub use window::WindowArg;
 pub use writing::{CommitArgs, DatasetArgs, ExportArgs, UndoArgs, WriteArgs};
 
 #[derive(Debug, Parser)]
@@ -78,9 +80,7 @@ pub struct StoreArgs {
     /// Read this gateway configuration instead of the store's openclaw.json
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Apply the rules of this release, 2026.1.24 to 2026.9.6 or pi-0.55 to pi-1.5 [default: the release that last wrote
-    /// the store, else 2026.3.2]
-    #[arg(long, value_name = "RELEASE", global = true)]
+    #[arg(long, value_name = "RELEASE", global = true, help = help::ruleset())]
     pub ruleset: Option<String>,
 }
 

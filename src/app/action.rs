@@ -296,7 +296,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::CostOrCache, "cost-or-cache", ActionGroup::Timeline, "toggle cost and cache"),
     (Action::TurnAxes, "turn-axes", ActionGroup::Compare, "swap axes"),
     (Action::EditAxes, "edit-axes", ActionGroup::Compare, "edit settings and ranges"),
-    (Action::Headroom, "headroom", ActionGroup::Compare, "tokens to leave free"),
+    (Action::Headroom, "headroom", ActionGroup::Compare, "set the headroom, tokens to keep free"),
     (Action::Commit, "commit", ActionGroup::Commit, "commit…"),
     (Action::Undo, "undo", ActionGroup::Commit, "undo a commit…"),
     (Action::Show(ScreenKind::Branches), "branches", ActionGroup::Commit, "branches and commits"),

@@ -66,7 +66,18 @@ impl App {
         }
         let shows_file = self.transcript.as_ref().is_some_and(|pane| pane.folds.history);
         let words = CommandWords::new(if shows_file { "tree" } else { "context" }).value(&session.item.key.0);
-        Some(if shows_file { words } else { self.with_leaf(words, session) })
+        // One message is shown by the context that ends with it.
+        let message = self.selected_entry().filter(|_| self.focus == Pane::Message);
+        Some(match message {
+            Some(entry) => {
+                let shown = self.displayed_session().unwrap_or(session);
+                CommandWords::new("context")
+                    .value(&session.item.key.0)
+                    .option("--leaf", shown.index.display_id(entry))
+            }
+            None if shows_file => words,
+            None => self.with_leaf(words, session),
+        })
     }
 
     fn has_preview(&self) -> bool {

@@ -81,7 +81,10 @@ impl App {
 
     /// Returns the open session for a commit; `None` with a toast while an interrupted one must be repaired first.
     fn writable_session(&mut self) -> Option<Arc<LoadedSession>> {
-        let session = self.active_session().cloned()?;
+        let Some(session) = self.active_session().cloned() else {
+            self.show_note("no session is open".into());
+            return None;
+        };
         if session.unfinished_commit.as_ref().is_some_and(|found| found.refusal().is_some()) {
             self.notify_unfinished();
             return None;

@@ -22,6 +22,11 @@ impl App {
     pub fn dispatch(&mut self, action: Action) -> Vec<Effect> {
         match self.dispatch_to_screen(action) {
             Some(effects) => effects,
+            // The commit says itself what it lacks.
+            None if action != Action::Commit && !self.blocked_reason(action).is_empty() => {
+                self.show_note(self.blocked_reason(action).to_owned());
+                Vec::new()
+            }
             None => self.dispatch_to_main(action),
         }
     }
@@ -131,13 +136,11 @@ impl App {
             }
             Action::ShowSecrets => self.toggle_secrets(),
             Action::Custom(at) => return self.run_custom(at),
-            // Only the timeline, the comparison and the explanation have these.
-            Action::CopyCommand
-            | Action::InWords
-            | Action::CostOrCache
-            | Action::TurnAxes
-            | Action::EditAxes
-            | Action::Headroom => {}
+            Action::CopyCommand => self.show_note("only explain has a command to copy".into()),
+            Action::InWords | Action::CostOrCache => self.show_note("only the timeline has this view".into()),
+            Action::TurnAxes | Action::EditAxes | Action::Headroom => {
+                self.show_note("only compare has this".into());
+            }
         }
         Vec::new()
     }

@@ -2,6 +2,7 @@
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::layout::Pane;
 use crate::app::screens::Overlay;
 use crate::app::screens::help::{
     HelpArea, HelpDocument, HelpLayout, HelpLine, HelpScreen, HelpSource, HelpSubject,
@@ -34,10 +35,21 @@ impl App {
     }
 
     /// The reason that an action has no effect now; empty when it has one.
-    fn blocked_reason(&self, action: Action) -> &'static str {
+    pub(super) fn blocked_reason(&self, action: Action) -> &'static str {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
-        let found = searching || !self.message.query.is_empty();
+        let found = searching || (self.focus == Pane::Message && !self.message.query.is_empty());
+        let needs_session = matches!(
+            action,
+            Action::Undo
+                | Action::Repair
+                | Action::Commit
+                | Action::SavePlan
+                | Action::NextChange
+                | Action::PreviousChange
+        );
         match action {
+            _ if needs_session && self.active_session().is_none() => "no session is open",
+            Action::SavePlan if self.preview.plan.is_none() => "no plan to save",
             Action::NextChange | Action::PreviousChange if !self.changes_something() => {
                 "no message has changed yet"
             }

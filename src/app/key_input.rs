@@ -4,7 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::keymap::KeyContext;
+use crate::app::key_words::other_places;
+use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::layout::Pane;
 use crate::app::line_editor::LineEdit;
 use crate::app::screens::palette::PaletteCommand;
@@ -54,7 +55,18 @@ impl App {
         match (self.options.keymap.action_for(self.key_context(), key), count) {
             (Some(action), Some(count)) => self.dispatch_times(action, count),
             (Some(action), None) => self.dispatch(action),
-            (None, _) => Vec::new(),
+            (None, _) => {
+                self.note_unbound(key);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Says where a key works that does nothing here. A question names its keys itself.
+    fn note_unbound(&mut self, key: KeyEvent) {
+        let places = other_places(&self.options.keymap, &Keymap::name_of(key));
+        if let Some(words) = places.filter(|_| self.key_context() != KeyContext::Dialog) {
+            self.show_note(words);
         }
     }
 
@@ -201,7 +213,10 @@ impl App {
             KeyCode::Esc => drop(self.views.pop()),
             KeyCode::Enter => {
                 let (chosen, row) = (palette.chosen(), palette.row_number());
-                self.views.pop();
+                // A text that matches nothing stays, below it what was expected.
+                if chosen.is_some() || row.is_some() {
+                    self.views.pop();
+                }
                 return match (row, chosen) {
                     (Some(row), _) => self.dispatch_times(Action::Bottom, row),
                     (None, Some(command)) => self.run_from_palette(command),

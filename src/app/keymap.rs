@@ -155,6 +155,11 @@ impl Keymap {
         })
     }
 
+    /// Returns the name of a pressed key.
+    pub(super) fn name_of(event: KeyEvent) -> String {
+        key_text(&normalize(event.code, event.modifiers))
+    }
+
     /// Returns the actions with a key of the context's own.
     pub fn own_actions(&self, context: KeyContext) -> Vec<Action> {
         self.bindings.get(&context).into_iter().flatten().map(|(_, action)| *action).collect()

@@ -3,58 +3,18 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::app::action::{Action, ScreenKind};
+use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::key_words::{key_words, views_of};
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::place::JumpRow;
 use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
-use crate::app::status_hints::preferred_key;
 use crate::format::quantity;
 use crate::js;
 use crate::store::sqlite::database_of;
 use crate::text::shell;
-
-/// The views of the main screen.
-const MAIN_VIEWS: &[(char, Action)] = &[
-    ('s', Action::ShowPolicies),
-    ('r', Action::ShowRule),
-    ('f', Action::CycleFilter),
-    ('h', Action::ToggleHistory),
-    ('t', Action::Thinking),
-    ('l', Action::Wrap),
-    ('o', Action::Pager),
-    ('/', Action::Show(ScreenKind::Search)),
-];
-
-const TIMELINE_VIEWS: &[(char, Action)] = &[('x', Action::InWords), ('b', Action::CostOrCache)];
-
-const COMPARE_VIEWS: &[(char, Action)] =
-    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom), ('n', Action::ShowPresets)];
-
-/// The views and switches of every screen.
-const SHARED_VIEWS: &[(char, Action)] = &[
-    ('w', Action::Show(ScreenKind::Breakdown)),
-    ('d', Action::Show(ScreenKind::Record)),
-    ('!', Action::Show(ScreenKind::Problems)),
-    ('p', Action::TogglePause),
-    ('u', Action::ToggleUtc),
-    ('m', Action::ToggleMouse),
-    ('*', Action::ShowSecrets),
-    ('c', Action::NextTheme),
-];
-
-/// Returns the letters of the view menu, those of the screen first.
-fn views_of(context: KeyContext) -> impl Iterator<Item = (char, Action)> {
-    let own = match context {
-        KeyContext::Timeline => TIMELINE_VIEWS,
-        KeyContext::Compare => COMPARE_VIEWS,
-        context if context.is_pane() => MAIN_VIEWS,
-        _ => &[],
-    };
-    own.iter().chain(SHARED_VIEWS).copied()
-}
 
 impl App {
     /// Opens the window that waits for a letter.
@@ -110,11 +70,14 @@ impl App {
         };
         let path = item.and_then(|item| item.path.as_ref()).map(|path| path.display().to_string());
         let key = item.map(|item| item.key.0.clone());
+        let command = self.command_line();
+        let is_up_to_here = command.as_ref().is_some_and(|line| line.contains(" --leaf "));
+        let command_name = if is_up_to_here { "command up to here" } else { "command line" };
         let of_session = [
             row('s', "session id", item.map(|item| item.id.clone())),
             row('k', "session key", key.clone().filter(|_| self.focus != Pane::Sessions)),
             row('f', "file path", path),
-            row('c', "command line", self.command_line()),
+            row('c', command_name, command),
             self.patch_row(),
         ];
         let of_row = if self.focus == Pane::Sessions {
@@ -149,18 +112,9 @@ impl App {
         views_of(self.key_context()).map(row).collect()
     }
 
-    /// Returns the key of an action, its two keys in the view menu, or the words that run it, as `:repair`.
+    /// Returns the key of an action, its two keys in a menu, or the words that run it, as `:repair`.
     pub fn key_words(&self, context: KeyContext, action: Action) -> String {
-        let keymap = &self.options.keymap;
-        if let Some(key) = preferred_key(action, &keymap.keys_for(context, action)) {
-            return key.to_owned();
-        }
-        let view = keymap.keys_for(context, Action::ViewMenu).into_iter().next();
-        let letter = views_of(context).find(|(_, known)| *known == action);
-        match view.zip(letter) {
-            Some((view, (letter, _))) => format!("{view} {letter}"),
-            None => action.typed_name(),
-        }
+        key_words(&self.options.keymap, context, action)
     }
 
     /// The message with a heading, as a document has it.

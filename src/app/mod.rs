@@ -22,6 +22,7 @@ mod help_actions;
 mod jump_list;
 mod jumps;
 pub mod key_input;
+pub mod key_words;
 pub mod keymap;
 pub mod layout;
 #[cfg(test)]

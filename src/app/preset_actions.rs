@@ -69,7 +69,7 @@ impl App {
         let preset = self.presets.iter().find(|preset| preset.name == name);
         let values = preset.map(|preset| preset.values.clone());
         let changes = match values {
-            None => Err(format!("no preset {name}")),
+            None => Err(format!("no preset is called {name}")),
             Some(values) => {
                 values.and_then(|values| parse_preset(name, &values).map_err(|error| error.to_string()))
             }

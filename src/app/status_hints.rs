@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::app::action::{Action, ScreenKind};
+use crate::app::key_words::preferred_key;
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::MessageView;
@@ -250,14 +251,4 @@ fn keys_text(app: &App, context: KeyContext, actions: &[Action]) -> Option<Strin
         (None, [action]) => Some(app.key_words(context, *action)),
         (None, _) => None,
     }
-}
-
-/// Chooses one of several keys: `n` next to `y`, esc to leave.
-pub fn preferred_key(action: Action, keys: &[String]) -> Option<&str> {
-    let wanted = match action {
-        Action::No => "n",
-        Action::Back => "esc",
-        _ => "",
-    };
-    keys.iter().find(|key| *key == wanted).or(keys.first()).map(String::as_str)
 }

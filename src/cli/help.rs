@@ -1,5 +1,7 @@
 //! The texts of `--help`. Lines that begin with two spaces are laid out by hand, for 80 columns.
 
+use crate::gateway::ruleset::Ruleset;
+
 /// A group of commands in the help: its name, and each command with what it does.
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -55,6 +57,14 @@ pub(super) const GROUPS: [Group; 6] = [
 pub(super) fn about(name: &str) -> &'static str {
     let mut commands = GROUPS.iter().flat_map(|(_, commands)| *commands);
     commands.find(|(known, _)| *known == name).map_or("", |(_, about)| *about)
+}
+
+/// Returns the help of `--ruleset`.
+pub(super) fn ruleset() -> String {
+    let known = Ruleset::known_releases();
+    format!(
+        "Apply the rules of this release: {known} (as pi-1.5.2) [default: that of the store, else 2026.3.2]"
+    )
 }
 
 /// Returns the layout of the help: the commands in their groups before the options.
@@ -215,7 +225,7 @@ Examples:
       | jq .smallestChange
 
 clawscope replays the whole session for every combination of the values. Best trade-offs are the combinations that no \
-other beats in cost, peak and tokens cleared together. The smallest change is the combination with the fewest changed \
+other beats in cost, peak and tokens freed together. The smallest change is the combination with the fewest changed \
 settings in which every call fits the first time, with the headroom free; of several, the one whose values move least, \
 then the cheapest.
 

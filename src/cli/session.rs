@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::settings::WindowArg;
+use super::window::WindowArg;
 
 /// A session to look at.
 #[derive(Debug, Args)]

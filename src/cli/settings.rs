@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::session::{ContextArgs, SessionArgs};
+use super::window::WindowArg;
 use crate::config::SummarizerKind;
 
 /// The names of the summarizers, for `--with`.
@@ -139,7 +140,7 @@ pub struct SweepArgs {
     /// most for this session]
     #[arg(long, value_name = "KEY=A..B:STEP|KEY=a,b,c")]
     pub vary: Vec<String>,
-    /// Leave this much of the provider's window free: tokens, or a share such as `10%` [default: 0]
+    /// Headroom that every prompt must leave in the provider's window: tokens, or a share such as `10%` [default: 0]
     #[arg(long, value_name = "N|PCT")]
     pub headroom: Option<String>,
     /// Show this measure in the map of two settings
@@ -155,25 +156,6 @@ pub struct SweepArgs {
     pub leaf: Option<String>,
 }
 
-/// A window to use in place of the configured one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindowArg {
-    /// The one that calls which the provider refused or answered prove.
-    Learnt,
-    /// A number of tokens.
-    Tokens(u64),
-}
-
-impl WindowArg {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        match (text, text.replace([',', '_'], "").parse()) {
-            ("learnt" | "learned", _) => Ok(Self::Learnt),
-            (_, Ok(tokens)) if tokens > 0 => Ok(Self::Tokens(tokens)),
-            _ => Err(format!("{text:?}: expected a number of tokens, or learnt")),
-        }
-    }
-}
-
 /// The measure that a map of cells shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum MeasureArg {
@@ -184,7 +166,7 @@ pub enum MeasureArg {
     /// The number of calls that do not fit
     Overflows,
     /// The tokens removed from prompts
-    Cleared,
+    Freed,
 }
 
 #[derive(Debug, Args)]

@@ -49,7 +49,7 @@ fn headline(sweep: &Sweep) -> String {
     let count = sweep.cells.len();
     let all = quantity(count, "combination");
     let free = if sweep.headroom > Tokens::ZERO {
-        format!(" with {} tokens to spare", format_number(round_tokens(sweep.headroom)))
+        format!(" with a headroom of {} tokens", format_number(round_tokens(sweep.headroom)))
     } else {
         String::new()
     };
@@ -74,7 +74,7 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     )];
     lines.push(describe_estimates(swept.fit_error));
     lines.push(
-        "peak: the largest prompt; cleared: tokens per call that pruning, history limit and compaction remove"
+        "peak: the largest prompt; freed: tokens per call that pruning, history limit and compaction remove"
             .to_owned(),
     );
     lines.extend(describe_high_triggers(swept));
@@ -112,7 +112,7 @@ fn format_peak(cell: &Cell) -> String {
 }
 
 /// Formats estimated tokens; below 0.5 prints as `0`.
-fn format_cleared(number: f64) -> String {
+fn format_freed(number: f64) -> String {
     if number < 0.5 { "0".to_owned() } else { format_estimate(round_tokens(Tokens(number))) }
 }
 
@@ -128,7 +128,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["overflows", "peak", "cost", "cleared", "summaries", "needed again", ""];
+    let numbers = ["overflows", "peak", "cost", "freed", "summaries", "needed again", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {
@@ -143,7 +143,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
             TableCell::new(&format_number(cell.overflows() as u64), tone),
             TableCell::new(&format_peak(cell), tone),
             format_cell_cost(cell).into(),
-            format_cleared(cell.cleared_tokens_per_call().get()).into(),
+            format_freed(cell.cleared_tokens_per_call().get()).into(),
             format_number(cell.summary_count() as u64).into(),
             cell.regret.map_or_else(|| "-".to_owned(), |regret| regret.describe_short()).into(),
             TableCell::new(cell_mark(sweep, *at), Tone::Dim),
@@ -221,7 +221,7 @@ fn map_cell(sweep: &Sweep, at: usize, measure: MeasureArg) -> TableCell {
         MeasureArg::Peak => format_peak(cell),
         MeasureArg::Cost => format_cell_cost(cell),
         MeasureArg::Overflows => format_number(cell.overflows() as u64),
-        MeasureArg::Cleared => format_cleared(cell.cleared_tokens_per_call().get()),
+        MeasureArg::Freed => format_freed(cell.cleared_tokens_per_call().get()),
     };
     let tone = match (fits, mark) {
         (false, _) => Tone::Bad,
@@ -236,7 +236,7 @@ fn measure_label(measure: MeasureArg) -> &'static str {
         MeasureArg::Peak => "peak",
         MeasureArg::Cost => "cost",
         MeasureArg::Overflows => "overflows",
-        MeasureArg::Cleared => "cleared",
+        MeasureArg::Freed => "freed",
     }
 }
 

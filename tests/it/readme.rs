@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
-use clawscope::app::action::{ACTIONS, ActionGroup};
-use clawscope::app::keymap::{KeyContext, Keymap};
+use clawscope::app::action::ACTIONS;
+use clawscope::app::key_words::key_sections;
+use clawscope::app::keymap::Keymap;
 use clawscope::cli::Cli;
 use clawscope::cli::guide::TOPICS;
 use clawscope::dataset::documentation;
 use clawscope::dataset::recipes::RECIPES;
 use clawscope::gateway::env::Environment;
+use clawscope::gateway::ruleset::Ruleset;
 use serde_json::Value;
 
 const BEGIN: &str = "<!-- keys -->\n";
@@ -53,32 +55,13 @@ fn blocks(page: &str) -> Vec<&str> {
     page.split("```").skip(1).step_by(2).collect()
 }
 
-fn context(group: ActionGroup) -> KeyContext {
-    match group {
-        ActionGroup::Transcript => KeyContext::Transcript,
-        ActionGroup::Message => KeyContext::Message,
-        ActionGroup::Tuning => KeyContext::Tuning,
-        ActionGroup::Timeline => KeyContext::Timeline,
-        ActionGroup::Compare => KeyContext::Compare,
-        ActionGroup::Commit => KeyContext::Dialog,
-        _ => KeyContext::Global,
-    }
-}
-
 fn key_table() -> String {
-    let keymap = Keymap::standard();
     let mut text = String::new();
-    for group in ActionGroup::ALL {
-        let _ = writeln!(text, "\n**{}**\n\n| key | does |\n|---|---|", group.name());
-        for (action, _, _, words) in ACTIONS.iter().filter(|row| row.2 == group) {
-            let mut keys = keymap.keys_for(context(group), *action);
-            for other in [KeyContext::Global, KeyContext::Sessions] {
-                if keys.is_empty() {
-                    keys = keymap.keys_for(other, *action);
-                }
-            }
+    for section in key_sections(&Keymap::standard()) {
+        let _ = writeln!(text, "\n**{}**\n\n| key | does |\n|---|---|", section.title);
+        for (keys, action) in section.rows {
             let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
-            let _ = writeln!(text, "| {} | {words} |", keys.join(" "));
+            let _ = writeln!(text, "| {} | {} |", keys.join(" "), action.description());
         }
     }
     text
@@ -136,23 +119,245 @@ fn the_guide_lists_the_tables_and_recipes_of_the_dataset() {
     }
 }
 
-#[test]
-fn the_ten_keys_of_the_readme_are_bound() {
-    let keymap = Keymap::standard();
-    let bound: Vec<String> = ACTIONS
+/// The keys that each page names in backticks, with the action that the page means; `-` for a sign, and for a key of the
+/// line editor or a number.
+const NAMED_KEYS: &[(&str, &[&str])] = &[
+    (
+        "README.md",
+        &[
+            "j down",
+            "k up",
+            "tab next-pane",
+            "e explain",
+            "y copy",
+            "t timeline",
+            "p toggle-prune",
+            "- less",
+            "+ more",
+            "w compare",
+            "c commit",
+            "u undo",
+            "v view",
+            "v w breakdown",
+            "/ search",
+            "esc back",
+            "? help",
+            ": palette",
+            "~ -",
+        ],
+    ),
+    ("accuracy", &["~ -"]),
+    ("commit", &["c commit", "u undo", "b branches", "alt-c branch-here", "delete drop-message"]),
+    ("compaction", &["c commit", "esc no", "j down", "k up", "y yes"]),
+    ("config", &[": palette"]),
+    ("context", &["v w breakdown", "e explain", "? -", "~ -"]),
+    ("cost", &["t timeline", "~ -", "─ -", "+ -", "p -", "m -", "b -", "s -", "x -", "? -"]),
+    (
+        "databases",
+        &[
+            "c commit",
+            "y yes",
+            "enter open",
+            "e explain",
+            "esc back",
+            "4 focus-tuning",
+            ". next-policy",
+            "x toggle-policy",
+            "2 focus-transcript",
+        ],
+    ),
+    ("dataset", &["- -", "_ -", ". -", "% -", "~ -"]),
+    ("explain", &["e explain", "y copy"]),
+    ("export", &["v * show-secrets"]),
+    ("json", &["… -"]),
+    ("lost", &["↺ -", "w compare"]),
+    ("preview", &["p toggle-prune", "i toggle-gate"]),
+    ("remote", &["@ -"]),
+    (
+        "replay",
+        &[
+            "t timeline",
+            "left left",
+            "right right",
+            "n next-match",
+            "z zoom",
+            "enter open",
+            "up up",
+            "down down",
+            "- less",
+            "+ more",
+            "x toggle-policy",
+            "v x in-words",
+            "w compare",
+            "v h headroom",
+            "v a edit-axes",
+            "y copy",
+        ],
+    ),
+    (
+        "screens",
+        &[
+            "? help",
+            "/ search",
+            ": palette",
+            "esc back",
+            "enter open",
+            "ctrl-o jump-back",
+            "< jump-back",
+            "ctrl-i jump-forward",
+            "> jump-forward",
+            "G bottom",
+            "1 focus-sessions",
+            "4 focus-tuning",
+            "alt-1 -",
+            "0 to-default",
+            "j down",
+            "k up",
+            "ctrl-a -",
+            "ctrl-e -",
+            "ctrl-u -",
+            "ctrl-k -",
+            "ctrl-w -",
+            "alt-b -",
+            "alt-f -",
+            "ctrl-left border-left",
+            "ctrl-right border-right",
+            "a next-target",
+            "p toggle-prune",
+            "c commit",
+            "o next-order",
+            "O reverse-order",
+            "space fold",
+            "z zoom",
+            "v d session-record",
+            "v w breakdown",
+            "d diff",
+            "e explain",
+            "y copy",
+            "y yes",
+            "Y copy-command",
+            "t timeline",
+            "- less",
+            "+ more",
+            "v s policies",
+            "w compare",
+            "ctrl-f search-all",
+            "v ! problems",
+            "b branches",
+            "u undo",
+            "n no",
+            "alt-c branch-here",
+            "delete drop-message",
+            "m mark",
+            "' go-to-mark",
+            "y c -",
+            "v view",
+            "x toggle-policy",
+            ". next-policy",
+            ", previous-policy",
+            "backspace to-config",
+            "alt-z undo-tuning",
+            "alt-Z redo-tuning",
+            "r raw",
+            "! -",
+            "s -",
+            "m -",
+            "h -",
+            "d -",
+            "w -",
+            "~ -",
+            "· -",
+            "◆ -",
+            "✂ -",
+            "⇥ -",
+            "Σ -",
+            "✗ -",
+            "✓ -",
+            "⚠ -",
+            "↺ -",
+        ],
+    ),
+    ("settings", &["y copy"]),
+    ("start", &["y yes"]),
+    ("troubleshooting", &["v ! problems", "v m toggle-mouse"]),
+    ("watch", &["v p toggle-pause", "G bottom"]),
+];
+
+/// Whether a span in backticks is a key, or a key and the letter of its menu.
+fn is_key(span: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "enter",
+        "esc",
+        "tab",
+        "backtab",
+        "space",
+        "backspace",
+        "delete",
+        "up",
+        "down",
+        "left",
+        "right",
+        "home",
+        "end",
+        "pgup",
+    ];
+    let plain = ["ctrl-", "alt-", "shift-", "v ", "y "]
         .iter()
-        .flat_map(|row| {
-            let contexts = [context(row.2), KeyContext::Global];
-            contexts.map(|context| keymap.keys_for(context, row.0)).concat()
-        })
-        .collect();
+        .fold(span, |rest, first| rest.strip_prefix(first).filter(|rest| !rest.is_empty()).unwrap_or(rest));
+    plain.chars().count() == 1 || NAMES.contains(&plain)
+}
+
+#[test]
+fn every_key_that_a_page_names_does_what_the_page_means() {
+    let sections = key_sections(&Keymap::standard());
+    let rows: Vec<&(Vec<String>, _)> = sections.iter().flat_map(|section| &section.rows).collect();
+    for page in pages().into_iter().filter(|page| *page != topic_path("keys")) {
+        let text = read(&page);
+        let prose: String = text.split("```").step_by(2).collect();
+        let spans: Vec<&str> = prose.split('`').skip(1).step_by(2).collect();
+        let named = NAMED_KEYS.iter().find(|known| known.0 == page || topic_path(known.0) == page);
+        let named: Vec<(&str, &str)> = named
+            .iter()
+            .flat_map(|known| known.1)
+            .map(|row| row.rsplit_once(' ').expect("an action"))
+            .collect();
+        for key in spans.iter().filter(|span| is_key(span)) {
+            assert!(named.iter().any(|known| known.0 == *key), "{page}: what does {key} do?");
+        }
+        for (key, action) in named {
+            assert!(spans.contains(&key), "{page} does not name {key} any more");
+            let is_bound =
+                rows.iter().any(|(keys, known)| known.name() == action && keys.iter().any(|it| it == key));
+            assert!(is_bound || action == "-", "{page}: {key} is not the key of {action}");
+        }
+        for typed in spans.iter().filter_map(|span| span.strip_prefix(':')).filter(|typed| !typed.is_empty())
+        {
+            let is_known = ACTIONS.iter().any(|row| row.1.starts_with(typed));
+            assert!(
+                is_known || typed.starts_with("preset ") || typed.parse::<u32>().is_ok(),
+                "{page}: :{typed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_releases_are_named_everywhere() {
+    let known = Ruleset::known_releases();
+    let help = Cli::command().render_long_help().to_string();
+    let report = output_of("doctor --self");
+    for (place, text) in [("README.md", read("README.md")), ("--help", help), ("doctor --self", report)] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&known), "{place} does not name {known}");
+    }
+    assert!(output_of("doctor --self").contains("schemaVersion 1; explain 2"));
+}
+
+#[test]
+fn the_readme_has_a_table_of_ten_keys() {
     let readme = read("README.md");
     let (_, keys) = readme.split_once("| key | does |\n").expect("the table of keys");
-    let rows: Vec<&str> = keys.lines().skip(1).take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(rows.len(), 10);
-    for key in rows.iter().flat_map(|row| row.split('`').skip(1).step_by(2)) {
-        assert!(bound.iter().any(|name| name == key), "{key} is not bound");
-    }
+    assert_eq!(keys.lines().skip(1).take_while(|line| line.starts_with('|')).count(), 10);
 }
 
 #[test]

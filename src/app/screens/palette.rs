@@ -10,8 +10,8 @@ use crate::app::keymap::KeyContext;
 use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
 pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
-use crate::app::screens::preset_commands::preset_rows;
-use crate::app::screens::ruleset_rows::ruleset_rows;
+use crate::app::screens::preset_commands::{expected_preset, preset_rows};
+use crate::app::screens::ruleset_rows::{WORD, ruleset_rows};
 use crate::config::{CommandRow, CustomCommand};
 use crate::gateway::ruleset::Ruleset;
 
@@ -80,6 +80,17 @@ impl PaletteScreen {
     /// The number of a row, when the text is one.
     pub fn row_number(&self) -> Option<usize> {
         self.line.text().trim().parse().ok().filter(|row| *row > 0)
+    }
+
+    /// Says why the text matches nothing, and what was expected.
+    pub fn expected(&self) -> String {
+        let text = self.line.text().trim();
+        match text.strip_prefix(WORD).map(str::trim_start) {
+            Some(typed) if !typed.is_empty() => {
+                format!("no release matches {typed}; {WORD} alone lists them")
+            }
+            _ => expected_preset(text, &self.presets).unwrap_or_else(|| "no action matches".into()),
+        }
     }
 
     pub(in crate::app) fn chosen(&self) -> Option<PaletteCommand> {

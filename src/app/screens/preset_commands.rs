@@ -20,6 +20,23 @@ pub(super) fn preset_rows(text: &str, names: &[String], changed: usize) -> Vec<P
     verbs.flat_map(|verb| verb_rows(verb, name, names, changed)).collect()
 }
 
+/// Says what was expected instead of a text that no command about presets matches; `None` for a text about something else.
+pub(super) fn expected_preset(text: &str, names: &[String]) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let verb = words.next().filter(|first| *first == "preset").and(words.next())?;
+    let (name, is_long) = (words.next().unwrap_or_default(), words.next().is_some());
+    if !VERBS.contains(&verb) {
+        return Some("preset save NAME, preset load NAME or preset delete NAME".into());
+    }
+    if is_long {
+        return Some(format!("a preset's name has no spaces: preset {verb} NAME"));
+    }
+    if names.is_empty() {
+        return Some("no preset is saved; preset save NAME saves the changed settings".into());
+    }
+    Some(format!("no preset is called {name}; there are: {}", names.join(", ")))
+}
+
 fn verb_rows(verb: &'static str, typed: &str, names: &[String], changed: usize) -> Vec<PaletteRow> {
     let is_new = verb == "save" && !typed.is_empty() && !names.iter().any(|name| name == typed);
     let known = names.iter().filter(|name| name.starts_with(typed)).map(String::as_str);
@@ -78,5 +95,18 @@ mod tests {
         );
         assert_eq!(names("preset")[0], "preset save NAME: save 2 changed settings under a name");
         assert!(names("prune").is_empty() && names("preset load a b").is_empty());
+    }
+
+    #[test]
+    fn a_command_that_cannot_run_says_what_was_expected() {
+        let known = ["tight".to_owned(), "wide".to_owned()];
+        let expected = |text| expected_preset(text, &known).unwrap_or_default();
+        assert_eq!(expected("preset load nope"), "no preset is called nope; there are: tight, wide");
+        assert_eq!(expected("preset save shorter ttl"), "a preset's name has no spaces: preset save NAME");
+        assert!(expected("preset lode tight").starts_with("preset save NAME, "));
+        assert!(
+            expected_preset("preset delete x", &[]).unwrap_or_default().starts_with("no preset is saved")
+        );
+        assert_eq!(expected_preset("prune", &known), None);
     }
 }

@@ -4,9 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
+use crate::app::key_words::preferred_key;
 use crate::app::keymap::KeyContext;
 use crate::app::state::{App, Overlay};
-use crate::app::status_hints::preferred_key;
 
 const ABOUT: &str = "clawscope shows what fills a session's context window, and why it overflowed.";
 const KEYS: [(Action, &str); 4] = [

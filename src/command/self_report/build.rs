@@ -5,6 +5,7 @@ use std::env::consts::{ARCH, OS};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::command::explain_json;
 use crate::export::json::SCHEMA_VERSION;
 use crate::format::format_number;
 use crate::gateway::ruleset::Ruleset;
@@ -61,15 +62,12 @@ pub(super) struct FeatureJson {
 
 /// Returns the parts whose version or presence matters in a report.
 pub(super) fn features() -> Vec<FeatureJson> {
-    let oldest =
-        Ruleset::all_known().find_map(|one| one.releases().next()).map_or("", |(release, _)| release);
-    let newest = Ruleset::NEWEST.releases().last().map_or("", |(release, _)| release);
     [
-        ("rules", format!("OpenClaw {oldest} to {newest}, {} and older", Ruleset::Pi1_5.display_name())),
+        ("rules", Ruleset::known_releases()),
         ("databases", format!("SQLite {}", rusqlite::version())),
         ("datasets", "Parquet with zstd".to_owned()),
         ("tokenizers", "o200k_base, cl100k_base".to_owned()),
-        ("json", format!("schemaVersion {SCHEMA_VERSION}")),
+        ("json", format!("schemaVersion {SCHEMA_VERSION}; explain {}", explain_json::SCHEMA_VERSION)),
         ("threads", format_number(rayon::current_num_threads() as u64)),
     ]
     .into_iter()

@@ -46,6 +46,16 @@ impl Ruleset {
         gateways.chain(pi::RANGES.iter().map(|range| range.ruleset))
     }
 
+    /// Returns the releases with known rules, for people: `OpenClaw 2026.1.24 to 2026.9.6 and pi 0.55 to 1.6.0`.
+    pub fn known_releases() -> String {
+        let oldest = RANGES.first().map_or("", |range| range.id);
+        let newest = Self::NEWEST.releases().last().map_or("", |(release, _)| release);
+        let of_pi = |ruleset: Self| ruleset.display_name().trim_start_matches("pi ").split('–');
+        let [oldest_pi, newest_pi] =
+            [of_pi(PI[0]).next(), of_pi(PI[1]).next_back()].map(Option::unwrap_or_default);
+        format!("OpenClaw {oldest} to 2026.{newest} and pi {oldest_pi} to {newest_pi}")
+    }
+
     /// The newest ruleset of the gateway.
     pub const NEWEST: Self = RANGES[RANGES.len() - 1].ruleset;
 

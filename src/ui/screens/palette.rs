@@ -35,7 +35,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PaletteScreen, buf:
         return cursor;
     }
     if rows.is_empty() {
-        put(buf, (list.x + 1, list.y), list.right(), "no matching action", theme.style(Role::Text));
+        put(buf, (list.x + 1, list.y), list.right(), &screen.expected(), theme.style(Role::Text));
         return cursor;
     }
     let height = usize::from(list.height).max(1);

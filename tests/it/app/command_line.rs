@@ -39,6 +39,19 @@ fn answer(line: &str) -> Value {
 }
 
 #[test]
+fn the_command_for_a_message_shows_the_context_that_ends_with_it() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 G K 3");
+    let line = driver.app.command_line().expect("a command");
+    let entry = driver.app.selected_entry().expect("an entry");
+    let id = driver.app.transcript.as_ref().expect("a session").session.index.display_id(entry);
+    assert!(line.ends_with(&format!(" --leaf {id} --demo")) && run(&line, &[]).status.success(), "{line}");
+    driver.press("2");
+    assert!(!driver.app.command_line().expect("a command").contains("--leaf"));
+}
+
+#[test]
 fn every_screen_has_a_command_that_the_program_runs() {
     let mut driver = tuned();
     let mut lines = commands(&mut driver, "4 j l i 2 e esc t esc w esc :breakdown esc");

@@ -71,6 +71,37 @@ fn the_help_is_searched_while_one_types() {
 }
 
 #[test]
+fn every_action_is_found_with_the_key_of_the_place_where_it_works() {
+    let mut driver = demo();
+    for (words, found) in [
+        ("wrap", "v l  toggle line wrap"),
+        ("pager", "v o  open in pager"),
+        ("copy patch", "y p  copy the config patch"),
+        ("reload", ":reload  reload"),
+        ("swap axes", "v x  swap axes"),
+    ] {
+        driver.press(&format!("? / text:{} enter", words.replace(' ', " space text:")));
+        let rows = rows(&driver);
+        assert!(rows.iter().any(|row| row.starts_with(found)), "{words}: {rows:#?}");
+        driver.press("esc esc");
+    }
+}
+
+#[test]
+fn all_keys_are_listed_in_the_place_where_they_work() {
+    let mut driver = demo();
+    driver.press("? tab tab");
+    assert_eq!(help(&driver).page, HelpPage::Keys);
+    let rows = rows(&driver);
+    let questions = place(&rows, "Questions before a write");
+    for only_in_a_question in ["P  copy the config patch", "R  reload", "A  repair"] {
+        assert!(place(&rows, only_in_a_question) > questions, "{only_in_a_question}");
+    }
+    assert!(place(&rows, "y p  copy the config patch") < questions);
+    assert!(rows.iter().all(|row| !row.starts_with("  ")), "a key is missing: {rows:#?}");
+}
+
+#[test]
 fn pages_of_the_guide_open_from_the_help_and_lead_back() {
     let mut driver = demo();
     driver.press("? tab tab tab");
@@ -122,4 +153,24 @@ fn the_end_of_a_page_stops_scrolling_at_every_size() {
             assert_eq!(help(&driver).scroll.top, end - 1);
         }
     }
+}
+
+#[test]
+fn a_key_without_an_effect_says_why() {
+    let mut driver = demo();
+    let mut note_of = |keys: &str| {
+        driver.press(keys);
+        driver.app.toast.take().map(|toast| toast.text).unwrap_or_default()
+    };
+    assert_eq!(note_of("2 alt-z"), "alt-z works in Tuning, Timeline: undo the last change");
+    assert_eq!(note_of("1 }"), "} works in Transcript and message: next changed message");
+    assert_eq!(note_of("2 }"), "no message has changed yet");
+    assert_eq!(note_of("n"), "no search is active");
+    assert_eq!(note_of("3 N"), "no search is active");
+    assert_eq!(note_of("2 : text:save-plan enter"), "no plan to save");
+    assert_eq!(note_of(": text:headroom enter"), "only compare has this");
+    let app = &mut driver.app;
+    app.transcript = None;
+    driver.press("u");
+    assert_eq!(driver.app.toast.as_ref().map(|toast| toast.text.as_str()), Some("no session is open"));
 }

@@ -65,3 +65,21 @@ fn every_text_input_has_the_same_editing_keys() {
     driver.press("esc esc 2 / text:xninja ctrl-a right ctrl-h enter");
     assert_eq!(driver.app.transcript.as_ref().expect("a session").query, "ninja");
 }
+
+#[test]
+fn a_text_that_matches_nothing_stays_and_says_what_was_expected() {
+    let mut driver = demo();
+    for (typed, expected) in [
+        ("preset space text:save space text:shorter space text:ttl", "a preset's name has no spaces"),
+        ("preset space text:load space text:nope", "no preset is saved"),
+        ("release space text:1999", "no release matches 1999"),
+        ("zzzq", "no action matches"),
+    ] {
+        driver.press(&format!(": text:{typed} enter"));
+        let Some(Overlay::Palette(screen)) = driver.app.overlay() else {
+            panic!("{typed}: the palette closed")
+        };
+        assert!(screen.expected().starts_with(expected), "{typed}: {}", screen.expected());
+        driver.press("esc");
+    }
+}

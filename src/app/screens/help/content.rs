@@ -1,6 +1,7 @@
 //! The words of the help: keys from the keymap, signs from the legend, numbers and topics of the guide.
 
 use crate::app::action::{ACTIONS, Action, ActionGroup, ActionRow};
+use crate::app::key_words::key_sections;
 use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::legend::{LegendRow, Tone, legend};
 use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
@@ -175,24 +176,30 @@ impl HelpSource<'_> {
         entries
     }
 
-    /// Every group of actions, with their keys in its context.
+    /// Every action with its keys, by the place where they work.
     fn key_groups(&self) -> Vec<Vec<HelpLine>> {
-        let group = |group: ActionGroup| {
-            let rows = ACTIONS.iter().filter(|row| row.2 == group);
-            let entries = rows.filter_map(|row| {
-                let keys =
-                    home_contexts(group).into_iter().map(|context| self.keymap.keys_for(context, row.0));
-                let keys = keys.into_iter().find(|keys| !keys.is_empty())?;
-                Some(HelpLine::Entry(key_entry(&keys, row.3)))
-            });
-            std::iter::once(HelpLine::Heading(group.name().into())).chain(entries).collect()
-        };
-        let heading = HelpLine::Heading("Your commands".into());
         let own = [KeyContext::Sessions, KeyContext::Transcript].map(|context| self.command_entries(context));
-        let own = own.into_iter().flatten().map(|(entry, _)| HelpLine::Entry(entry));
-        let own: Vec<HelpLine> = std::iter::once(heading).chain(own).collect();
-        let groups = std::iter::once(own).chain(ActionGroup::ALL.into_iter().map(group));
-        groups.filter(|lines| lines.len() > 1).collect()
+        let own = own.into_iter().flatten().map(|(entry, _)| entry).collect();
+        let groups = std::iter::once(("Your commands", own));
+        let groups = groups.chain(key_sections(self.keymap).into_iter().map(|section| {
+            let rows = section.rows.iter();
+            (section.title, rows.map(|(keys, action)| key_entry(keys, action.description())).collect())
+        }));
+        let lines = |(title, entries): (&str, Vec<HelpEntry>)| {
+            let heading = std::iter::once(HelpLine::Heading(title.into()));
+            heading.chain(entries.into_iter().map(HelpLine::Entry)).collect()
+        };
+        groups.map(lines).filter(|lines: &Vec<HelpLine>| lines.len() > 1).collect()
+    }
+
+    /// The keys that the help of a context does not list: those of other places and of menus, and typed names.
+    fn keys_elsewhere(&self, context: KeyContext) -> impl Iterator<Item = (String, Vec<HelpEntry>)> {
+        key_sections(self.keymap).into_iter().map(move |section| {
+            let is_missing = |action: Action| self.keymap.keys_for(context, action).is_empty();
+            let rows = section.rows.iter().filter(|row| is_missing(row.1));
+            let entries = rows.map(|(keys, action)| key_entry(keys, action.description()));
+            (section.title.to_owned(), entries.collect())
+        })
     }
 
     /// Returns everything that contains the searched words.
@@ -204,6 +211,12 @@ impl HelpSource<'_> {
         let keys = |keys: Vec<(HelpEntry, &str)>| keys.into_iter().map(|(entry, _)| entry).collect();
         groups.push((format!("Here: {}", screen.subject.name()), keys(own)));
         groups.push(("Everywhere".into(), keys(others)));
+        for (title, entries) in self.keys_elsewhere(screen.below) {
+            match groups.iter_mut().find(|group| group.0 == title) {
+                Some(group) => group.1.extend(entries),
+                None => groups.push((title, entries)),
+            }
+        }
         for section in legend() {
             groups.push((section.title.into(), section.rows.iter().map(sign_entry).collect()));
         }
@@ -232,20 +245,6 @@ impl HelpSource<'_> {
         }
         lines
     }
-}
-
-/// The contexts in which the keys of a group are shown, the first with a key wins.
-fn home_contexts(group: ActionGroup) -> [KeyContext; 7] {
-    let home = match group {
-        ActionGroup::Move | ActionGroup::Transcript => KeyContext::Transcript,
-        ActionGroup::Message => KeyContext::Message,
-        ActionGroup::Tuning => KeyContext::Tuning,
-        ActionGroup::Timeline => KeyContext::Timeline,
-        ActionGroup::Compare => KeyContext::Compare,
-        ActionGroup::Screen | ActionGroup::Commit | ActionGroup::Program => KeyContext::Global,
-    };
-    let rest = [KeyContext::Global, KeyContext::Transcript, KeyContext::Tuning, KeyContext::Message];
-    [home, rest[0], rest[1], rest[2], rest[3], KeyContext::Sessions, KeyContext::Dialog]
 }
 
 fn key_entry(keys: &[String], words: &str) -> HelpEntry {
