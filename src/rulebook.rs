@@ -63,9 +63,65 @@ pub fn find(citation: &str) -> Option<Rule> {
     let exact = |id: &str| headings.iter().find(|heading| heading.id == id).copied();
     let without_letter = id.trim_end_matches(|sign: char| sign.is_ascii_lowercase());
     let without_number = without_letter.rsplit_once('.').map_or("", |(whole, _)| whole);
-    // A section and its rule both include the part; the rule comes later.
-    let with_item = || headings.iter().rev().find(|rule| has_item(rule.text, id)).copied();
+    let with_item = || rule_with_item(&headings, id);
     exact(id).or_else(|| exact(without_letter)).or_else(with_item).or_else(|| exact(without_number))
+}
+
+/// Finds the rule with a list item or a table row that begins with an id, one of its own before one for several ids.
+fn rule_with_item(headings: &[Rule], id: &str) -> Option<Rule> {
+    let own = format!("| {id} |");
+    // A section and its rule both include the part; the rule comes later.
+    let find =
+        |is_there: &dyn Fn(&str) -> bool| headings.iter().rev().find(|rule| is_there(rule.text)).copied();
+    find(&|text| text.lines().any(|line| line.starts_with(&own))).or_else(|| find(&|text| has_item(text, id)))
+}
+
+/// Finds every rule of a citation: one rule, those of a range such as `pruning 3–5`, or that of an id which only one
+/// document has, such as `T01`. Empty for an unknown document or rule.
+pub fn find_all(citation: &str) -> Vec<Rule> {
+    let Some((document, ids)) = parts(citation) else {
+        let found = documents_with(citation.trim());
+        return if found.len() == 1 { found } else { Vec::new() };
+    };
+    let ids =
+        ids.split_once(['–', '-']).map_or_else(|| vec![ids.to_owned()], |(from, to)| ids_between(from, to));
+    let mut rules: Vec<Rule> = Vec::new();
+    for id in ids {
+        let Some(rule) = find(&format!("{} {id}", document.name)) else { return Vec::new() };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    rules
+}
+
+/// Returns the rule with an id in every document that has one. A table row may have an id such as `T01` too.
+pub fn documents_with(id: &str) -> Vec<Rule> {
+    let names_row = id.starts_with(|sign: char| sign.is_ascii_uppercase())
+        && id.ends_with(|sign: char| sign.is_ascii_digit());
+    let of = |document: Document| {
+        let rules = headings(document);
+        let exact = rules.iter().find(|rule| rule.id == id).copied();
+        exact.or_else(|| rule_with_item(&rules, id).filter(|_| names_row))
+    };
+    DOCUMENTS.into_iter().filter_map(of).collect()
+}
+
+/// Returns the ids from one to another whose last number counts up, such as `R35` to `R38`; empty if they do not.
+fn ids_between(from: &str, to: &str) -> Vec<String> {
+    let split = |id: &'_ str| {
+        let id = id.trim();
+        let prefix = id.trim_end_matches(|sign: char| sign.is_ascii_digit()).len();
+        let number = id[prefix..].parse::<u32>().ok()?;
+        Some((id[..prefix].to_owned(), number, id.len() - prefix))
+    };
+    let (Some((prefix, first, width)), Some((other, last, _))) = (split(from), split(to)) else {
+        return Vec::new();
+    };
+    if prefix != other || last.saturating_sub(first) > 200 {
+        return Vec::new();
+    }
+    (first..=last).map(|number| format!("{prefix}{number:0width$}")).collect()
 }
 
 /// Whether a text has a list item or a table row that begins with an id.
@@ -166,6 +222,19 @@ mod tests {
         assert_eq!(cited("pruning 7.2e"), Some(("pruning", "7.2")));
         assert_eq!(cited("store-pi-1.5 F3.3"), Some(("store-pi-1.5", "F3")));
         assert_eq!(cited("trajectory R5"), Some(("trajectory", "5.2")));
+    }
+
+    #[test]
+    fn a_range_finds_each_of_its_rules_and_an_id_of_one_document_needs_no_name() {
+        let ids = |citation: &str| find_all(citation).iter().map(|rule| rule.id).collect::<Vec<_>>();
+        assert_eq!(ids("pruning 3–5"), ["3", "4", "5"]);
+        assert_eq!(ids("pruning-3-5"), ["3", "4", "5"]);
+        assert_eq!(ids("pruning 5.12"), ["5.12"]);
+        assert_eq!(ids("overflow-texts T01 – T03").len(), 1, "the table of texts");
+        assert_eq!(ids("T01"), ids("overflow-texts T01"));
+        for unknown in ["pruning 5-3", "pruning 3-99", "5.12", "weather", "T99"] {
+            assert!(ids(unknown).is_empty(), "{unknown}: {:?}", ids(unknown));
+        }
     }
 
     #[test]

@@ -3,18 +3,31 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::session::SessionArgs;
 use super::settings::{PlanArgs, SUMMARIZERS};
 
 /// The formats of one session.
 const DOCUMENT_FORMATS: [&str; 5] = ["html", "md", "json", "svg", "pi"];
+/// Other words for them.
+const FORMAT_WORDS: [(&str, &str); 2] = [("markdown", "md"), ("jsonl", "pi")];
 /// The format of whole stores.
 const DATASET_FORMAT: &str = "parquet";
 
-fn formats() -> impl Iterator<Item = &'static str> {
-    DOCUMENT_FORMATS.into_iter().chain([DATASET_FORMAT])
+/// Parses the name of a format, or another word for it.
+fn format_parser() -> impl TypedValueParser<Value = String> {
+    let words = |name| FORMAT_WORDS.into_iter().filter(move |word| word.1 == name).map(|word| word.0);
+    let names = DOCUMENT_FORMATS.into_iter().chain([DATASET_FORMAT]);
+    PossibleValuesParser::new(names.map(|name| PossibleValue::new(name).aliases(words(name)))).map(|typed| {
+        let name = FORMAT_WORDS.into_iter().find(|word| word.0 == typed);
+        name.map_or(typed, |word| word.1.to_owned())
+    })
+}
+
+/// The words that name the format of one session.
+fn document_formats() -> impl Iterator<Item = &'static str> {
+    DOCUMENT_FORMATS.into_iter().chain(FORMAT_WORDS.into_iter().map(|word| word.0))
 }
 
 #[derive(Debug, Args)]
@@ -79,11 +92,11 @@ pub struct WriteArgs {
 pub struct ExportArgs {
     /// The session: its key, its id or a unique prefix of it, or a transcript's path, and the store that it is in; with
     /// --format parquet, any number of stores
-    #[arg(value_name = "SESSION", required_if_eq_any = DOCUMENT_FORMATS.map(|format| ("format", format)))]
+    #[arg(value_name = "SESSION", required_if_eq_any = document_formats().map(|format| ("format", format)))]
     pub targets: Vec<String>,
     /// Write this format: html, md, json, svg (a picture of the screen), pi (a transcript that the runtime opens) or parquet
     /// (a folder with the sessions of whole stores, for DuckDB and Spark)
-    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats()), required_unless_present = "recipes")]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), required_unless_present = "recipes")]
     pub format: Option<String>,
     /// End the branch at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]

@@ -12,10 +12,12 @@ use super::session_output::{SessionJson, finite, print_session_header, session_j
 use super::table::{Align, Cell, Table};
 use super::writing::ReplacedEntryJson;
 use crate::cli::{SessionArgs, StoreArgs};
-use crate::commit::PolicyRecord;
+use crate::commit::{PolicyRecord, Receipt};
 use crate::export::json::JsonOutput;
-use crate::format::{format_estimate, format_time};
+use crate::format::{format_counted, format_estimate, format_time};
 use crate::js::Value;
+use crate::session::LoadedSession;
+use crate::transcript::Leaf;
 use crate::units::{Moment, Tokens};
 use crate::write::commit_list::{CommitRecord, CommitStatus, describe_count, list_commits};
 
@@ -38,14 +40,21 @@ pub(super) fn run(
     if commits.is_empty() {
         return Ok(output.line(Tone::Dim, "this session has no commits")?);
     }
-    table(&commits).print(output, "")?;
+    table(&session, &commits).print(output, "")?;
     writeln!(output)?;
     let count = describe_count(&commits);
     output.line(Tone::Plain, &format!("{count} · `clawscope undo --commit ID` undoes one of them"))?;
     Ok(())
 }
 
-fn table(commits: &[CommitRecord]) -> Table {
+/// Whether the provider counted the prompt that a commit left.
+fn is_counted(session: &LoadedSession, receipt: &Receipt, tokens: Tokens) -> bool {
+    let before = session.at_leaf(Leaf::Id(receipt.from_leaf.clone()));
+    let total = before.map(|before| before.next_prompt.total);
+    total.is_some_and(|total| !total.is_estimate() && total.tokens == tokens.whole())
+}
+
+fn table(session: &LoadedSession, commits: &[CommitRecord]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("written", Align::Left),
@@ -57,9 +66,11 @@ fn table(commits: &[CommitRecord]) -> Table {
     ]);
     for committed in commits {
         let receipt = &committed.receipt;
-        let tokens = |tokens: Tokens| format_estimate(tokens.max(Tokens::ZERO).floor());
-        let tokens =
-            committed.prompt_tokens.map(|(before, after)| format!("{} → {}", tokens(before), tokens(after)));
+        let whole = |tokens: Tokens| tokens.max(Tokens::ZERO).whole();
+        let tokens = committed.prompt_tokens.map(|(before, after)| {
+            let counted = is_counted(session, receipt, before);
+            format!("{} → {}", format_counted(whole(before), counted), format_estimate(whole(after)))
+        });
         let (sign, tone) =
             if committed.status == CommitStatus::InForce { ("●", Tone::Good) } else { ("○", Tone::Dim) };
         table.push(vec![

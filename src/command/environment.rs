@@ -10,7 +10,7 @@ use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::ruleset::requested_ruleset;
 use super::suggest::{alternatives, did_you_mean, nearest};
-use crate::cli::{ReadPlace, StoreArgs};
+use crate::cli::{ReadPlace, StoreArgs, names_store};
 use crate::diagnostic::Diagnostic;
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
@@ -215,8 +215,8 @@ fn session_place(text: &str, args: &StoreArgs, invocation: &Invocation) -> Resul
 
 /// Whether a SESSION argument names a folder, which is a store and no session.
 pub(super) fn is_store_folder(text: &str, args: &StoreArgs, invocation: &Invocation) -> bool {
-    let is_path = text.contains(std::path::MAIN_SEPARATOR) || text == "." || text == "..";
-    args.store.is_none() && !args.demo && is_path && absolute(&invocation.env.cwd, Path::new(text)).is_dir()
+    let cwd = &invocation.env.cwd;
+    args.store.is_none() && !args.demo && names_store(text, cwd) && absolute(cwd, Path::new(text)).is_dir()
 }
 
 /// Says on the error stream that a command reads the demo store because there is no other, so that nobody takes its

@@ -20,8 +20,8 @@ use crate::format::{
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::{
-    Advice, Explanation, Finding, GuardReport, GuardState, Overflow, PromptCount, ReplaySummary,
-    explain_changes,
+    Advice, Explanation, Finding, FindingClass, GuardReport, GuardState, Overflow, PromptCount,
+    ReplaySummary, explain_changes,
 };
 use crate::session::LoadedSession;
 use crate::session::setting_change::{SettingChange, read_changes};
@@ -295,8 +295,11 @@ impl ExplanationPrinter<'_> {
             } else {
                 ""
             };
-            let head = format!("{} · {}{flips}", finding.class.as_str(), finding.confidence.as_str());
-            output.line(Tone::Strong, &head)?;
+            // The class of a healthy session is in the headline.
+            if at > 0 || finding.class != FindingClass::Healthy {
+                let head = format!("{} · {}{flips}", finding.class.as_str(), finding.confidence.as_str());
+                output.line(Tone::Strong, &head)?;
+            }
             if at > 0 {
                 output.line(Tone::Plain, &finding.headline())?;
             }

@@ -1,5 +1,6 @@
 //! `clawscope explain --all`: prints the verdict of every session in a store, sessions at risk first.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -66,7 +67,8 @@ pub(super) fn run(
     if args.json {
         output.json(&report_json(&workspace, all, &windows))?;
     } else {
-        print(&all, &windows, output)?;
+        let missing = (workspace.listed.items.len() - all.len()) as u64;
+        print(&all, &windows, missing, output)?;
     }
     workspace.require_databases()
 }
@@ -177,7 +179,12 @@ fn session_verdict_json(item: &SessionItem, verdict: SessionVerdict, windows: &[
     }
 }
 
-fn print(all: &[ExplainedSession], windows: &[u64], output: &mut Output) -> Result<(), Failure> {
+fn print(
+    all: &[ExplainedSession],
+    windows: &[u64],
+    missing: u64,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let heads: Vec<&'static str> = vec!["session", "tokens", "full"];
     let mut columns: Vec<(&'static str, Align)> =
         heads.into_iter().zip([Align::Flexible, Align::Right, Align::Right]).collect();
@@ -194,14 +201,12 @@ fn print(all: &[ExplainedSession], windows: &[u64], output: &mut Output) -> Resu
         table.push(row_cells(explained, windows));
     }
     let overflowed = all.iter().filter(|it| risk_rank(it).0 == 3).count() as u64;
-    output.line(
-        Tone::Strong,
-        &format!(
-            "{}, {} overflowed",
-            format_count(all.len() as u64, "session", "sessions"),
-            format_number(overflowed)
-        ),
-    )?;
+    let sessions = format_count(all.len() as u64 + missing, "session", "sessions");
+    let mut head = format!("{sessions}, {} overflowed", format_number(overflowed));
+    if missing > 0 {
+        let _ = write!(head, ", {} without a transcript", format_number(missing));
+    }
+    output.line(Tone::Strong, &head)?;
     Ok(table.print(output, "")?)
 }
 

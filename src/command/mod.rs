@@ -104,6 +104,7 @@ pub use completions::complete;
 use environment::{Invocation, note_demo_store};
 use failure::{Exit, Failure};
 use output::Output;
+use ruleset::note_unknown_release;
 use usage_error::{path_hint, usage_failure};
 
 use crate::cli::{Cli, Command, StoreArgs};
@@ -173,6 +174,10 @@ fn dispatch(
         Some(command) => {
             let place = cli.store.with_path(command.store_of_session())?;
             note_demo_store(command.read_place(&invocation.env.cwd), &place, invocation, output)?;
+            // `rules` prints it with the rules.
+            if !matches!(command, Command::Rules(_)) {
+                note_unknown_release(&place, &invocation.env, output)?;
+            }
             run_command(command, &place, invocation, output)
         }
         None => screen::run(cli, words, invocation),

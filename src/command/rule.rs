@@ -5,14 +5,18 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::output::{Output, Tone};
-use super::suggest::did_you_mean;
+use super::suggest::{alternatives, did_you_mean};
 use crate::export::json::JsonOutput;
-use crate::rulebook::{DOCUMENTS, Document, Rule, find, headings, is_document, paragraphs};
+use crate::rulebook::{
+    DOCUMENTS, Document, Rule, documents_with, find_all, headings, is_document, paragraphs,
+};
 
 /// Prints the cited rules.
 pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(), Failure> {
     let citations = parse_citations(words);
-    let rules: Vec<Rule> = citations.iter().map(|citation| find_rule(citation)).collect::<Result<_, _>>()?;
+    let found: Vec<Vec<Rule>> =
+        citations.iter().map(|citation| find_rules(citation)).collect::<Result<_, _>>()?;
+    let rules = found.concat();
     if json {
         let rules = rules.iter().map(|rule| RuleJson::new(rule, Some(rule.text))).collect();
         return Ok(output.json(&RuleListJson { rules })?);
@@ -53,22 +57,32 @@ fn parse_citations(words: &[String]) -> Vec<String> {
     citations
 }
 
-/// Finds the rule of a citation.
+/// Finds the rules of a citation.
 ///
 /// # Errors
 /// Returns a usage error with the ids of the document, or with the documents, if no rule matches.
-fn find_rule(citation: &str) -> Result<Rule, Failure> {
-    find(citation).ok_or_else(|| {
-        let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
-        let all: Vec<String> = DOCUMENTS.into_iter().flat_map(cited_ids).collect();
-        let near = did_you_mean(&citation.replacen(' ', "-", 1), all.iter().map(String::as_str));
-        let names = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
-        let expected = of.max_by_key(|document| document.name.len()).map_or_else(
-            || format!("DOCUMENT-ID with a document of {}", names()),
-            |document| format!("an id of {}, such as {}", document.name, sections(*document).join(", ")),
-        );
-        Failure::usage(format!("RULE {citation:?}: expected {expected}.{near}"))
-    })
+fn find_rules(citation: &str) -> Result<Vec<Rule>, Failure> {
+    let rules = find_all(citation);
+    if rules.is_empty() { Err(unknown_rule(citation)) } else { Ok(rules) }
+}
+
+fn unknown_rule(citation: &str) -> Failure {
+    let several =
+        documents_with(citation).into_iter().map(|rule| format!("{}-{}", rule.document.name, citation));
+    let several: Vec<String> = several.collect();
+    if !several.is_empty() {
+        let several: Vec<&str> = several.iter().map(String::as_str).collect();
+        return Failure::usage(format!("RULE {citation:?}: expected {}.", alternatives(&several)));
+    }
+    let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
+    let all: Vec<String> = DOCUMENTS.into_iter().flat_map(cited_ids).collect();
+    let near = did_you_mean(&citation.replacen(' ', "-", 1), all.iter().map(String::as_str));
+    let names = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
+    let expected = of.max_by_key(|document| document.name.len()).map_or_else(
+        || format!("DOCUMENT-ID with a document of {}", names()),
+        |document| format!("an id of {}, such as {}", document.name, sections(*document).join(", ")),
+    );
+    Failure::usage(format!("RULE {citation:?}: expected {expected}.{near}"))
 }
 
 /// Returns the ids of a document's sections and rules as a person types them, `pruning-5.12`.

@@ -42,6 +42,20 @@ pub(super) fn requested_ruleset_from(
         .map_err(|error| Failure::usage(format!("{origin}: {error}")))
 }
 
+/// Says on the error stream which rules stand in for a release without known ones. A mistake in the name is left to the
+/// command that reads it.
+pub(super) fn note_unknown_release(
+    args: &StoreArgs,
+    env: &Environment,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let requested = requested_ruleset(args, env).ok().flatten();
+    match requested.and_then(|chosen| chosen.note) {
+        Some(note) => Ok(output.note(&format!("note: {note}"))?),
+        None => Ok(()),
+    }
+}
+
 /// Prints the ruleset on one line, and notes about it.
 pub(super) fn print_ruleset(chosen: &RulesetChoice, output: &mut Output) -> Result<(), Failure> {
     let line = format!("rules of {} ({})", chosen.id.display_name(), chosen.provenance_text());

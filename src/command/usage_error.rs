@@ -23,6 +23,7 @@ pub(super) fn usage_failure(error: &clap::Error, words: &[OsString], invocation:
         ErrorKind::MissingRequiredArgument => line.describe_missing(error),
         ErrorKind::UnknownArgument => line.describe_unexpected(error),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => line.describe_value(error),
+        ErrorKind::ArgumentConflict => describe_conflict(error),
         _ => None,
     };
     let own = || error.render().to_string().trim_start_matches("error: ").trim_end().to_owned();
@@ -42,7 +43,7 @@ pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<S
         word.contains(std::path::MAIN_SEPARATOR) || absolute(&invocation.env.cwd, Path::new(word)).exists()
     };
     let mut arguments = line.plain_words().skip_while(|word| *word != line.name()).skip(1);
-    let is_release = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let is_release = |word: &str| word.starts_with("20") || word.starts_with("pi-");
     let (option, typed) = match command.get_name() {
         "sessions" => ("filter", arguments.next()?),
         "watch" => ("session", arguments.next()?),
@@ -181,7 +182,8 @@ impl CommandLine<'_> {
         let known = possible_values(arg);
         let lead = match error.source() {
             _ if !known.is_empty() => {
-                let near = did_you_mean(typed, known.iter().map(String::as_str));
+                let values = arg.get_possible_values();
+                let near = did_you_mean(typed, values.iter().flat_map(|value| value.get_name_and_aliases()));
                 format!("{label} {typed:?}: expected {}.{near}", alternatives(&known))
             }
             Some(source) if source.to_string().contains("expected") => format!("{label} {source}."),
@@ -202,6 +204,23 @@ impl CommandLine<'_> {
         let help = self.command.as_ref()?.get_after_long_help()?.to_string();
         let number = help.split_whitespace().skip_while(|word| *word != option).nth(1)?;
         number.parse::<u64>().is_ok().then(|| number.to_owned())
+    }
+}
+
+/// Describes options that exclude each other, `--demo` and `--store`.
+fn describe_conflict(error: &clap::Error) -> Option<String> {
+    let option = |name: &String| plain_name(name).split(' ').next().unwrap_or_default().to_owned();
+    let names = |kind| match error.get(kind) {
+        Some(ContextValue::String(name)) => vec![option(name)],
+        Some(ContextValue::Strings(names)) => names.iter().map(option).collect(),
+        _ => Vec::new(),
+    };
+    let (one, others) = (names(ContextKind::InvalidArg), names(ContextKind::PriorArg));
+    let (one, others) = (one.first()?, others.join(", "));
+    match others.as_str() {
+        "" => None,
+        other if other == one => Some(format!("{one} is there twice. Remove one.")),
+        _ => Some(format!("{one} and {others} cannot be combined. Remove one of them.")),
     }
 }
 

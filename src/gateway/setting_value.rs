@@ -1,5 +1,6 @@
 //! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
+use crate::format::amount::parse_count;
 use crate::format::format_number;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -86,7 +87,7 @@ pub fn parse_value(control: Control, text: &str) -> Result<Value, &'static str> 
             .filter(|share| (0.0..=1.0).contains(share))
             .map(Value::Number)
             .ok_or("a number from 0 to 1"),
-        Control::Slider { .. } => number(text)
+        Control::Slider { .. } => parse_count(&text.replace(' ', ""))
             .filter(|count| *count >= 0.0 && count.fract() == 0.0)
             .map(Value::Number)
             .ok_or("a whole number, 0 or more"),

@@ -2,7 +2,7 @@
 //! process, so the answer arrives byte for byte; nothing is read, kept or changed on its way.
 
 use std::io::{self, IsTerminal as _};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,6 +23,8 @@ const SCRIPT: &str = "PATH=\"$PATH:$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/
 const NOT_INSTALLED: [i32; 2] = [126, 127];
 /// The exit code with which ssh reports its own failure; clawscope has no such code.
 const LINK_FAILED: i32 = 255;
+/// The exit code of a program that shows that programs start there.
+const REACHED: i32 = 73;
 
 /// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +62,27 @@ pub(super) fn run(remote: &RemoteCommand, cli: &Cli, invocation: &Invocation) ->
     }
     match end {
         _ if is_stopped => Ok(Some(STOPPED)),
+        End::Code(code) if code != 0 && !is_reached(&remote.host) => {
+            Err(link_failure(&remote.host, Some(code.into())))
+        }
         End::Code(code) => Ok(Some(code)),
         End::NotInstalled => Ok(None),
         End::Link(code) => Err(link_failure(&remote.host, code)),
     }
+}
+
+/// Whether the command of `--via` starts programs there. Its own failures have exit codes that clawscope has too: `docker
+/// exec` ends with 1 where there is no container. ssh has its own code for them.
+fn is_reached(host: &Transport) -> bool {
+    if matches!(host, Transport::Ssh { .. }) {
+        return true;
+    }
+    let words = ["sh".to_owned(), "-c".to_owned(), format!("exit {REACHED}")];
+    let command = host.command(&words, Terminal::None);
+    let Some((program, arguments)) = command.split_first() else { return false };
+    let mut probe = Command::new(program);
+    probe.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.code() == Some(REACHED))
 }
 
 /// Returns the words that run a clawscope command there. A screen needs the person's terminal by name.

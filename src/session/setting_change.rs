@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::config::parse_share;
 use crate::files;
+use crate::format::amount::parse_count;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -194,6 +195,10 @@ fn parse_value(setting: &SettingSpec, text: &str) -> Value {
     match setting.control {
         Control::Slider { unit: Unit::Milliseconds, .. } | Control::Text | Control::Fixed { .. } => {
             Value::from(text)
+        }
+        Control::Slider { unit: Unit::Tokens | Unit::Chars | Unit::Bytes, .. } => {
+            let count = || parse_count(text).map_or_else(|| Value::from(text), Value::Number);
+            js::parse(text).unwrap_or_else(|_| count())
         }
         Control::Switch | Control::Slider { .. } => js::parse(text).unwrap_or_else(|_| Value::from(text)),
         Control::List => parse_list(text),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clawscope::rulebook::{DOCUMENTS, find};
+use clawscope::rulebook::{DOCUMENTS, find, find_all};
 use regex::Regex;
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -51,6 +51,25 @@ fn every_citation_in_the_source_names_a_rule_that_ships() {
     }
     assert!(missing.is_empty(), "no such rules: {missing:#?}");
     assert!(count > 1000, "{count} citations found: the pattern has lost some");
+}
+
+/// Rules that JSON and screens name are texts of the source, and the ids of overflow texts.
+#[test]
+fn rules_prints_every_citation_that_the_program_gives() {
+    let names =
+        r"pruning|compaction|releases|overflow-texts|store-sqlite|store-pi-1\.5|store|sqlite|trajectory";
+    let literal = Regex::new(&format!("\"((?:{names}) [A-Z]?[0-9][^\"\\s]*|T[0-9]{{2}})\"")).unwrap();
+    let mut count = 0;
+    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let text = fs::read_to_string(&path).unwrap();
+        // Tests cite rules that do not exist.
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for found in literal.captures_iter(text) {
+            count += 1;
+            assert!(!find_all(&found[1]).is_empty(), "{}: {}", path.display(), &found[1]);
+        }
+    }
+    assert!(count > 100, "{count} citations found");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::command::output::{Output, Tone};
 use crate::command::session_output::{finite, format_entry_tokens, message_tokens, tool_name};
 use crate::context::budget::running_totals;
 use crate::export::json::JsonOutput;
-use crate::format::{format_number, format_percent, format_time};
+use crate::format::{format_counted, format_number, format_percent, format_time};
 use crate::ids::EntryIx;
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
@@ -216,9 +216,11 @@ fn print_entry(
     let text = read_excerpt(&session.source, index, ix)
         .map(|excerpt| excerpt.with_secrets(secrets).text_with_envelope())
         .unwrap_or_default();
+    // The provider counted only the newest prompt.
+    let is_counted = item.tokens.is_some_and(|counted| !counted.is_estimate() && counted.tokens == context);
     let total = format!(
-        "~{} of {} ({})",
-        format_number(context),
+        "{} of {} ({})",
+        format_counted(context, is_counted),
         format_number(item.window),
         format_percent(context, item.window)
     );

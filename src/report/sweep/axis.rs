@@ -2,6 +2,7 @@
 //! value is always a point of the axis.
 
 use crate::config::parse_share;
+use crate::format::amount::parse_count;
 use crate::format::format_number;
 use crate::gateway::duration::parse_duration;
 use crate::gateway::prune_setting::{Control, Unit};
@@ -314,7 +315,7 @@ fn expand_range(key: &str, text: &str, unit: Option<Unit>) -> Result<Vec<String>
     }
     let read = |text: &str| match unit {
         Some(Unit::Milliseconds) => parse_duration(&text.trim().into()).map(Millis::get),
-        _ => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
+        _ => parse_count(text),
     };
     let (Some(a), Some(b), Some(by)) = (read(from), read(to), read(policy)) else {
         return Err(wrong("contains a value that this setting does not accept"));

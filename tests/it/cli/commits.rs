@@ -7,6 +7,20 @@ use serde_json::{Value, json};
 use crate::support::store::{Store, lines, long_session, program, run};
 
 #[test]
+fn the_list_of_commits_marks_estimates_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("demo");
+    let store = store.to_str().unwrap();
+    assert_eq!(run(&mut program(&["demo", "--out", store])).0, 0);
+    let key = "agent:main:telegram:direct:8812";
+    let (code, _, error) =
+        run(&mut program(&["commit", key, "--store", store, "--policy", "prune", "--apply"]));
+    assert_eq!(code, 0, "{error}");
+    let (_, list, _) = run(&mut program(&["undo", key, "--list", "--store", store]));
+    assert!(list.contains(" 203,412 → ~"), "{list}");
+}
+
+#[test]
 fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     let store = Store::new();
     let before = std::fs::read(store.transcript()).unwrap();

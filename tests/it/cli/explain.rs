@@ -121,6 +121,13 @@ fn a_whole_store_is_explained_with_those_at_risk_first() {
     assert!(code == 0 && out.starts_with("1 session, 1 overflowed"), "{out}");
     let (code, _, error) = store.run(&["explain"]);
     assert!(code == 2 && error.contains("SESSION"), "{error}");
+    let listed = demo_json(&["sessions"])["sessions"].as_array().unwrap().len();
+    let (_, out, _) = run(&mut program(&["explain", "--all", "--demo"]));
+    let head = out.lines().next().unwrap_or_default();
+    assert!(
+        head.starts_with(&format!("{listed} sessions, ")) && head.ends_with(", 1 without a transcript"),
+        "{head}"
+    );
 }
 
 /// Runs a command on the built-in store and reads its JSON.

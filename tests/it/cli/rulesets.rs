@@ -51,6 +51,44 @@ fn a_rule_that_is_cited_can_be_printed() {
 }
 
 #[test]
+fn a_range_of_rules_and_the_id_of_an_overflow_text_can_be_printed() {
+    let store = Store::new();
+    for (words, expected) in [
+        (&["rules", "pruning 3–5"][..], &["pruning 3  ", "\npruning 4  ", "\npruning 5  "][..]),
+        (&["rules", "pruning", "3-5"], &["pruning 3  ", "\npruning 5  "]),
+        (&["rules", "T01"], &["overflow-texts ", "| T01 |"]),
+    ] {
+        let (code, text, error) = store.run(words);
+        assert!(code == 0 && expected.iter().all(|part| text.contains(part)), "{words:?}: {error}{text}");
+    }
+    let (code, _, error) = store.run(&["rules", "5.12"]);
+    assert!(
+        code == 2 && error.contains("expected pruning-5.12 or ") && !error.contains("--ruleset"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_command_says_once_which_rules_stand_in_for_an_unknown_release() {
+    let store = Store::new();
+    for words in [
+        &["sessions"][..],
+        &["explain", "main"],
+        &["explain", "--all"],
+        &["cost"],
+        &["context", "main"],
+        &["doctor"],
+        &["search", "build"],
+    ] {
+        let of = |release| store.run(&[words, &["--ruleset", release]].concat()).2;
+        let error = of("2027.1.1");
+        let note = "2027.1.1 is newer than every known release; clawscope uses the rules of 2026.9.6";
+        assert_eq!(error.matches(note).count(), 1, "{words:?}: {error}");
+        assert!(!of("2026.9.6").contains("note: 2026"), "{words:?}");
+    }
+}
+
+#[test]
 fn a_version_can_be_requested_and_an_unpublished_one_names_the_rules_used() {
     let store = Store::new();
     let ruleset = |words: &[&str]| store.json(&[&["context", "long-1"], words].concat())["ruleset"].clone();

@@ -91,6 +91,44 @@ fn usage_errors_name_the_expected_argument() {
 }
 
 #[test]
+fn a_folder_without_a_slash_is_a_store_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = |words: &[&str]| run(program(words).current_dir(folder.path()));
+    assert_eq!(in_folder(&["demo", "--out", "demo1"]).0, 0);
+    for command in ["cost", "explain", "settings", "tree", "check"] {
+        let [plain, dotted] = ["demo1", "./demo1"].map(|path| in_folder(&[command, path]));
+        assert!(!plain.2.contains("no gateway store"), "{command}: {}", plain.2);
+        let same = |text: &str| text.replace("/./demo1", "/demo1").replace("./demo1", "demo1");
+        assert_eq!((plain.0, same(&plain.2)), (dotted.0, same(&dotted.2)), "{command}");
+    }
+    let (code, out, error) = in_folder(&["cost", "demo1"]);
+    assert!(code == 0 && out.contains("telegram:direct:8812"), "{error}{out}");
+}
+
+#[test]
+fn tokens_and_formats_are_written_as_people_write_them() {
+    let key = "agent:main:telegram:direct:8812";
+    let of = |words: &[&str]| run(&mut program(&[words, &["--demo"]].concat()));
+    let plain = of(&["check", key, "--window", "100000"]);
+    for window in ["100k", "100,000", "100_000", "0.1M"] {
+        assert_eq!(of(&["check", key, "--window", window]), plain, "{window}");
+    }
+    let plain = of(&["check", key, "--budget", "150000", "--set", "compaction.reserveTokens=30000"]);
+    assert_eq!(of(&["check", key, "--budget", "150,000", "--set", "compaction.reserveTokens=30k"]), plain);
+    for (word, name) in [("markdown", "md"), ("jsonl", "pi")] {
+        let [one, other] = [word, name].map(|format| of(&["export", key, "--format", format]));
+        assert!(one.0 == 0 && one.1 == other.1, "{word}: {}", one.2);
+        let (code, error) = mistaken(&["export", "--format", word]);
+        assert!(code == 2 && error.contains("missing SESSION"), "{error}");
+    }
+    let (code, error) = mistaken(&["sessions", "--store", "x", "--demo"]);
+    assert!(
+        code == 2 && error.contains("--store and --demo cannot be combined. Remove one of them."),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_word_in_the_place_of_a_path_may_belong_to_an_option() {
     let store = Store::new();
     for (words, expected) in [

@@ -90,6 +90,22 @@ fn an_unreachable_machine_is_reported_with_the_error_of_ssh() {
 }
 
 #[test]
+fn a_container_that_is_not_there_is_no_answer() {
+    let programs = Programs::new();
+    programs.write("docker", "#!/bin/sh\necho 'No such container: nope' >&2; exit 1\n");
+    let (code, out, err) = programs.run(&["sessions", "--via", "docker exec -i nope"]);
+    assert_eq!((code, out.as_str()), (3, ""));
+    assert!(err.contains("docker ended with exit code 1, so there was no connection"), "{err}");
+    assert_eq!(err.matches("No such container").count(), 1, "{err}");
+    // The answer of a program that was started is its own.
+    programs.write("docker", "#!/bin/sh\nshift 3; exec \"$@\"\n");
+    let (_dir, store) = demo();
+    let (code, _, err) =
+        programs.run(&["search", "zzzq", &store.to_string_lossy(), "--via", "docker exec -i gw"]);
+    assert_eq!(code, 1, "{err}");
+}
+
+#[test]
 fn a_faulty_address_starts_no_program() {
     let programs = Programs::new();
     let mark = programs.path().join("started");
