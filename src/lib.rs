@@ -65,6 +65,7 @@
 //! | cache ledger, miss | what the provider's cache served of each call; tokens of the previous prompt that it did not |
 //! | loss, need, regret | a message that a prompt lacks; its later use; all losses of a trace with their needs |
 //! | fact, audit | a path, id, number, date, error, limit or decision in a text; the share of them that a summary keeps |
+//! | free, headroom | to remove tokens from a prompt; the tokens that every prompt must leave in the window |
 //! | sweep | many replays over a grid of settings |
 //! | commit | writing a plan as a new branch, or as pi's own context edits |
 //! | manual change, way out | another branch, or one without some messages, as a person chooses; one that explain advises |

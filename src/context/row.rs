@@ -33,7 +33,7 @@ impl Filter {
             Self::Conversation => "conversation",
             Self::NoTools => "no tools",
             Self::Turns => "user turns",
-            Self::Labelled => "labelled",
+            Self::Labelled => "labelled entries",
             Self::Everything => "everything",
         }
     }

@@ -186,7 +186,7 @@ fn column_verdict(app: &App, theme: &Theme, verdict: &FateSummary, window: u64, 
     }
     if fate.is_change() {
         let (before, after) = verdict.tokens;
-        column.fact(theme, "saves", &saving_text(before, after, window), theme.style(Role::Plan));
+        column.fact(theme, "frees", &saving_text(before, after, window), theme.style(Role::Plan));
     }
     column.y += 1;
 }

@@ -108,7 +108,7 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
         }
         None => {
             let right = end.min(area.right().saturating_sub(1));
-            let start = put_right(buf, at.1, at.0, right, &clearing_keys(app, theme, area.width));
+            let start = put_right(buf, at.1, at.0, right, &clearing_keys(app, theme));
             let filter = Span::styled(app.sessions.filter.as_str(), theme.bold(Role::Plan));
             put_spans(buf, at, start.saturating_sub(1), &[key, filter]);
             None
@@ -117,13 +117,12 @@ fn filter(app: &App, theme: &Theme, area: Rect, columns: &[Column], buf: &mut Bu
 }
 
 /// Returns the keys that clear the filter from the focused pane.
-fn clearing_keys<'a>(app: &App, theme: &Theme, width: u16) -> [Span<'a>; 2] {
+fn clearing_keys<'a>(app: &App, theme: &Theme) -> [Span<'a>; 2] {
     let mut keys = app.key_words(KeyContext::Sessions, Action::Back);
     if app.focus != Pane::Sessions {
         keys = format!("{} {keys}", app.key_words(KeyContext::Main, Action::FocusSessions));
     }
-    let words = if width < MIN_WIDTH_WITH_AGE { "" } else { " clears" };
-    [Span::styled(keys, theme.bold(Role::Text)), Span::styled(words, theme.style(Role::Muted))]
+    [Span::styled(keys, theme.bold(Role::Text)), Span::styled(" clears", theme.style(Role::Muted))]
 }
 
 /// Draws the titles of the columns next to the filter, or in a narrow pane only that of the order, which gives way to a

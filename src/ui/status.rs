@@ -71,7 +71,7 @@ fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) 
         InputPurpose::Filter | InputPurpose::Search | InputPurpose::Find | InputPurpose::StoreSearch => "/",
         InputPurpose::Setting => "value ",
         InputPurpose::Axes => "vary ",
-        InputPurpose::Headroom => "leave free ",
+        InputPurpose::Headroom => "headroom ",
     };
     let x = put(buf, (area.x + 1, area.y), area.right(), lead, theme.bold(Role::Muted));
     let words = match (&prompt.error, prompt.purpose) {

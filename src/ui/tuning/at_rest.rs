@@ -29,7 +29,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         prune.chain(app.preview.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune))
     {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
-        fact.push(Span::styled(" saves ", muted));
+        fact.push(Span::styled(" frees ", muted));
         fact.extend(match saves {
             None => vec![Span::styled(glyphs::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
             Some(0) => vec![Span::styled("nothing", muted)],

@@ -88,7 +88,7 @@ fn saved<'a>(app: &App, plan: &Plan, theme: &Theme) -> Fact<'a> {
         Some(0) if plan.is_empty() => vec![Span::styled("nothing changes", muted)],
         Some(freed) => {
             vec![
-                Span::styled("saves ", muted),
+                Span::styled("frees ", muted),
                 Span::styled(format_short_estimate(freed), theme.bold(Role::Plan)),
             ]
         }

@@ -75,7 +75,7 @@ impl MapMetric {
             Self::Peak => "peak tokens",
             Self::Cost => "cost",
             Self::Overflows => "calls that overflow",
-            Self::Cleared => "tokens cleared",
+            Self::Cleared => "tokens freed",
         }
     }
 

@@ -30,7 +30,7 @@ const MESSAGE: &[NumberNote] = &[
     ("rule", "The rule that decides the fate; the key of the rule shows its text."),
 ];
 const TUNING: &[NumberNote] = &[
-    ("saves", "Tokens that the plan removes from the prompt."),
+    ("frees", "Tokens that the plan removes from the prompt."),
     (
         "next call",
         "The change in cost of the next call: text that changes is not read from the provider's cache.",

@@ -49,7 +49,7 @@ impl Explanation {
         if let Some(best) = self.advice.first().filter(|advice| advice.fits_all) {
             let change = |change: &AdvisedChange| format!("{} to {}", change.key(), change.describe_after());
             let changes = best.changes.iter().map(change).collect::<Vec<_>>().join(" and ");
-            return Some(format!("Set {changes}: {} (tested).", best.outcome.description()));
+            return Some(format!("Set {changes}: {} (replayed).", best.outcome.description()));
         }
         self.has_overflowed().then(|| format!("{}. {}", self.advice_headline().1, self.immediate_step()))
     }

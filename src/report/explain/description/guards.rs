@@ -53,7 +53,9 @@ impl GuardReason {
             Self::BelowSingle(tokens) => {
                 format!("acts on a single result above {} tokens", format_short_estimate(*tokens))
             }
-            Self::Contradicted => "should have acted, but by the provider's counts it did not".to_owned(),
+            Self::Contradicted => {
+                "by its rules it should have cut results, but the provider counted them whole".to_owned()
+            }
             Self::NoLargeResult => "no result was large enough to cut".to_owned(),
             Self::CompactionOff => "compaction.enabled is false".to_owned(),
             Self::NothingToCompare { trigger } => {

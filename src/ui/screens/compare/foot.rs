@@ -82,7 +82,7 @@ impl View<'_> {
                 format_number(cell.summary_count() as i64),
                 now.map(|now| format_number(now.summary_count() as i64)),
             ),
-            fact("cleared", left_out(cell), now.map(left_out)),
+            fact("freed", left_out(cell), now.map(left_out)),
         ];
         if cell.regret.is_some() {
             facts.push(fact("needed again", regret(cell), now.map(regret)));

@@ -105,7 +105,7 @@ impl View<'_> {
         }
         let numbers = match row {
             TableRow::Header => {
-                ["cleared", "peak", "cost", glyphs::AGAIN].map(|word| self.span(Role::Muted, word))
+                ["freed", "peak", "cost", glyphs::AGAIN].map(|word| self.span(Role::Muted, word))
             }
             TableRow::Cell { cell, .. } => {
                 let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
