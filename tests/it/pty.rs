@@ -559,12 +559,12 @@ fn a_plan_is_previewed_written_and_taken_back_from_the_keyboard() {
     let written = bytes();
     assert!(written > before);
     // The branch is read back before it can be undone.
-    program.until_shown("prune saves nothing");
+    program.until_shown("prune frees nothing");
     program.keys("u");
     program.until_shown("lock available");
     program.keys("y");
     // The notice disappears by itself, on a busy machine before the test reads the screen; the plan's saving stays.
-    program.until_shown("prune saves ~104k");
+    program.until_shown("prune frees ~104k");
     assert!(bytes() > written);
     program.keys("q");
     let ended = program.ended();

@@ -33,7 +33,7 @@ impl Explanation {
         Some(format!("With {}: {}.", asked.description(), asked.outcome.description()))
     }
 
-    /// Returns `Set contextPruning.ttl to 30m: every call fits (tested).`, that nothing would have helped,
+    /// Returns `Set contextPruning.ttl to 30m: every call fits (replayed).`, that nothing would have helped,
     /// or the way out of what the verdict found; `None` if there is nothing to do. After a commit that helped, says so first.
     pub fn next_step(&self) -> Option<String> {
         let Some(tokens) = self.fits_since_commit else { return self.way_out() };
