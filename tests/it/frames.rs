@@ -199,7 +199,7 @@ fn colours_carry_the_plan_in_every_theme() {
 #[test]
 fn the_tuning_tab_names_its_step() {
     let mut driver = stepping(60, 20);
-    driver.press("enter j");
+    driver.press("z j");
     let driver = settled(driver);
     insta::assert_snapshot!("tuning tab 60x20", text_of(&drawn(&driver.app, &dark())));
 }

@@ -223,8 +223,10 @@ fn message_heads(theme: &Theme, line: Rect, buf: &mut Buffer) {
     put(buf, (x + 2, line.y), end, "message", style);
     for from in [x + NAME_WIDTH, x + NAME_WIDTH + SIDE_WIDTH] {
         put(buf, (from, line.y), end, "entry", style);
-        let to = (from + SIDE_WIDTH - 2).min(end);
-        put_right(buf, line.y, from, to, &[Span::styled("~tokens", style)]);
+        let to = from + SIDE_WIDTH - 2;
+        if to <= end {
+            put_right(buf, line.y, from, to, &[Span::styled("~tokens", style)]);
+        }
     }
 }
 
