@@ -163,7 +163,8 @@ impl App {
 
     fn click_tuning(&mut self, row: u16, column: u16) -> Vec<Effect> {
         let layout = self.layout();
-        if layout.tuning.y + row == layout.policies_line().y {
+        // At full height, the list below the title has the policies.
+        if layout.policy_list.is_empty() && layout.tuning.y + row == layout.policies_line().y {
             return self.click_policy(column);
         }
         let list = layout.policy_list;
