@@ -240,6 +240,7 @@ const NAMED_KEYS: &[(&str, &[&str])] = &[
             "- less",
             "+ more",
             "v s policies",
+            "v n presets",
             "w compare",
             "ctrl-f search-all",
             "v ! problems",
