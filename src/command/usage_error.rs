@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
@@ -183,7 +184,7 @@ impl CommandLine<'_> {
         let lead = match error.source() {
             _ if !known.is_empty() => {
                 let values = arg.get_possible_values();
-                let near = did_you_mean(typed, values.iter().flat_map(|value| value.get_name_and_aliases()));
+                let near = did_you_mean(typed, values.iter().flat_map(PossibleValue::get_name_and_aliases));
                 format!("{label} {typed:?}: expected {}.{near}", alternatives(&known))
             }
             Some(source) if source.to_string().contains("expected") => format!("{label} {source}."),

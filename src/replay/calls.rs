@@ -9,8 +9,8 @@ use crate::store::intern::ValueIx;
 use crate::transcript::copied_answers;
 use crate::units::{Millis, Moment, Tokens};
 
-/// Answers whose counts are not used as measurements.
-pub(super) type UnreliableAnswers = HashSet<EntryIx>;
+/// Answers of a session that have something in common.
+pub(super) type EntrySet = HashSet<EntryIx>;
 
 /// A call that the provider refused because its prompt was too large, according to the texts of the transcript.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,8 +116,8 @@ pub fn model_calls(
     index: &Index,
     path: &[EntryIx],
     refused: &[RefusedCall],
-    doubted: &UnreliableAnswers,
-    failures: &HashSet<EntryIx>,
+    doubted: &EntrySet,
+    failures: &EntrySet,
 ) -> Vec<ModelCall> {
     let mut copied = copied_answers(index, path);
     copied.extend(failures);
@@ -158,7 +158,7 @@ struct CallCollector<'a> {
     index: &'a Index,
     copied: &'a HashSet<EntryIx>,
     refused: &'a [RefusedCall],
-    unreliable: &'a UnreliableAnswers,
+    unreliable: &'a EntrySet,
     state: CollectorState,
 }
 

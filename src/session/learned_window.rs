@@ -45,7 +45,7 @@ struct Evidence {
 }
 
 /// Infers the windows from the recorded calls. Of the copied ones only a named limit counts: their prompt was another.
-pub fn learn_windows(
+pub(super) fn learn_windows(
     session: &LoadedSession,
     record: &RecordedTrace,
     copied: &HashSet<EntryIx>,
@@ -88,16 +88,16 @@ fn record_call(evidence: &mut Evidence, call: &ModelCall, expected: Option<Token
     let least = |known: Option<Tokens>, tokens: Tokens| Some(known.map_or(tokens, |known| known.min(tokens)));
     match call.refused {
         Some(refused) if !refused.shows_window() => {}
-        Some(refused) => match refused.limit.filter(|limit| *limit > Tokens::ZERO) {
-            Some(limit) => evidence.smallest_limit = least(evidence.smallest_limit, limit),
-            None => {
-                let Some(expected) = expected.filter(|_| call.usage.is_none()) else { return };
+        Some(refused) => {
+            if let Some(limit) = refused.limit.filter(|limit| *limit > Tokens::ZERO) {
+                evidence.smallest_limit = least(evidence.smallest_limit, limit);
+            } else if let Some(expected) = expected.filter(|_| call.usage.is_none()) {
                 evidence.smallest_refused = least(evidence.smallest_refused, expected);
                 if let Some(excess) = refused.excess {
                     evidence.limit_below_excess = least(evidence.limit_below_excess, expected - excess);
                 }
             }
-        },
+        }
         None => {
             let answered = call.measured_tokens().filter(|_| !call.is_failed()).unwrap_or(Tokens::ZERO);
             evidence.largest_answered = evidence.largest_answered.max(answered);

@@ -94,7 +94,7 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
 
 #[test]
 fn a_compaction_after_pruned_results_is_written_as_a_branch() {
-    let mut driver = compacting("p 4 j j j H H H");
+    let mut driver = compacting("p a 4 j j j H H H");
     keep(&mut driver, "100000");
     driver.press("c");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");
@@ -118,7 +118,7 @@ fn a_summary_counts_in_the_preview_until_the_cut_changes() {
     let assumed = counted(&driver);
     driver.press("c");
     let made = dialog_summary(&driver).summary.tokens();
-    driver.press("n p p");
+    driver.press("n p p a");
     assert!(made != assumed && counted(&driver) == made, "{made} {assumed}");
     keep(&mut driver, "60000");
     assert_eq!(counted(&driver), assumed, "another cut");

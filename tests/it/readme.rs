@@ -241,6 +241,7 @@ const NAMED_KEYS: &[(&str, &[&str])] = &[
             "+ more",
             "v s policies",
             "v n presets",
+            "v r rule",
             "w compare",
             "ctrl-f search-all",
             "v ! problems",

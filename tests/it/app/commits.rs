@@ -41,7 +41,7 @@ fn the_list_of_branches_has_the_numbers_of_the_dialog() {
     let session = driver.app.displayed_session().expect("a session").clone();
     let plan = driver.app.preview.plan.clone().expect("a plan");
     let shown = (session.next_prompt.total.tokens, session.prompt_tokens_after_commit(&plan, None));
-    let numbers = [shown.0, shown.1].map(|tokens| clawscope::format::format_short(tokens));
+    let numbers = [shown.0, shown.1].map(clawscope::format::format_short);
     let dialog = text_of(&drawn(&driver.app, &dark()));
     assert!(numbers.iter().all(|number| dialog.contains(number)), "{numbers:?} in {dialog}");
     driver.press("y b");

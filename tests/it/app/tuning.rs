@@ -67,7 +67,7 @@ fn choosing_another_version_fixes_settings_and_plans_again() {
     assert!(driver.app.tuning.has_changes(), "the ttl is a setting still");
     let settings = driver.app.preview.plan.as_ref().expect("a plan").settings.prune.clone();
     assert_eq!(settings.soft_trim_ratio, 0.3);
-    driver.press(": text:release space text:nonsense enter");
+    driver.press(": text:release space text:nonsense enter esc");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_9_6, "no such release");
     driver.press(": text:release space text:2026.2.17 enter");
     assert_eq!(ruleset(&driver).id, Ruleset::V2026_2_17);
