@@ -333,7 +333,7 @@ fn impossible_export_options_are_errors() {
         (&["--format", "svg", "--size", "9x9"][..], 2, "--size"),
         (&["--format", "svg", "--colours", "pink"], 2, "pink"),
         (&["--format", "svg", "--policy", "prune"], 2, "press S"),
-        (&["--format", "html", "--shape-only", "--no-redact"], 2, "cannot be used with"),
+        (&["--format", "html", "--shape-only", "--no-redact"], 2, "cannot be combined"),
         (&["--format", "docx"], 2, "docx"),
         (&["--format", "html", "--force"], 2, "--out"),
         (&["--format", "html", "--leaf", "nope"], 2, "no entry has this id"),
