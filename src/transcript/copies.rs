@@ -103,7 +103,7 @@ pub fn copied_failures(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
     path.iter().copied().filter(is_copy).collect()
 }
 
-/// What a copy of a failed answer shares with it: its time, how it ended, and the length of its text.
+/// Returns the marks that a copy of a failed answer keeps: its time, how it ended, and the length of its text.
 fn failure_key(entry: &Entry) -> Option<(u64, StopReason, u64)> {
     let size = entry.message.filter(|size| !size.usage.is_some_and(|usage| usage.has_prompt_tokens()))?;
     let has_failed = matches!(size.stop_reason, StopReason::Error | StopReason::Aborted);

@@ -18,17 +18,15 @@ pub use cause::MissCause;
 pub use description::format_extra_cost;
 pub use totals::{CacheTotals, CallCount};
 
-use std::collections::HashSet;
-
 use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::replay::Cost;
 use crate::replay::cache::TokenSplit;
 use crate::session::LoadedSession;
-use crate::session::overflow::implausible_counts;
 use crate::session::replay_inputs::ReplayInputs;
-use crate::session::usage_totals::{PriceCache, billed_calls};
+use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
+use crate::store::entry::Usage;
 use crate::units::{Millis, Moment, Tokens};
 
 use evidence::Evidence;
@@ -39,7 +37,7 @@ use scan::{PromptScan, Reading};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheLedger {
     pub calls: Vec<CachedCall>,
-    /// What was billed beside them: summaries, calls of tools, and calls without a count of their prompt.
+    /// The other billed calls: summaries, calls of tools, and calls without a count of their prompt.
     pub side_calls: Vec<SideCall>,
     /// The configured time for which the provider keeps the prompts of the session's model.
     pub retention: Retention,
@@ -113,7 +111,8 @@ pub fn cache_ledger_from(
     let retention = session.cache_retention();
     let mut evidence = Evidence::new(session, retention, inputs);
     let (mut scan, mut calls) = (PromptScan::default(), Vec::new());
-    for step in ledger_steps(session) {
+    let (steps, others) = ledger_steps(session);
+    for step in steps {
         let request = match step {
             LedgerStep::Call(request) => request,
             LedgerStep::Warmed(usage, at) => {
@@ -146,28 +145,18 @@ pub fn cache_ledger_from(
             miss,
         });
     }
-    let side_calls = side_calls(session, &calls, &prices);
-    Ok(CacheLedger { calls, side_calls, retention })
-}
-
-/// Lists the billed calls that are not among these, so that the ledger's cost is that of the session.
-fn side_calls(session: &LoadedSession, calls: &[CachedCall], prices: &PriceCache<'_>) -> Vec<SideCall> {
-    let listed: HashSet<EntryIx> = calls.iter().map(|call| call.entry).collect();
-    let billed = billed_calls(&session.index, &implausible_counts(&session.overflow_scope()));
-    let billed = billed.answers.into_iter().chain(billed.failed).chain(billed.side_calls);
-    let others = billed.filter(|(entry, _)| !listed.contains(entry));
-    let side_call = |(entry, usage)| {
+    let side_call = |(entry, usage): (EntryIx, Usage)| {
         let mut cost = Cost::default();
         cost.add_usage(&usage, prices.price_of(entry).as_ref());
         SideCall { ended: session.index.entry(entry).time_ms, cost }
     };
-    others.map(side_call).collect()
+    Ok(CacheLedger { calls, side_calls: others.into_iter().map(side_call).collect(), retention })
 }
 
 /// Returns the share of all prompt tokens that misses did not read, from counts only, without causes.
 pub fn missed_share(session: &LoadedSession) -> f64 {
     let (mut scan, mut missed, mut all) = (PromptScan::default(), 0.0, 0.0);
-    for step in ledger_steps(session) {
+    for step in ledger_steps(session).0 {
         match step {
             LedgerStep::Call(request) => {
                 let split = TokenSplit::from_usage(&request.usage);

@@ -39,13 +39,13 @@ pub(super) struct Request {
     pub(super) usage: Usage,
 }
 
-/// Lists the steps of a whole transcript.
-pub(super) fn ledger_steps(session: &LoadedSession) -> Vec<LedgerStep> {
+/// Lists the steps of a whole transcript, and the billed calls that are none of them.
+pub(super) fn ledger_steps(session: &LoadedSession) -> (Vec<LedgerStep>, Vec<(EntryIx, Usage)>) {
     let index = &session.index;
     let implausible = implausible_counts(&session.overflow_scope());
-    let BilledCalls { answers, failed, .. } = billed_calls(index, &implausible);
-    let counted = answers.into_iter().filter(|(ix, _)| !implausible.contains(ix));
-    let billed: HashMap<EntryIx, Usage> = counted.chain(failed).collect();
+    let BilledCalls { answers, failed, side_calls } = billed_calls(index, &implausible);
+    let counted = answers.iter().filter(|(ix, _)| !implausible.contains(ix));
+    let billed: HashMap<EntryIx, Usage> = counted.chain(&failed).copied().collect();
     let entries: Vec<EntryIx> = index.iter().map(|(ix, _)| ix).collect();
     let calls = model_calls(index, &entries, &[], &HashSet::new(), &HashSet::new());
     let mut requests = calls
@@ -71,7 +71,20 @@ pub(super) fn ledger_steps(session: &LoadedSession) -> Vec<LedgerStep> {
             _ => requests.next_if(|request| request.entry == ix).map(LedgerStep::Call),
         });
     }
-    steps
+    let called: HashSet<EntryIx> = steps.iter().filter_map(LedgerStep::call).collect();
+    let others = answers.into_iter().chain(failed).chain(side_calls);
+    let others = others.filter(|(ix, _)| !called.contains(ix)).collect();
+    (steps, others)
+}
+
+impl LedgerStep {
+    /// Returns the answer of a call.
+    fn call(&self) -> Option<EntryIx> {
+        match self {
+            Self::Call(request) => Some(request.entry),
+            Self::Warmed(..) | Self::NewContext(..) => None,
+        }
+    }
 }
 
 fn warming(index: &Index, ix: EntryIx) -> Option<Usage> {
