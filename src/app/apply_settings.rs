@@ -80,6 +80,9 @@ impl App {
         let effects = self.show_tried_settings();
         if !unknown.is_empty() {
             self.show_toast(unknown_settings_text(&unknown), false);
+        } else if let Some(change) = self.tuning.assumed_changes.first() {
+            let words = format!("{} has no row here: alt-z takes it back", change.key());
+            self.show_toast(words, false);
         }
         effects
     }

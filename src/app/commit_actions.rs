@@ -40,6 +40,7 @@ impl App {
         // A commit is about the next call, so show that.
         if self.target != Target::NextCall {
             drop(self.show_target(Target::NextCall));
+            self.show_note("a commit is for the next call, which is on display now".to_owned());
         }
         let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {

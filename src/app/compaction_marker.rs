@@ -2,9 +2,10 @@
 
 use crate::ids::EntryIx;
 use crate::plan::Plan;
-use crate::policy::{Policy, Reason};
+use crate::policy::Reason;
+use crate::session::LoadedSession;
 
-/// The numbers of a planned cut. Tokens are estimates.
+/// The numbers of a planned cut. Tokens are by the count of the next prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionMarker {
     pub first_kept_entry: EntryIx,
@@ -21,9 +22,9 @@ pub struct CompactionMarker {
 
 impl CompactionMarker {
     /// Returns the cut of a plan; `None` without a compaction.
-    pub fn from_plan(plan: &Plan) -> Option<Self> {
+    pub fn from_plan(session: &LoadedSession, plan: &Plan) -> Option<Self> {
+        let (prompt, context) = (&session.next_prompt, &session.context);
         let preparation = plan.compaction.as_ref()?;
-        let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact)?;
         let mut cut = Self {
             first_kept_entry: preparation.first_kept,
             first_kept_message: 0,
@@ -34,7 +35,8 @@ impl CompactionMarker {
             kept_tokens: 0,
             summary_tokens: plan.settings.summary_tokens,
         };
-        for (fate, tokens) in plan.fates().iter().zip(&*plan.tokens_before) {
+        for (at, fate) in plan.fates().iter().enumerate() {
+            let tokens = prompt.whole_tokens_of(at);
             match fate.reason {
                 Reason::SummarisedHistory | Reason::SummarisedTurn | Reason::PreviousSummary => {
                     cut.summarised_messages += 1;
@@ -44,11 +46,10 @@ impl CompactionMarker {
                     cut.lost_messages += 1;
                     cut.lost_tokens += tokens;
                 }
-                _ => {}
+                _ => cut.kept_tokens += prompt.tokens_after(context, plan, at),
             }
         }
         cut.first_kept_message = cut.summarised_messages + cut.lost_messages;
-        cut.kept_tokens = effect.tokens_before.saturating_sub(cut.summarised_tokens + cut.lost_tokens);
         Some(cut)
     }
 }

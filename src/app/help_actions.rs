@@ -8,6 +8,7 @@ use crate::app::screens::help::{
     HelpArea, HelpDocument, HelpLayout, HelpLine, HelpScreen, HelpSource, HelpSubject,
 };
 use crate::app::state::App;
+use crate::app::target::Target;
 
 impl App {
     /// Creates the help for the pane or screen that gets the keys now.
@@ -53,7 +54,13 @@ impl App {
             Action::NextChange | Action::PreviousChange if !self.changes_something() => {
                 "no message has changed yet"
             }
-            Action::Commit if !self.changes_something() => "the plan has no changes",
+            // The plan of a past call says nothing of the next one, which a commit is for.
+            Action::Commit if self.target == Target::NextCall && !self.changes_something() => {
+                "the plan has no changes"
+            }
+            Action::CopyCommand if !self.views.iter().any(|view| matches!(view, Overlay::Explain(_))) => {
+                "only explain has a command to copy"
+            }
             Action::NextMatch | Action::PreviousMatch => match self.overlay() {
                 Some(Overlay::Timeline) if self.failed_overflow().is_none() => "no call overflowed",
                 None if !found => "no search is active",

@@ -4,7 +4,6 @@
 use crate::app::message::{MessageArea, MessageView};
 use crate::app::state::App;
 use crate::context::rows::RowKind;
-use crate::context::tokens::chars4::estimate_or_zero;
 use crate::policy::MessageFate;
 use crate::session::message::{MessageText, explain_fate};
 use crate::text;
@@ -44,7 +43,7 @@ pub enum HeaderLine {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FateSummary {
     pub fate: MessageFate,
-    /// Estimated tokens before and after.
+    /// Tokens before and after, by the count of the next prompt.
     pub tokens: (u64, u64),
     /// One sentence per reason, without the rule.
     pub reasons: Vec<String>,
@@ -58,7 +57,9 @@ impl App {
         let fate = *plan.fates().get(position)?;
         let mut why = explain_fate(&fate, plan, &session.context.messages[position].size);
         why.pop();
-        let tokens = (plan.tokens_before.get(position).copied()?, plan.tokens_after.get(position).copied()?);
+        let prompt = &session.next_prompt;
+        let after = prompt.tokens_after(&session.context, plan, position);
+        let tokens = (prompt.whole_tokens_of(position), after);
         Some(FateSummary { fate, tokens, reasons: why })
     }
 
@@ -67,13 +68,17 @@ impl App {
         Some(self.regret.need_of(message.entry)?.describe())
     }
 
-    /// Estimated tokens of a message, and its share of the next prompt in whole percent if it is part of it.
+    /// Returns the tokens of a message by the count of the next prompt, and its share of that prompt in whole percent if
+    /// it is part of it.
     pub fn message_tokens(&self, message: &MessageText) -> Option<(u64, Option<u64>)> {
         let session = self.displayed_session()?;
-        let tokens = estimate_or_zero(&session.index.entry(message.entry).message?);
-        let sent = session.context.position(message.entry).is_some();
-        let total = session.next_prompt.estimated_tokens;
-        Some((tokens, (sent && total > 0).then(|| (tokens * 100 + total / 2) / total)))
+        let (prompt, total) = (&session.next_prompt, session.next_prompt.total.tokens);
+        let Some(at) = session.context.position(message.entry) else {
+            let size = session.index.entry(message.entry).message?;
+            return Some((prompt.tokens_off_context(&size), None));
+        };
+        let tokens = prompt.tokens_of(at);
+        Some((tokens, (total > 0).then(|| (tokens * 100 + total / 2) / total)))
     }
 
     /// Returns the tokens of the row under the cursor if it shows a result together with its call.

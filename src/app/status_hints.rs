@@ -94,7 +94,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
             return app.search_screen.hints();
         }
         if matches!(overlay, Overlay::Compare) && app.compare_screen.sides.is_some() {
-            return compare::side_hints();
+            return compare::side_hints(!app.presets.is_empty());
         }
         if matches!(overlay, Overlay::Timeline) {
             return timeline::screen::hints(&app.timeline_screen);

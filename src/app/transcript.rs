@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::scroll::Scroll;
-use crate::context::budget::{largest_message, running_totals};
+use crate::context::budget::running_totals;
 use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, build_rows};
-use crate::context::tokens::chars4::estimate_or_zero;
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
 use crate::plan::Plan;
@@ -56,7 +55,7 @@ pub struct TranscriptPane {
     pub excerpts: HashMap<EntryIx, Excerpt>,
     /// Entries whose excerpts were requested.
     pub requested_excerpts: HashSet<EntryIx>,
-    /// Estimated tokens of each message, after the plan if there is one.
+    /// Tokens of each message by the count of the next prompt, after the plan if there is one.
     pub tokens: Vec<u64>,
     /// Prompt tokens up to and including each message.
     pub running_totals: Vec<u64>,
@@ -73,9 +72,9 @@ pub struct TranscriptPane {
 /// Tokens and fate of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TranscriptRowTokens {
-    /// Tokens before the plan: estimated, or the recorded prompt before a compaction.
+    /// Tokens before the plan: by the count of the next prompt, or the recorded prompt before a compaction.
     pub before: u64,
-    /// Estimated tokens after it.
+    /// Tokens after it.
     pub after: u64,
     /// Prompt tokens up to and including this row, after the plan.
     pub running_total: u64,
@@ -141,10 +140,12 @@ impl TranscriptPane {
         }
     }
 
-    /// Rebuilds the rows; the cursor keeps its entry and its line of the screen.
+    /// Rebuilds the rows; the cursor keeps its entry and its line of the screen. On an entry that is gone it stays at the
+    /// end if it was there.
     pub fn rebuild_rows(&mut self, height: usize) {
         let at = self.selected().map(|row| (row.entry, annotation_kind(row)));
         let line = self.scroll.cursor.saturating_sub(self.scroll.top);
+        let was_at_end = self.scroll.cursor + 1 == self.rows.len();
         self.rows = build_rows(&RowInputs {
             index: &self.session.index,
             tree: &self.session.tree,
@@ -157,7 +158,7 @@ impl TranscriptPane {
         if let Some((entry, was)) = at {
             let same = |row: &TranscriptRow| row.entry == entry && annotation_kind(row) == was;
             let row = self.rows.iter().position(same).or_else(|| self.row_of_entry(entry));
-            let row = row.unwrap_or(self.scroll.cursor);
+            let row = row.unwrap_or(if was_at_end { usize::MAX } else { self.scroll.cursor });
             self.scroll.top = row.saturating_sub(line);
             self.scroll.move_to(row, self.rows.len(), height);
         }
@@ -165,18 +166,20 @@ impl TranscriptPane {
 
     /// Updates tokens under a plan, or without one, and places the cut of its compaction.
     pub fn apply_plan(&mut self, plan: Option<&Plan>, height: usize) {
-        let messages = &self.session.context.messages;
+        let (context, prompt) = (&self.session.context, &self.session.next_prompt);
         self.tokens = match plan {
-            Some(plan) => plan.tokens_after.clone(),
-            None => messages.tokens().to_vec(),
+            Some(plan) => {
+                (0..context.messages.len()).map(|at| prompt.tokens_after(context, plan, at)).collect()
+            }
+            None => prompt.message_tokens.clone(),
         };
-        let fixed = self.session.fixed_tokens();
         self.running_totals = match plan {
-            Some(plan) => plan.running_totals(fixed),
-            None => running_totals(fixed, self.tokens.iter().copied()),
+            Some(plan) => plan.running_totals(prompt.fixed_tokens, &self.tokens),
+            None => running_totals(prompt.fixed_tokens, self.tokens.iter().copied()),
         };
-        self.largest = largest_message(messages);
-        self.place_compaction_marker(plan.and_then(CompactionMarker::from_plan), height);
+        self.largest = (0..context.messages.len()).map(|at| prompt.whole_tokens_of(at)).max().unwrap_or(0);
+        let marker = plan.and_then(|plan| CompactionMarker::from_plan(&self.session, plan));
+        self.place_compaction_marker(marker, height);
     }
 
     pub fn selected(&self) -> Option<&TranscriptRow> {
@@ -197,11 +200,12 @@ impl TranscriptPane {
         let Some(first) = row.message else { return self.off_context_tokens(row) };
         let range = first..(first + row.messages as usize).min(self.tokens.len());
         let sum = |tokens: &[u64]| tokens.get(range.clone()).map_or(0, |tokens| tokens.iter().sum());
+        let whole = || range.clone().map(|at| self.session.next_prompt.whole_tokens_of(at)).sum();
         let fates = plan.map_or(&[][..], |plan| plan.fates());
         let fates = fates.get(range.clone()).unwrap_or_default();
         let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| fate_rank(*fate));
         TranscriptRowTokens {
-            before: plan.map_or_else(|| sum(&self.tokens), |plan| sum(&plan.tokens_before)),
+            before: if plan.is_some() { whole() } else { sum(&self.tokens) },
             after: sum(&self.tokens),
             running_total: range
                 .end
@@ -218,7 +222,7 @@ impl TranscriptPane {
     /// Returns the size of a row off the context; it has no running total.
     fn off_context_tokens(&self, row: &TranscriptRow) -> TranscriptRowTokens {
         let size = self.session.index.entry(row.entry).message;
-        let tokens = size.map_or(0, |size| estimate_or_zero(&size));
+        let tokens = size.map_or(0, |size| self.session.next_prompt.tokens_off_context(&size));
         TranscriptRowTokens { before: tokens, after: tokens, ..TranscriptRowTokens::default() }
     }
 

@@ -142,8 +142,8 @@ fn table(session: &LoadedSession, secrets: SecretDisplay) -> Table {
         ("entry", Align::Left),
         ("role", Align::Left),
         ("tool", Align::Left),
-        ("~tokens", Align::Right),
-        ("~total", Align::Right),
+        ("chars/4", Align::Right),
+        ("total", Align::Right),
         ("text", Align::Flexible),
     ]);
     let mut total = session.fixed_tokens();

@@ -25,7 +25,12 @@ use crate::units::Moment;
 /// Chars of a line of text where the width of the output is unknown.
 const LINE_CHARS: usize = 160;
 /// Columns before the text of a hit, and the least that the text gets.
-const LEAD_COLUMNS: usize = 37;
+const LEAD_COLUMNS: usize = 46;
+/// Columns of a time, and of a date alone, which a narrow output has.
+const TIME_COLUMNS: usize = 20;
+const DATE_COLUMNS: usize = 11;
+/// Columns of an output from which it has times.
+const MIN_WIDTH_OF_TIMES: usize = 110;
 const MIN_TEXT_CHARS: usize = 24;
 
 pub(super) fn run(
@@ -272,11 +277,15 @@ impl Found<'_> {
     }
 
     fn print_hit(&self, hit: &SearchHit, output: &mut Output) -> std::io::Result<()> {
-        let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(LEAD_COLUMNS));
+        let has_times = output.width().is_none_or(|width| width >= MIN_WIDTH_OF_TIMES);
+        let columns = if has_times { TIME_COLUMNS } else { DATE_COLUMNS };
+        let lead = LEAD_COLUMNS - TIME_COLUMNS + columns;
+        let room = output.width().map_or(LINE_CHARS, |width| width.saturating_sub(lead));
         let line = hit.text.line(self.query, self.secrets, room.max(MIN_TEXT_CHARS));
         let line = truncate(&visible(&line), room.max(MIN_TEXT_CHARS)).0;
         let age = hit.time_ms.map(|time| format_age(time, self.now_ms)).unwrap_or_default();
-        let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(&age, 11));
+        let age = if age.len() > columns { age.split(' ').next().unwrap_or_default() } else { &age };
+        let lead = format!("  {}  {}  ", pad(&visible(&hit.id), 8), pad(age, columns));
         let who = pad(&visible(hit.tool.as_deref().unwrap_or(hit.role)), 10);
         let mut text = String::new();
         let mut at = 0;

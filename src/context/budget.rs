@@ -1,6 +1,6 @@
 //! The parts of the budget bar in estimated tokens. Their sum is the estimate of the whole prompt (compaction 11.3).
 
-use crate::context::build::{Context, ContextMessage};
+use crate::context::build::Context;
 use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_chars, estimate_or_zero};
 use crate::store::entry::{MessageSize, Role};
 use crate::store::prompt_report::SystemPromptReport;
@@ -225,9 +225,4 @@ pub fn running_totals(fixed: u64, tokens: impl Iterator<Item = u64>) -> Vec<u64>
             Some(*total)
         })
         .collect()
-}
-
-/// Returns the estimated tokens of the largest message; 0 without messages.
-pub fn largest_message(messages: &[ContextMessage]) -> u64 {
-    messages.iter().map(|message| estimate_or_zero(&message.size)).max().unwrap_or(0)
 }

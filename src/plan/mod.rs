@@ -107,10 +107,10 @@ impl Plan {
         })
     }
 
-    /// Returns the prompt tokens up to and including each context message, starting at `fixed`. Messages that are in no
-    /// file count at the place where they are sent.
-    pub fn running_totals(&self, fixed: u64) -> Vec<u64> {
-        let mut extra = vec![0; self.tokens_after.len()];
+    /// Returns the prompt tokens up to and including each context message, of which each has `tokens_after`, starting at
+    /// `fixed`. Messages that are in no file count at the place where they are sent.
+    pub fn running_totals(&self, fixed: u64, tokens_after: &[u64]) -> Vec<u64> {
+        let mut extra = vec![0; tokens_after.len()];
         let mut waiting = 0;
         let mut last = None;
         for item in &self.messages {
@@ -127,7 +127,7 @@ impl Plan {
         if let Some(at) = last.or(extra.len().checked_sub(1)) {
             extra[at] += waiting;
         }
-        running_totals(fixed, self.tokens_after.iter().zip(extra).map(|(tokens, extra)| tokens + extra))
+        running_totals(fixed, tokens_after.iter().zip(extra).map(|(tokens, extra)| tokens + extra))
     }
 
     /// Sums the chars of all messages before and after, as the pruner counts them (pruning 5.4).

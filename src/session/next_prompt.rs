@@ -13,6 +13,7 @@ use crate::session::prompt_counts::{LastCount, PromptCounts};
 use crate::session::prompt_estimates::estimate_with_images;
 use crate::session::sent_forms::SentForms;
 use crate::session::{CountSource, TokenCount};
+use crate::store::entry::MessageSize;
 use crate::units::Tokens;
 
 /// Estimated tokens below which the messages do not show the provider's scale.
@@ -119,6 +120,11 @@ impl NextPrompt {
     /// Returns the tokens of a whole message, before the gateway's own steps.
     pub fn whole_tokens_of(&self, at: usize) -> u64 {
         self.whole_tokens.get(at).copied().unwrap_or(0)
+    }
+
+    /// Returns the tokens of a message that the prompt does not have, by the average ratio of those that it has.
+    pub fn tokens_off_context(&self, size: &MessageSize) -> u64 {
+        (estimate_or_zero(size) as f64 * self.scale_factors().1).round() as u64
     }
 
     /// Returns the tokens of a message under a plan.

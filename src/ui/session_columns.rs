@@ -108,7 +108,11 @@ impl Column {
                 let tokens = format_short_tokens(count.tokens, !count.is_estimate());
                 format!("{tokens} / {}", format_short(item.window))
             }),
-            Self::Full => item.window_share(),
+            // Until the transcript is read, this is the store's own number.
+            Self::Full => item.window_share().map(|share| match item.usage {
+                Some(_) => share,
+                None => format!("~{share}"),
+            }),
             Self::Cost => item
                 .usage
                 .and_then(|usage| Some((usage.cost.total()?, usage.cost.is_estimated())))

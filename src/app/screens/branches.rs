@@ -51,7 +51,9 @@ impl App {
         if committed.status == CommitStatus::InForce {
             return Some(UndoTarget::Entry(committed.receipt.id.clone()));
         }
-        let words = format!("nothing to undo: {} is {}", committed.receipt.id, committed.status.as_str());
+        let (id, status) = (&committed.receipt.id, committed.status);
+        let how = if status == CommitStatus::Undone { "; undo its undo, in the row above" } else { "" };
+        let words = format!("nothing to undo: {id} is {}{how}", status.as_str());
         self.show_note(words);
         None
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::app::App;
+use crate::app::screens::Overlay;
 use crate::format::{
     format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
 };
@@ -107,7 +108,13 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
     format!("clears at {} full", format_percent(tokens.whole(), window.whole()))
 }
 
+/// Describes the pause before the call on display: on the timeline the one under the cursor.
 fn last_touch(app: &App, session: &LoadedSession) -> String {
+    let timeline = app.timeline().filter(|_| matches!(app.overlay(), Some(Overlay::Timeline)));
+    let call = timeline.and_then(|timeline| timeline.calls().get(app.timeline_screen.cursor));
+    if let Some(idle) = call.map(|call| call.idle_ms).filter(|idle| *idle >= Millis::ZERO) {
+        return format!("idle for {}", format_duration(idle));
+    }
     match session.last_cache_touch_ms {
         Some(touch) if touch.is_finite() && touch > Moment::ZERO => {
             // The clock of the screen is behind by up to a second.

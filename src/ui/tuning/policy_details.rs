@@ -10,7 +10,6 @@ use crate::app::compaction_marker::CompactionMarker;
 use crate::format::{
     format_estimated_usd, format_number, format_short, format_short_estimate, minute, quantity,
 };
-use crate::plan::Plan;
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
@@ -133,12 +132,13 @@ fn compaction<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Vec<Fact
     let mut lines = vec![trigger(app, session, theme)];
     let on = app.preview.plan.as_deref().filter(|plan| plan.settings.enabled.has(Policy::Compact));
     let Some(plan) = on else { return lines };
-    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(plan), session.compaction_view(plan)) else {
+    let (Some(cut), Some(view)) = (CompactionMarker::from_plan(session, plan), session.compaction_view(plan))
+    else {
         let words = "Nothing to compact: the branch ends in a compaction, or is empty.";
         lines.push(("cut", vec![vec![Span::styled(words, theme.style(Role::Muted))]]));
         return lines;
     };
-    lines.push(tokens(plan, &cut, theme));
+    lines.push(tokens(&cut, theme));
     lines.push(cut_at(session, &cut, theme));
     lines.extend(calls(app, theme));
     lines.extend(split(&view, theme));
@@ -188,18 +188,17 @@ fn trigger<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> FactLine<'a
     ("trigger", vec![vec![Span::styled(words, theme.style(role))], vec![Span::styled(above, muted)]])
 }
 
-fn tokens<'a>(plan: &Plan, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
+fn tokens<'a>(cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
     let muted = theme.style(Role::Muted);
-    let effect = plan.effects.iter().find(|effect| effect.policy == Policy::Compact);
-    let (before, after) = effect.map_or((0, 0), |effect| (effect.tokens_before, effect.tokens_after));
+    let before = cut.summarised_tokens + cut.lost_tokens + cut.kept_tokens;
+    let after = cut.summary_tokens + cut.kept_tokens;
     let becomes = vec![
         Span::styled(format_short_estimate(before), theme.style(Role::Text)),
         Span::styled(format!(" {} ", glyphs::ARROW), muted),
         Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
     let summary = format!("including an assumed summary of {}", format_short_estimate(cut.summary_tokens));
-    let basis = Span::styled("messages by chars/4", muted);
-    ("tokens", vec![becomes, vec![basis], vec![Span::styled(summary, muted)]])
+    ("tokens", vec![becomes, vec![Span::styled(summary, muted)]])
 }
 
 fn cut_at<'a>(session: &LoadedSession, cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {

@@ -11,10 +11,12 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     let mut driver = tuned();
     let old = std::fs::read(driver.path()).expect("the transcript");
     let (before, after) = {
-        let plan = driver.app.preview.plan.as_ref().expect("a plan");
-        (plan.total_before(), plan.total_after())
+        let (plan, session) = (driver.app.preview.plan.as_ref(), driver.app.displayed_session());
+        let (plan, session) = (plan.expect("a plan"), session.expect("a session"));
+        (session.next_prompt.total.tokens, session.prompt_tokens_after(plan))
     };
-    driver.press("2 c");
+    assert_eq!(last_total(&driver), after, "the rows add up to the bar");
+    driver.press("2 end c");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     let WriteStage::Confirming(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
     assert!(shown.entries > 1);
@@ -25,13 +27,18 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     let new = std::fs::read(driver.path()).expect("the transcript");
     assert!(new.starts_with(&old) && new.len() > old.len());
-    let tokens =
-        |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").tokens.iter().sum::<u64>();
-    assert_eq!(tokens(&driver), after);
+    assert_eq!(last_total(&driver), after);
     driver.press("u y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
-    assert_eq!(tokens(&driver), before);
+    assert_eq!(last_total(&driver), before);
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    assert_eq!(pane.scroll.cursor + 1, pane.rows.len(), "the cursor stays on the last row");
     assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
+}
+
+/// The prompt up to the last row.
+fn last_total(driver: &Driver) -> u64 {
+    *driver.app.transcript.as_ref().expect("a transcript").running_totals.last().expect("rows")
 }
 
 #[test]

@@ -11,6 +11,7 @@ use clawscope::store::entry::{Role, StopReason};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{rows, tuned};
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 fn demo() -> Driver {
@@ -308,4 +309,33 @@ fn the_palette_moves_by_rows_and_runs_the_one_under_the_cursor() {
     assert_eq!(chosen(&driver), Some(1));
     driver.press("esc");
     assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn the_strip_of_the_timeline_names_the_pause_before_the_selected_call() {
+    let mut driver = Driver::demo(160, 45);
+    driver.go_to("telegram:direct:8812");
+    driver.press("p t end");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("idle for 41m"), "{screen}");
+}
+
+#[test]
+fn without_presets_no_key_of_a_preset_is_offered() {
+    let mut driver = Driver::demo(160, 45);
+    driver.press(":presets");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("No presets yet") && !screen.contains("compare with it"), "{screen}");
+}
+
+#[test]
+fn a_framed_cell_rounds_its_cost_instead_of_losing_a_digit() {
+    let mut driver = Driver::demo(120, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w o");
+    let whole = text_of(&drawn(&driver.app, &dark()));
+    assert!(whole.contains("~$24.89"), "{whole}");
+    driver.press("left left");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("│~$24.9│"), "{screen}");
 }

@@ -40,15 +40,18 @@ pub(super) fn hints() -> Vec<Hint> {
     ]
 }
 
-/// The keys while presets are compared.
-pub(in crate::app) fn side_hints() -> Vec<Hint> {
+/// The keys while presets are compared, if there are any.
+pub(in crate::app) fn side_hints(has_presets: bool) -> Vec<Hint> {
+    if !has_presets {
+        return vec![(&[Action::Back], "back"), (&[Action::ViewMenu], "view")];
+    }
     vec![
         (&[Action::Left, Action::Right], "column"),
         (&[Action::Open], "apply to tuning"),
         (&[Action::Back], "back"),
         (&[Action::Fold], "compare with it"),
         (&[Action::Copy], "copy patch"),
-        (&[Action::ViewMenu], "map"),
+        (&[Action::ViewMenu], "view"),
     ]
 }
 

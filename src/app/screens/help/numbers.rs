@@ -16,7 +16,7 @@ const SESSIONS: &[NumberNote] = &[
 const TRANSCRIPT: &[NumberNote] = &[
     (
         "~tokens",
-        "The size of the message, estimated at four chars per token. A ~ in the head of a column stands for all its numbers.",
+        "The size of the message in the prompt: its share of what the provider counted, or one token per four chars where no call was counted. A ~ in the head of a column stands for all its numbers.",
     ),
     ("~total", "The prompt up to and including the row, with system prompt and tools."),
     (
@@ -26,7 +26,7 @@ const TRANSCRIPT: &[NumberNote] = &[
 ];
 const MESSAGE: &[NumberNote] = &[
     ("chars", "UTF-16 code units, because the gateway counts them."),
-    ("tokens", "Estimated at four chars per token, with the share of the prompt."),
+    ("tokens", "As in the transcript, with the share of the prompt."),
     ("rule", "The rule that decides the fate; the key of the rule shows its text."),
 ];
 const TUNING: &[NumberNote] = &[
@@ -37,8 +37,8 @@ const TUNING: &[NumberNote] = &[
     ),
     ("config", "The value in your configuration, marked on the slider."),
     ("default", "The value of the release without a configuration."),
-    ("alone", "At full height: what the policy saves if only it runs."),
-    ("together", "At full height: what all policies that are on save, one after another."),
+    ("alone", "At full height: what the policy frees if only it runs."),
+    ("together", "At full height: what all policies that are on free, one after another."),
 ];
 const TIMELINE: &[NumberNote] = &[
     ("recorded", "Tokens of each call as it was sent."),

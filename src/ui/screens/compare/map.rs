@@ -8,7 +8,7 @@ use ratatui::text::Span;
 use super::levels::Levels;
 use super::{View, label, short_name, value_of};
 use crate::app::screens::compare::{CompareFocus, MapMetric};
-use crate::format::{format_number, format_short, format_short_usd, format_usd, round_tokens};
+use crate::format::{format_number, format_short, format_short_usd, round_tokens};
 use crate::report::sweep::Axis;
 use crate::text;
 use crate::ui::glyphs;
@@ -132,8 +132,9 @@ impl View<'_> {
         }
         let mut words = cell.map_or_else(|| glyphs::FREE.to_owned(), |cell| value_of(measure, cell));
         let signed = does_not_fit || self.theme.uses_letters();
-        if let Some(cell) = cell.filter(|_| signed && measure == MapMetric::Cost) {
-            // With a sign before it there is no room for cents.
+        let is_framed = selected && text::width(&words) + 2 > usize::from(area.width);
+        if let Some(cell) = cell.filter(|_| (signed || is_framed) && measure == MapMetric::Cost) {
+            // With a sign before it, or a frame around it, there is no room for cents.
             let is_estimated = cell.totals.cost_breakdown.is_estimated();
             words = cell.cost().map_or(words, |cost| format_short_usd(cost, is_estimated));
         }
@@ -173,7 +174,7 @@ impl View<'_> {
         let measure = self.screen.metric;
         let end_of = |level: usize| match measure {
             MapMetric::Peak | MapMetric::Cleared => format_short(round_tokens(Tokens(levels.end(level)))),
-            MapMetric::Cost => format_usd(levels.end(level)),
+            MapMetric::Cost => format_short_usd(levels.end(level), false),
             MapMetric::Overflows => format_number(round_tokens(Tokens(levels.end(level)))),
         };
         let count = if levels.has_several() { HEAT_LEVELS } else { 0 };
