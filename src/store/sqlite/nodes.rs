@@ -1,9 +1,11 @@
 //! Sessions of a database: one per key with its current transcript, one per earlier transcript of a key, and the
 //! archives of deletions and resets (sqlite C1, C2, C9, D).
 
+use std::cmp::Reverse;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
 use rusqlite::{Connection, Row as SqlRow};
 
 use super::open::Database;
@@ -58,10 +60,10 @@ struct ArchiveRow {
     bytes: Bytes,
 }
 
-/// Rows that are read before their sessions are built, so that memory does not hold a large table twice.
-const BLOCK: usize = 4_096;
-/// Rows of a block that one thread takes.
-const ROWS_PER_TASK: usize = 128;
+/// Rows of which one thread builds the sessions.
+const BLOCK: usize = 512;
+/// Blocks that wait for a thread, so that memory does not hold a large table twice.
+const MAX_WAITING: usize = 8;
 
 /// Adds every session of a database; `agent` is the one that the caller expects there. Anything unusual becomes a
 /// diagnostic.
@@ -73,13 +75,13 @@ pub(in crate::store) fn add_sessions(
     sizes: &SizeCache,
 ) -> rusqlite::Result<()> {
     let found = database.with_transaction(|at| {
-        let reader = TranscriptSizes::new(at, database, sizes)?;
         let mut found = SessionCollector::new(database, agent);
-        read_nodes(at, database, |nodes| {
-            let nodes = nodes.into_iter().map(|node| Ok((reader.read(&node.session_id)?, node)));
-            found.add_nodes(&nodes.collect::<rusqlite::Result<Vec<_>>>()?);
-            Ok(())
-        })?;
+        let (nodes, reader) = build_nodes(at, &found, sizes)?;
+        for BuiltNode { session, diagnostics, .. } in nodes {
+            found.diagnostics.extend(diagnostics);
+            let transcript = reader.read(&session.id)?;
+            found.add_session(session, &transcript);
+        }
         for window in read_earlier_windows(at, database)? {
             found.add_window(&window, &reader.read(&window.session_id)?);
         }
@@ -91,6 +93,44 @@ pub(in crate::store) fn add_sessions(
     sessions.extend(found.sessions);
     diagnostics.extend(found.diagnostics);
     Ok(())
+}
+
+/// The session of a key, without the size of its transcript.
+struct BuiltNode {
+    updated_at: Option<i64>,
+    session: Session,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Builds the sessions of the keys, the newest first. While this thread reads rows and sizes, others build.
+fn build_nodes<'a>(
+    at: &'a Connection,
+    found: &SessionCollector<'a>,
+    sizes: &SizeCache,
+) -> rusqlite::Result<(Vec<BuiltNode>, TranscriptSizes<'a>)> {
+    let (built, waiting) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+    let (built_blocks, waiting_blocks) = (&built, &waiting);
+    let build = move |nodes: Vec<SessionNode>| {
+        let nodes: Vec<_> = nodes.iter().map(|node| found.build_node(node)).collect();
+        built_blocks.lock().unwrap_or_else(PoisonError::into_inner).extend(nodes);
+    };
+    let sizes = rayon::in_place_scope(|scope| {
+        read_nodes(at, found.database, |nodes| {
+            if waiting_blocks.load(Ordering::Relaxed) >= MAX_WAITING {
+                return build(nodes);
+            }
+            waiting_blocks.fetch_add(1, Ordering::Relaxed);
+            scope.spawn(move |_| {
+                build(nodes);
+                waiting_blocks.fetch_sub(1, Ordering::Relaxed);
+            });
+        })?;
+        TranscriptSizes::new(at, found.database, sizes)
+    })?;
+    let mut nodes = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let key = |session: &Session| session.record.as_ref().map(|record| record.key.clone());
+    nodes.sort_by_cached_key(|node| (Reverse(node.updated_at), key(&node.session)));
+    Ok((nodes, sizes))
 }
 
 struct SessionCollector<'a> {
@@ -105,28 +145,18 @@ impl<'a> SessionCollector<'a> {
         Self { database, agent, sessions: Vec::new(), diagnostics: Vec::new() }
     }
 
-    /// Adds keys in their order, built on all cores.
-    fn add_nodes(&mut self, nodes: &[(TranscriptSize, SessionNode)]) {
-        let (database, agent) = (self.database, self.agent);
-        let build = |nodes: &[(TranscriptSize, SessionNode)]| {
-            let mut own = Self::new(database, agent);
-            for (transcript, node) in nodes {
-                own.add_node(node, transcript);
-            }
-            own
-        };
-        for built in nodes.par_chunks(ROWS_PER_TASK).map(build).collect::<Vec<_>>() {
-            self.sessions.extend(built.sessions);
-            self.diagnostics.extend(built.diagnostics);
-        }
-    }
-
     fn add_diagnostic(&mut self, key: &str, severity: Severity, what: String, next: &str) {
         self.diagnostics.push(Diagnostic::new(self.database.path(), severity, what, next).about(key));
     }
 
-    /// Adds a key with its current transcript.
-    fn add_node(&mut self, node: &SessionNode, transcript: &TranscriptSize) {
+    /// Builds a key with its current transcript.
+    fn build_node(&self, node: &SessionNode) -> BuiltNode {
+        let mut own = Self::new(self.database, self.agent);
+        let session = own.session_of(node);
+        BuiltNode { updated_at: node.updated_at, session, diagnostics: own.diagnostics }
+    }
+
+    fn session_of(&mut self, node: &SessionNode) -> Session {
         let parsed = self.parse_record(node);
         let (raw, text) = match parsed {
             Some(raw) => (raw, node.json.as_deref()),
@@ -154,8 +184,8 @@ impl<'a> SessionCollector<'a> {
                 "run `openclaw doctor`; clawscope reads the transcript anyway",
             );
         }
-        let modified = node.transcript_updated_at.or(node.updated_at);
-        self.add_session(session, &node.session_id, transcript, modified.map(Moment::from_whole));
+        session.modified_ms = node.transcript_updated_at.or(node.updated_at).map(Moment::from_whole);
+        self.locate(session)
     }
 
     /// Parses the record of a key; `None` when the JSON is not an object.
@@ -214,12 +244,8 @@ impl<'a> SessionCollector<'a> {
         session.key.0 = format!("{} ({})", session.key, window.session_id);
         session.id.clone_from(&window.session_id);
         session.add_flag(Flag::Superseded);
-        self.add_session(
-            session,
-            &window.session_id,
-            transcript,
-            window.transcript_updated_at.map(Moment::from_whole),
-        );
+        session.modified_ms = window.transcript_updated_at.map(Moment::from_whole);
+        self.add_session(self.locate(session), transcript);
     }
 
     /// Adds the archive of a deletion or a reset.
@@ -244,20 +270,18 @@ impl<'a> SessionCollector<'a> {
         self.sessions.push(session);
     }
 
-    /// Adds a session whose transcript is in the tables, in a cold archive, or does not exist yet.
-    fn add_session(
-        &mut self,
-        mut session: Session,
-        id: &str,
-        transcript: &TranscriptSize,
-        modified_ms: Option<Moment>,
-    ) {
+    /// Locates the transcript of a session.
+    fn locate(&self, session: Session) -> Session {
         let database = self.database.path();
-        session.path = Some(item_path(database, id));
-        session.location =
-            Location::DatabaseRows { database: database.to_path_buf(), session_id: id.to_owned() };
+        let location =
+            Location::DatabaseRows { database: database.to_path_buf(), session_id: session.id.clone() };
+        Session { path: Some(item_path(database, &session.id)), location, ..session }
+    }
+
+    /// Adds a session whose transcript is in the tables, in a cold archive, or does not exist yet.
+    fn add_session(&mut self, mut session: Session, transcript: &TranscriptSize) {
+        let database = self.database.path();
         session.bytes = transcript.bytes;
-        session.modified_ms = modified_ms;
         match &transcript.cold {
             None if transcript.bytes == Bytes::ZERO => session.add_flag(Flag::Missing),
             None => {}
@@ -295,11 +319,11 @@ fn cold_file(database: &Path, name: &str) -> std::path::PathBuf {
     artifact_dir(database).join("cold").join(name)
 }
 
-/// Reads the keys, the newest first, and gives them to `add` in blocks.
+/// Reads the keys in any order, and gives them to `add` in blocks: SQLite would sort them with their records.
 fn read_nodes(
     at: &Connection,
     database: &Database,
-    mut add: impl FnMut(Vec<SessionNode>) -> rusqlite::Result<()>,
+    mut add: impl FnMut(Vec<SessionNode>),
 ) -> rusqlite::Result<()> {
     let mut statement = at.prepare(&nodes_query(database))?;
     let mut nodes = statement.query_map([], node_from_row)?;
@@ -308,7 +332,7 @@ fn read_nodes(
         if block.is_empty() {
             return Ok(());
         }
-        add(block)?;
+        add(block);
     }
 }
 
@@ -317,7 +341,7 @@ fn nodes_query(database: &Database) -> String {
     format!(
         "SELECT n.session_key, n.current_session_id, {}, n.updated_at, {}, {}, {}, {}, {}, {}, \
          w.session_id IS NOT NULL, {} FROM session_nodes n LEFT JOIN session_windows w \
-         ON w.session_id = n.current_session_id ORDER BY n.updated_at DESC, n.session_key",
+         ON w.session_id = n.current_session_id",
         record_column(),
         column("last_activity_at"),
         column("last_interaction_at"),

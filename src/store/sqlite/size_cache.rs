@@ -33,8 +33,9 @@ impl SizeCache {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = lock().remove(database.path()).unwrap_or_default();
         let mut sizes = HashMap::new();
-        let mut statement = at.prepare(&sizes_query(database))?;
-        let mut rows = statement.query([known.is_empty()])?;
+        let query = if known.is_empty() { all_sizes_query(database) } else { LAST_ROWS_QUERY.to_owned() };
+        let mut statement = at.prepare(&query)?;
+        let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let Some(last_seq) = row.get::<_, Option<i64>>(2)? else { continue };
             let (session, generation): (String, Option<String>) = (row.get(0)?, row.get(1)?);
@@ -58,14 +59,18 @@ impl SizeCache {
     }
 }
 
-/// Returns the query for the id, the generation and the last `seq` of every session, and for its bytes when nothing is
-/// known yet (`?1`): one statement for each of many thousand sessions would cost more than reading them.
-fn sizes_query(database: &Database) -> String {
+/// The id, the generation and the last `seq` of every session.
+const LAST_ROWS_QUERY: &str = "SELECT s.id, \
+    (SELECT generation FROM transcript_rewrite_watermarks w WHERE w.session_id = s.id), \
+    (SELECT max(seq) FROM transcript_events e WHERE e.session_id = s.id), NULL \
+    FROM (SELECT current_session_id AS id FROM session_nodes UNION SELECT session_id FROM session_windows) s";
+
+/// Returns the query for the same with the bytes, when nothing is known yet: one pass over the rows of all sessions.
+fn all_sizes_query(database: &Database) -> String {
     format!(
-        "SELECT s.id, (SELECT generation FROM transcript_rewrite_watermarks w WHERE w.session_id = s.id), \
-         (SELECT max(seq) FROM transcript_events e WHERE e.session_id = s.id), \
-         CASE WHEN ?1 THEN (SELECT {} FROM transcript_events e WHERE e.session_id = s.id) END \
-         FROM (SELECT current_session_id AS id FROM session_nodes UNION SELECT session_id FROM session_windows) s",
+        "SELECT e.session_id, \
+         (SELECT generation FROM transcript_rewrite_watermarks w WHERE w.session_id = e.session_id), \
+         max(e.seq), {} FROM transcript_events e GROUP BY e.session_id",
         byte_sum(database)
     )
 }

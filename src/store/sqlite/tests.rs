@@ -459,3 +459,29 @@ fn a_short_transcript_is_read_in_one_transaction() {
     assert_eq!(ids(&index), ["a", "b"]);
     assert_eq!(database.transactions.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
+
+#[test]
+fn many_keys_are_listed_newest_first_and_those_of_one_time_by_their_name() {
+    const KEYS: i64 = 3_000;
+    let made = TestStore::new();
+    made.execute_batch(&format!(
+        "WITH RECURSIVE ids(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ids WHERE n < {KEYS}) \
+         INSERT INTO session_nodes (session_key, current_session_id, entry_json, updated_at) \
+         SELECT 'agent:main:' || n, 's' || n, '{{}}', n * 7 % 1000 FROM ids"
+    ));
+    made.add_window("agent:main:7", "s7", &[HEADER]);
+    let store = listed(made.state());
+    let mut expected: Vec<(i64, String)> =
+        (1..=KEYS).map(|n| (-(n * 7 % 1000), format!("agent:main:{n}"))).collect();
+    expected.sort();
+    let keys: Vec<&str> = store.sessions.iter().map(|session| session.key.0.as_str()).collect();
+    assert_eq!(keys, expected.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>());
+    // A key without a window is reported with it.
+    let about: Vec<&str> =
+        store.diagnostics.iter().filter_map(|finding| finding.subject.as_deref()).collect();
+    let without: Vec<&str> = keys.iter().copied().filter(|key| *key != "agent:main:7").collect();
+    assert_eq!(about, without);
+    let seven = session(&store, "s7");
+    assert_eq!((seven.bytes.get(), seven.has_flag(Flag::Missing)), (HEADER.len() as u64 + 1, false));
+    assert!(session(&store, "s8").has_flag(Flag::Missing));
+}
