@@ -123,19 +123,9 @@ impl Events {
     /// only new rows are queried (sqlite I3).
     pub fn read(database: &Arc<Database>, session: &str, known: Option<&Self>) -> rusqlite::Result<Self> {
         let (generation, spans, len, first) = database.with_transaction(|at| {
-            let generation = read_generation(at, session)?;
-            let same = |known: &&Self| {
-                known.session_id == session
-                    && known.generation == generation
-                    && known.database.identity() == database.identity()
-            };
-            let Beginning { mut spans, mut len, texts } = match known.filter(same) {
-                Some(known) if !known.is_empty() => {
-                    Beginning { spans: known.spans.clone(), len: known.len, texts: None }
-                }
-                // If that fails, reading the lines says why.
-                _ => read_beginning(at, database, session).unwrap_or_default(),
-            };
+            let known = known.filter(|known| known.is_of(database, session));
+            let Beginning { generation, mut spans, mut len, texts } =
+                read_or_continue(at, database, session, known)?;
             if texts.is_none() {
                 let after = spans.last().map_or(i64::MIN, |span: &RowSpan| span.seq);
                 len = add_spans(at, database, session, after, &mut spans, len)?;
@@ -153,6 +143,11 @@ impl Events {
             len,
             blocks: Mutex::new(first.into_iter().collect()),
         })
+    }
+
+    /// Whether it has rows of this session in this database.
+    fn is_of(&self, database: &Database, session: &str) -> bool {
+        self.session_id == session && !self.is_empty() && self.database.identity() == database.identity()
     }
 
     /// Returns the made-up path (see [`item_path`]).
@@ -297,9 +292,10 @@ fn read_texts(
     Ok(spans.next().is_none().then_some(bytes))
 }
 
-/// The first rows of a transcript.
+/// The first rows of a transcript, and the generation of its history.
 #[derive(Default)]
 struct Beginning {
+    generation: Option<String>,
     spans: Vec<RowSpan>,
     /// Bytes of these rows.
     len: u64,
@@ -307,11 +303,35 @@ struct Beginning {
     texts: Option<Vec<u8>>,
 }
 
+/// Returns the known rows while history is not rewritten, else reads the first ones.
+fn read_or_continue(
+    at: &Connection,
+    database: &Database,
+    session: &str,
+    known: Option<&Events>,
+) -> rusqlite::Result<Beginning> {
+    if known.is_none() {
+        // If that fails, reading the lines says why.
+        let read = read_beginning(at, database, session).ok().filter(|read| !read.spans.is_empty());
+        if let Some(read) = read {
+            return Ok(read);
+        }
+    }
+    let generation = read_generation(at, session)?;
+    if let Some(known) = known.filter(|known| known.generation == generation) {
+        return Ok(Beginning { generation, spans: known.spans.clone(), len: known.len, texts: None });
+    }
+    let read = read_beginning(at, database, session).unwrap_or_default();
+    Ok(Beginning { generation, ..read })
+}
+
 /// Reads rows up to the first one that exceeds [`MIN_READ_BYTES`]. Most transcripts are short: one query reads them whole.
 fn read_beginning(at: &Connection, database: &Database, session: &str) -> rusqlite::Result<Beginning> {
     let query = database.beginning_query.get_or_init(|| {
         format!(
-            "SELECT e.seq, {} FROM transcript_events e WHERE e.session_id = ?1 ORDER BY e.seq",
+            "SELECT e.seq, {}, \
+             (SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?1) \
+             FROM transcript_events e WHERE e.session_id = ?1 ORDER BY e.seq",
             text_columns(database, Bytes(MIN_READ_BYTES as u64))
         )
     });
@@ -321,6 +341,9 @@ fn read_beginning(at: &Connection, database: &Database, session: &str) -> rusqli
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         let end = read.len + StatedLength::from_columns(row, 1, 2)?.line_bytes() + 1;
+        if read.spans.is_empty() {
+            read.generation = row.get(5)?;
+        }
         if end > MIN_READ_BYTES as u64 {
             return Ok(read);
         }

@@ -46,7 +46,11 @@ pub fn find_recording(source: &Source, session: &str, dir: Option<&Path>) -> Rec
         ));
     }
     // Files from before the database stay until a migration moves them.
-    let before = artifact_dir(database.path()).join(format!("{}.jsonl", safe_file_name(events.session_id())));
+    let folder = artifact_dir(database.path());
+    if dir.is_none() && !folder.is_dir() {
+        return RecordingLookup::Missing;
+    }
+    let before = folder.join(format!("{}.jsonl", safe_file_name(events.session_id())));
     find_file(&before, events.session_id(), dir)
 }
 
