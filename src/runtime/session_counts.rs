@@ -18,11 +18,14 @@ use crate::runtime::jobs::{JobHandle, Throttle};
 use crate::session::loading::open;
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
+use crate::store::location::SharedSnapshots;
 use crate::store::session::Session;
 use crate::units::{Bytes, Moment};
 
-/// Sessions read per batch.
-const BATCH_SIZE: usize = 8;
+/// Sessions read per batch, if they are short.
+const BATCH_SIZE: usize = 128;
+/// Bytes after which a batch ends.
+const BATCH_BYTES: u64 = 4 << 20;
 /// Minimum time between two reports: each redraws the list.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// The part of it that each listed session adds: a report orders the whole list again, and keys must not wait for that.
@@ -81,7 +84,7 @@ impl SessionCounts {
     /// Fills in known counts; returns the sessions to read, newest first and archives last.
     pub(super) fn apply_known(&self, store: &Store, items: &mut [SessionItem]) -> Vec<SessionKey> {
         let known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = stamps(store);
+        let stamps = if known.is_empty() { HashMap::new() } else { stamps(store) };
         let mut unknown: Vec<(bool, Reverse<Option<i64>>, SessionKey)> = Vec::new();
         for item in items {
             let counted = known.get(&item.key).filter(|(stamp, _)| stamps.get(&item.key) == Some(stamp));
@@ -159,13 +162,22 @@ impl SessionCounts {
         let unread: Vec<&Session> = unread.filter_map(|key| sessions.get(key).copied()).collect();
         let mut news = Vec::new();
         let mut throttle = Throttle::new(report_interval(store.sessions.len()));
-        for batch in unread.chunks(BATCH_SIZE) {
-            let read = |session: &&Session| {
-                load_item(store, session, system_now_ms(), &mut |_, _| ticket.is_current()).ok()
-            };
+        let read = |shared: &mut SharedSnapshots, session: &&Session| {
+            let item = load_item(store, session, system_now_ms(), &mut |_, _| ticket.is_current());
+            shared.end_old();
+            item.ok()
+        };
+        let share = SharedSnapshots::on_this_thread;
+        let mut left = unread.as_slice();
+        while !left.is_empty() {
+            let (batch, rest) = left.split_at(batch_len(left));
+            left = rest;
             let items: Vec<SessionItem> = match &pool {
-                Some(pool) => pool.install(|| batch.par_iter().filter_map(read).collect()),
-                None => batch.iter().filter_map(read).collect(),
+                Some(pool) => pool.install(|| batch.par_iter().map_init(share, read).flatten().collect()),
+                None => {
+                    let mut shared = share();
+                    batch.iter().filter_map(|session| read(&mut shared, session)).collect()
+                }
             };
             if !ticket.is_current() {
                 return;
@@ -186,6 +198,16 @@ impl SessionCounts {
             ticket.send_event(Event::ItemsCounted(news));
         }
     }
+}
+
+/// Returns the number of sessions in the next batch: a report waits for all of them.
+fn batch_len(sessions: &[&Session]) -> usize {
+    let mut bytes = 0;
+    let fits = |session: &&&Session| {
+        bytes += session.bytes.get();
+        bytes <= BATCH_BYTES
+    };
+    sessions.iter().take(BATCH_SIZE).take_while(fits).count().max(1)
 }
 
 /// Uses half of the cores, at most 4: a session that a person opens meanwhile must not wait. `None` up to 2 cores.
@@ -243,6 +265,19 @@ mod tests {
     fn a_longer_list_is_reported_less_often() {
         assert_eq!([100, 5_000].map(report_interval), [REPORT_INTERVAL; 2]);
         assert_eq!(report_interval(100_000), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_batch_has_many_short_sessions_or_one_long_one() {
+        let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
+        let store = list_sessions(&place, NOW_MS).store;
+        let of = |bytes: u64| Session { bytes: Bytes(bytes), ..store.sessions[0].clone() };
+        let len = |sizes: &[u64]| {
+            let sessions: Vec<Session> = sizes.iter().copied().map(of).collect();
+            batch_len(&sessions.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(len(&[1_000; 500]), BATCH_SIZE);
+        assert_eq!([len(&[BATCH_BYTES * 9, 1]), len(&[1, BATCH_BYTES, 1])], [1, 1]);
     }
 
     #[tokio::test]

@@ -100,7 +100,7 @@ impl SharedSnapshots {
 impl Drop for SharedSnapshots {
     fn drop(&mut self) {
         SHARES_SNAPSHOTS.set(false);
-        keep_last(None);
+        Self::end_older_than(Duration::ZERO);
     }
 }
 
@@ -116,7 +116,7 @@ fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database
         Some(last) => last,
         None => Arc::new(Database::open(path).map_err(io::Error::other)?),
     };
-    keep_last(Some(&database));
+    keep_last(&database);
     if SHARES_SNAPSHOTS.get() {
         database.begin_snapshot();
     }
@@ -124,10 +124,9 @@ fn open_database(path: &Path, known: Option<&Events>) -> io::Result<Arc<Database
 }
 
 /// Replaces this thread's last connection, whose snapshot ends if it is another one.
-fn keep_last(database: Option<&Arc<Database>>) {
-    let before = LAST_OPENED.replace(database.cloned());
-    let is_other = |before: &Arc<Database>| database.is_none_or(|own| !Arc::ptr_eq(own, before));
-    if let Some(before) = before.filter(is_other) {
+fn keep_last(database: &Arc<Database>) {
+    let before = LAST_OPENED.replace(Some(Arc::clone(database)));
+    if let Some(before) = before.filter(|before| !Arc::ptr_eq(database, before)) {
         before.end_snapshot(Duration::ZERO);
     }
 }
