@@ -62,23 +62,34 @@ impl SessionsPane {
         let at = self.selected().map(|item| item.key.clone());
         let mut news: HashMap<SessionKey, SessionItem> =
             news.into_iter().map(|item| (item.key.clone(), item)).collect();
-        let (mut is_moved, mut is_changed) = (false, false);
-        for known in &mut self.items {
+        let (mut is_moved, mut is_regrouped, mut is_changed) = (false, false, false);
+        for (at, known) in self.items.iter_mut().enumerate() {
+            if news.is_empty() {
+                break;
+            }
             if let Some(item) = news.remove(&known.key).filter(|item| known != item) {
-                is_moved |= known.sort_key() != item.sort_key() || known.parent != item.parent;
+                is_moved |= known.sort_key() != item.sort_key();
+                is_regrouped |= !Families::are_same(known, &item);
                 is_changed = true;
                 *known = item;
+                if let Some(text) = self.texts.get_mut(at) {
+                    *text = SearchText::new(known);
+                }
             }
         }
         if is_moved {
             let groups = self.items.chunk_by_mut(|a, b| a.agent == b.agent);
             groups.for_each(|group| group.sort_by(|a, b| a.sort_key().cmp(&b.sort_key())));
+            self.texts.clear();
+        }
+        // A long list is counted piece by piece, and most pieces leave its rows as they are.
+        if is_moved || is_regrouped {
+            self.families = Families::with_jobs(&self.items);
         }
         if is_changed {
-            // A run that no record names shows its job when it is read.
-            self.families = Families::with_jobs(&self.items);
             self.rollups = self.families.rollups(&self.items);
-            self.texts.clear();
+        }
+        if is_moved || is_regrouped || is_changed && self.is_flat() {
             self.arrange_at(at, height);
         }
     }

@@ -302,7 +302,7 @@ impl EventLoop {
         self.watch.set_databases(store_databases(&listed.store));
         self.store_loader.store = Some(Arc::clone(&listed.store));
         self.relist_queue.apply_listing(&listed.store);
-        let mut shown = to_listing(&listed);
+        let mut shown = to_listing(&mut listed);
         if let Some(copied) = &self.app.options.copied_store {
             shown.store_label = copied.label();
         }

@@ -56,7 +56,7 @@ pub fn session_picture(
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     // The redactor masks the cells if it is on, as it knows the secrets of the whole session.
     app.secrets = SecretDisplay::Shown;
-    let mut reported = to_listing(listed);
+    let mut reported = to_listing(&mut listed.clone());
     reported.items.retain(|item| item.key == session.item.key);
     let mut queue: VecDeque<Effect> = app.update(Event::Listed(Box::new(reported)), now_ms).into();
     let mut waiting = Some(session);

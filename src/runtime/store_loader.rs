@@ -150,14 +150,14 @@ fn find_or_open(
     Ok(Arc::clone(slot.insert(new)))
 }
 
-/// Converts a list for the state machine.
-pub(super) fn to_listing(listed: &SessionListing) -> StoreListing {
+/// Converts a list for the state machine, which takes its items.
+pub(super) fn to_listing(listed: &mut SessionListing) -> StoreListing {
     StoreListing {
         store_label: listed.name.clone(),
         store_path: Some(listed.store.state_dir.clone()),
         ruleset: listed.store.ruleset.clone(),
         agent_count: listed.store.agents.len(),
-        items: listed.items.clone(),
+        items: std::mem::take(&mut listed.items),
         diagnostics: listed.diagnostics.clone(),
         config_error: listed.store.config.error.as_ref().map(ToString::to_string),
         demo: listed.is_demo,
@@ -176,12 +176,12 @@ mod tests {
     #[test]
     fn the_demo_that_is_in_is_the_demo() {
         let library = library(StoreRequest::Default);
-        let (listed, place) = library.list_place(false)().unwrap();
+        let (mut listed, place) = library.list_place(false)().unwrap();
         let (again, same) = library.list_place(true)().unwrap();
         assert!(Arc::ptr_eq(&place, &same));
         assert_eq!(listed.store.state_dir, again.store.state_dir);
         assert!(listed.diagnostics.iter().any(|finding| finding.message == "found no gateway store"));
-        let reported = to_listing(&listed);
+        let reported = to_listing(&mut listed);
         assert_eq!(
             (reported.store_label.as_str(), reported.demo, reported.agent_count),
             ("demo store", true, 2)

@@ -17,6 +17,8 @@ pub struct Families {
     children: Vec<Vec<usize>>,
     /// Whether a session is one of several runs of a job.
     runs: Vec<bool>,
+    /// Whether an earlier session of the list has the same transcript.
+    repeats: Vec<bool>,
 }
 
 /// A session with everything that it started, directly or not.
@@ -34,7 +36,7 @@ impl Families {
         let mut parents = named_parents(items);
         cut_circles(&mut parents);
         let runs = vec![false; items.len()];
-        Self::from_parents(parents, runs)
+        Self::from_parents(items, parents, runs)
     }
 
     /// Builds the trees for a list that shows the runs of a job below its first one.
@@ -42,17 +44,27 @@ impl Families {
         let mut parents = named_parents(items);
         cut_circles(&mut parents);
         let runs = join_runs(items, &mut parents);
-        Self::from_parents(parents, runs)
+        Self::from_parents(items, parents, runs)
     }
 
-    fn from_parents(parents: Vec<Option<usize>>, runs: Vec<bool>) -> Self {
+    /// Whether an item has the same place in the trees as an earlier reading of it; its mark of a job may show only when
+    /// it is read.
+    pub fn are_same(before: &SessionItem, now: &SessionItem) -> bool {
+        let has_same_job =
+            || (&before.title, &before.marks) == (&now.title, &now.marks) || job_of(before) == job_of(now);
+        before.parent == now.parent && before.path == now.path && has_same_job()
+    }
+
+    fn from_parents(items: &[SessionItem], parents: Vec<Option<usize>>, runs: Vec<bool>) -> Self {
         let mut children = vec![Vec::new(); parents.len()];
         for (at, parent) in parents.iter().enumerate() {
             if let Some(parent) = parent {
                 children[*parent].push(at);
             }
         }
-        Self { parents, children, runs }
+        let mut seen: HashSet<&Path> = HashSet::new();
+        let repeats = items.iter().map(|item| item.path.as_deref().is_some_and(|path| !seen.insert(path)));
+        Self { parents, children, runs, repeats: repeats.collect() }
     }
 
     /// Returns the runs of the job that this session stands for.
@@ -86,16 +98,14 @@ impl Families {
     /// Sums up each session with its descendants. A transcript that two keys share counts for the first of them only
     /// (store D4).
     pub fn rollups(&self, items: &[SessionItem]) -> Vec<Rollup> {
-        let mut seen: HashSet<&Path> = HashSet::new();
         let own = |item: &SessionItem| match &item.usage {
             Some(usage) => Rollup { descendants: 0, usage: *usage, uncounted: 0 },
             None => Rollup { uncounted: usize::from(item.path.is_some()), ..Rollup::default() },
         };
-        let mut sums = Vec::with_capacity(items.len());
-        for item in items {
-            let is_first = item.path.as_deref().is_none_or(|path| seen.insert(path));
-            sums.push(if is_first { own(item) } else { Rollup::default() });
-        }
+        let first_only = |(item, repeats): (&SessionItem, &bool)| {
+            if *repeats { Rollup::default() } else { own(item) }
+        };
+        let mut sums: Vec<Rollup> = items.iter().zip(&self.repeats).map(first_only).collect();
         for at in self.top_down().into_iter().rev() {
             let Some(parent) = self.parent(at) else { continue };
             let below = sums[at];
@@ -170,7 +180,7 @@ mod tests {
     use super::*;
     use crate::ids::SessionKey;
     use crate::replay::Cost;
-    use crate::session::testing;
+    use crate::session::{Mark, testing};
 
     fn item(key: &str, parent: &str, usd: f64) -> SessionItem {
         let cost = Cost { recorded: Some(usd), ..Cost::default() };
@@ -202,6 +212,17 @@ mod tests {
         assert_eq!((sums[1].descendants, usd(&sums[1])), (1, 6.0));
         assert_eq!((families.parent(3), usd(&sums[3])), (None, 8.0));
         assert_eq!(families.children(0), [1, 4, 5]);
+    }
+
+    #[test]
+    fn a_count_changes_the_trees_only_if_it_shows_a_parent_or_a_job() {
+        let before = SessionItem { marks: vec![Mark::Orphan], ..item("run", "", 1.0) };
+        let counted = SessionItem { usage: None, title: "Hello".into(), ..before.clone() };
+        assert!(Families::are_same(&before, &counted));
+        let job = SessionItem { title: "⟨cron nightly⟩ Sum up".into(), ..before.clone() };
+        assert!(!Families::are_same(&before, &job));
+        let child = SessionItem { parent: Some(SessionKey("root".into())), ..before.clone() };
+        assert!(!Families::are_same(&before, &child));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::commit::{find_interrupted, transcript_for_journal};
 use crate::session::item::{Mark, SessionItem};
@@ -17,7 +18,8 @@ use crate::units::Moment;
 /// Sessions of a store by transcript path.
 #[derive(Debug, Default)]
 pub struct PathIndex {
-    sessions: HashMap<PathBuf, Vec<usize>>,
+    /// Made for the first change: a large store is shown before.
+    sessions: OnceLock<HashMap<PathBuf, Vec<usize>>>,
     /// Files that look like transcripts but were not listed by the last scan, so another change to them needs no
     /// rescan.
     unlisted: BTreeSet<PathBuf>,
@@ -41,18 +43,27 @@ enum AffectedItems<'a> {
 impl PathIndex {
     /// Indexes a store that was scanned because of these changed paths.
     pub fn new(store: &Store, because: impl IntoIterator<Item = PathBuf>) -> Self {
-        let mut sessions: HashMap<PathBuf, Vec<usize>> = HashMap::new();
-        for (at, session) in store.sessions.iter().enumerate() {
-            if let Some(path) = &session.path {
-                sessions.entry(path.clone()).or_default().push(at);
-            }
-        }
-        let is_left = |path: &PathBuf| !sessions.contains_key(path) && is_jsonl_path(path) && path.is_file();
-        let unlisted = because.into_iter().filter(is_left).collect();
-        Self { sessions, unlisted }
+        let mut index = Self::default();
+        let is_left = |path: &PathBuf| {
+            is_jsonl_path(path) && path.is_file() && !index.sessions(store).contains_key(path)
+        };
+        index.unlisted = because.into_iter().filter(is_left).collect();
+        index
     }
 
-    /// Returns the effect of these changes. `now_ms` decides whether a lock is stale.
+    fn sessions(&self, store: &Store) -> &HashMap<PathBuf, Vec<usize>> {
+        self.sessions.get_or_init(|| {
+            let mut sessions: HashMap<PathBuf, Vec<usize>> = HashMap::new();
+            for (at, session) in store.sessions.iter().enumerate() {
+                if let Some(path) = &session.path {
+                    sessions.entry(path.clone()).or_default().push(at);
+                }
+            }
+            sessions
+        })
+    }
+
+    /// Returns the effect of these changes to the indexed store. `now_ms` decides whether a lock is stale.
     pub fn invalidated_by<'a>(
         &self,
         store: &Store,
@@ -83,7 +94,7 @@ impl PathIndex {
     }
 
     fn affected_by(&self, store: &Store, path: &Path) -> AffectedItems<'_> {
-        if let Some(own) = self.sessions.get(path) {
+        if let Some(own) = self.sessions(store).get(path) {
             let was_there = own.iter().any(|at| !store.sessions[*at].has_flag(Flag::Missing));
             return match (was_there, path.is_file()) {
                 (true, true) => AffectedItems::Sessions(own),
@@ -99,7 +110,7 @@ impl PathIndex {
             .map(|name| path.with_file_name(name))
             .or_else(|| transcript_for_journal(path));
         match beside {
-            Some(transcript) => match self.sessions.get(&transcript) {
+            Some(transcript) => match self.sessions(store).get(&transcript) {
                 Some(own) => AffectedItems::Sessions(own),
                 None => AffectedItems::Nothing,
             },

@@ -3,7 +3,7 @@
 //! No transcript is read, so a large store appears at once; [`crate::session::load_item`] fills in the rest later.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -138,11 +138,7 @@ pub fn sort_newest_first(store: &Store, items: &mut [SessionItem]) {
 
 /// Returns the transcripts that have a journal: their commit is running or was interrupted.
 pub fn unfinished_commit_paths(store: &Store) -> BTreeSet<PathBuf> {
-    let paths = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
-    let mut folders: Vec<&Path> = paths.collect();
-    // Most sessions share the folder of the one before, which is compared faster than paths are ordered.
-    folders.dedup_by_key(|folder| folder.as_os_str());
-    let folders: BTreeSet<&Path> = folders.into_iter().collect();
+    let folders = store.transcript_folders();
     folders.into_iter().flat_map(|folder| transcripts_with_journal(folder).unwrap_or_default()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The contents of a store: its agents, sessions and databases, and the configuration around them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,6 +67,15 @@ impl Store {
         });
         let config = Arc::make_mut(&mut self.config);
         rows.for_each(|row| config.recorded_windows.add(row));
+    }
+
+    /// Returns the folders of the transcripts.
+    pub fn transcript_folders(&self) -> BTreeSet<&Path> {
+        let paths = self.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
+        let mut folders: Vec<&Path> = paths.collect();
+        // Most sessions share the folder of the one before, which is compared faster than paths are ordered.
+        folders.dedup_by_key(|folder| folder.as_os_str());
+        folders.into_iter().collect()
     }
 
     /// Maps the unique keys to the sessions.

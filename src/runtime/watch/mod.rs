@@ -69,9 +69,7 @@ pub fn store_folders(store: &Store) -> BTreeSet<PathBuf> {
         folders.insert(own.join("sessions"));
         folders.insert(own);
     }
-    let parents = store.sessions.iter().filter_map(|session| session.path.as_deref()?.parent());
-    let parents: BTreeSet<&Path> = parents.collect();
-    folders.extend(parents.into_iter().map(Path::to_path_buf));
+    folders.extend(store.transcript_folders().into_iter().map(Path::to_path_buf));
     folders.extend(store.config.path.as_deref().and_then(Path::parent).map(Path::to_path_buf));
     folders.retain(|folder| folder.is_dir());
     folders
