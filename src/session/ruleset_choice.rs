@@ -11,7 +11,7 @@ use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::{PiChange, PiRelease, Ruleset, RulesetChoice};
 use crate::ids::LineIds;
 use crate::session::LoadedSession;
-use crate::session::workspace_estimate::estimate_report;
+use crate::session::workspace_estimate::estimate_chars;
 use crate::store::discovery::Store;
 use crate::store::index::{Index, OpenStatus};
 use crate::store::key::SessionKind;
@@ -75,8 +75,11 @@ pub(super) fn fixed_chars(
         own if !tells || left => own,
         _ => transcript_report(index, context),
     };
-    let estimate = || estimate_report(store, session).filter(|_| !ruleset.is_pi());
-    report.or_else(estimate).as_ref().map(FixedChars::new)
+    match report {
+        Some(report) => Some(FixedChars::new(&report)),
+        None if ruleset.is_pi() => None,
+        None => estimate_chars(store, session),
+    }
 }
 
 /// Builds the context at the session's own leaf. Also returns whether the runtime throws there.

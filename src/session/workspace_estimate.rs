@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::context::budget::FixedChars;
 use crate::files;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::FileLimits;
@@ -27,16 +28,25 @@ const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Chars around each file besides its path: `## `, and line ends.
 const HEADING_CHARS: Chars = Chars(6.0);
 
+/// Returns the chars of an estimated report, from files that may have been read a moment ago.
+pub(super) fn estimate_chars(store: &Store, session: &Session) -> Option<FixedChars> {
+    let read = || estimate_report(store, session);
+    let report = store.workspace_report(&session.agent, is_run(session), read)?;
+    Some(FixedChars::new(&report))
+}
+
+/// Whether no person reads the answers of a session.
+fn is_run(session: &Session) -> bool {
+    matches!(session.kind, SessionKind::Subagent | SessionKind::Cron)
+}
+
 /// Returns an estimated report; `None` without a workspace that holds one of the files.
 pub(super) fn estimate_report(store: &Store, session: &Session) -> Option<SystemPromptReport> {
     let workspace = store.config.workspace_dir(&session.agent, &store.state_dir)?;
     if !store.is_gateway() {
         return None;
     }
-    let names: &[&str] = match session.kind {
-        SessionKind::Subagent | SessionKind::Cron => &FILES_OF_RUNS,
-        _ => &FILES,
-    };
+    let names: &[&str] = if is_run(session) { &FILES_OF_RUNS } else { &FILES };
     let limits = file_limits(&store.config, store.ruleset.id.rules().workspace_files);
     let files = read_files(&workspace, names, limits);
     if files.iter().all(|file| file.is_missing) {

@@ -14,7 +14,9 @@ use super::database_info::DatabaseInfo;
 use super::era::detect_era;
 use super::path_kind::PathKind;
 use super::pi_dirs::load_settings;
+use super::prompt_report::SystemPromptReport;
 use super::session::Session;
+use super::workspace_reports::WorkspaceReports;
 use crate::diagnostic::Diagnostic;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
@@ -43,6 +45,7 @@ pub struct Store {
     /// Includes the diagnostics of the configuration.
     pub diagnostics: Vec<Diagnostic>,
     pub(super) agent_sessions: AgentSessions,
+    workspace_reports: WorkspaceReports,
 }
 
 impl Store {
@@ -91,6 +94,17 @@ impl Store {
     /// Returns the newest session of an agent whose record has the report of a run.
     pub fn newest_reported(&self, agent: &str) -> Option<&Session> {
         self.agent_sessions.newest_reported(&self.sessions, agent)
+    }
+
+    /// Returns the estimated report of an agent's workspace as it was a moment ago, else as `read` returns it; `is_run` if
+    /// it is for runs without a reader.
+    pub fn workspace_report(
+        &self,
+        agent: &str,
+        is_run: bool,
+        read: impl FnOnce() -> Option<SystemPromptReport>,
+    ) -> Option<Arc<SystemPromptReport>> {
+        self.workspace_reports.get_or_read(agent, is_run, read)
     }
 
     /// Returns the session of an agent whose record names `id` as its predecessor, with the time at which it began.
@@ -149,5 +163,6 @@ pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayCo
         sessions: Vec::new(),
         diagnostics,
         agent_sessions: AgentSessions::default(),
+        workspace_reports: WorkspaceReports::default(),
     }
 }

@@ -58,3 +58,4 @@ pub mod source;
 pub mod sqlite;
 pub mod trajectory;
 mod unique_keys;
+mod workspace_reports;
