@@ -278,7 +278,7 @@ Examples:
   clawscope commit KEY                            show it; write nothing
   clawscope commit KEY --apply
   clawscope commit KEY --policy compact --apply   a compaction, offline
-  clawscope commit KEY --policy compact,prune --with http --apply
+  clawscope commit KEY --policy compact,prune --with command --apply
   clawscope undo KEY --apply                      switch back
 
 A commit appends a new branch with the shortened results, under the gateway's own lock, if the file has not changed since \

@@ -10,8 +10,8 @@ use super::window::WindowArg;
 use crate::config::SummarizerKind;
 
 /// The names of the summarizers, for `--with`.
-pub(super) const SUMMARIZERS: [&str; 3] =
-    [SummarizerKind::Extractive.as_str(), SummarizerKind::Command.as_str(), SummarizerKind::Http.as_str()];
+pub(super) const SUMMARIZERS: [&str; 2] =
+    [SummarizerKind::Extractive.as_str(), SummarizerKind::Command.as_str()];
 /// The policies that `--policy` takes.
 pub const POLICIES: [&str; 12] = [
     "compact", "truncate", "repair", "history", "images", "reduce", "check", "prune", "guard", "clear",

@@ -86,8 +86,8 @@ fn commit_by_hand(
     writing::run(&job, ready, args.target.json, None, output)
 }
 
-/// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run sends no
-/// conversation to a service that the command line does not name.
+/// Chooses the summarizer, and names the configured one where `--apply` would use that instead. A dry run gives
+/// no conversation to a program unless the command line says so.
 fn planned_summarizer(
     args: &CommitArgs,
     invocation: &Invocation,
@@ -96,7 +96,7 @@ fn planned_summarizer(
     let named = parse_kind(args.with.as_deref());
     let kind = named.unwrap_or(if args.write.apply { config.kind } else { SummarizerKind::Extractive });
     let other = (kind != config.kind && named.is_none()).then_some(config.kind);
-    Ok((summary::choose_summarizer(kind, &config, invocation)?, other))
+    Ok((summary::choose_summarizer(kind, &config)?, other))
 }
 
 /// Generates the summary of the plan's compaction, and names the summarizer that `--apply` would use instead. Refusals

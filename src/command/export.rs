@@ -7,8 +7,9 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, build_preview};
-use super::summary::{self, load_summarizer_config};
+use super::summary;
 use crate::cli::{ExportArgs, PlanArgs, StoreArgs};
+use crate::config::SummarizerConfig;
 use crate::export::folder::shape_folder;
 use crate::export::{ExportRequest, ExportedDocument, Format, export, json as documents};
 use crate::gateway::env::absolute;
@@ -59,7 +60,7 @@ pub(super) fn run(
     }
     let mut preview =
         build_preview(args.session(), args.leaf.as_deref(), &args.plan, (place, invocation), output)?;
-    let made = generate_for_plan(&mut preview, invocation, output)?;
+    let made = generate_for_plan(&mut preview, output)?;
     let plan = (&preview.plan, made.as_ref().map(|made| &made.summary));
     let wanted =
         ExportRequest { plan: Some(plan), ..export_request(args, &preview.session, preview.now_ms, None) };
@@ -172,20 +173,12 @@ fn export_request<'a>(
     }
 }
 
-/// Generates the summary of the plan's compaction from the conversation's own words: an export calls no model.
-fn generate_for_plan(
-    preview: &mut Preview,
-    invocation: &Invocation,
-    output: &mut Output,
-) -> Result<Option<SummaryResult>, Failure> {
+/// Generates the summary of the plan's compaction from the conversation's own words: an export runs no program.
+fn generate_for_plan(preview: &mut Preview, output: &mut Output) -> Result<Option<SummaryResult>, Failure> {
     if preview.plan.compaction.is_none() {
         return Ok(None);
     }
-    let requested = summary::choose_summarizer(
-        SummarizerKind::Extractive,
-        &load_summarizer_config(invocation)?,
-        invocation,
-    )?;
+    let requested = summary::choose_summarizer(SummarizerKind::Extractive, &SummarizerConfig::default())?;
     summary::generate_summary(preview, requested, true, output).map(Some)
 }
 

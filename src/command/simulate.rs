@@ -85,7 +85,7 @@ fn requested_summarizer(
 ) -> Result<Option<ChosenSummarizer>, Failure> {
     let Some(kind) = parse_kind(args.with.as_deref()) else { return Ok(None) };
     let config = load_summarizer_config(invocation)?;
-    choose_summarizer(kind, &config, invocation).map(Some)
+    choose_summarizer(kind, &config).map(Some)
 }
 
 /// Generates the summary; `None` if there is nothing to compact, which the preview reports.

@@ -8,7 +8,7 @@ use std::io::Write as _;
 
 use input::{SummaryInput, load_input};
 pub(super) use json::SummarizeJson;
-use json::{report_json, summary_cost, summary_tokens};
+use json::{report_json, summary_tokens};
 
 use super::environment::Invocation;
 use super::failure::Failure;
@@ -17,13 +17,12 @@ use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
 use crate::cli::{SimulateArgs, StoreArgs};
-use crate::format::{format_count, format_estimate, format_estimated_usd, format_number, format_usd};
+use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::gateway::ruleset::Ruleset;
 use crate::policy::compact::stored_summary;
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
 use crate::write::summary::job::describe_summary_error;
-use crate::write::summary::writer::SummaryWriter;
 
 /// Generates a summary, or prints the calls that it would take.
 pub(super) fn run(
@@ -34,9 +33,8 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let config = load_summarizer_config(invocation)?;
     let kind = parse_kind(args.with.as_deref()).unwrap_or(config.kind);
-    let summarizer =
-        if args.calls { None } else { Some(choose_summarizer(kind, &config, invocation)?.summarizer) };
-    let requested = load_input(args, SummaryWriter::from_config(kind, &config), place, invocation, output)?;
+    let summarizer = if args.calls { None } else { Some(choose_summarizer(kind, &config)?.summarizer) };
+    let requested = load_input(args, place, invocation, output)?;
     let summary = match &summarizer {
         Some(summarizer) => {
             Some(generate(&requested, summarizer.as_ref(), args.context.target.json, output)?)
@@ -75,16 +73,11 @@ fn print_summary(requested: &SummaryInput, summary: &Summary, output: &mut Outpu
     }
     output.flush()?;
     let calls = format_count(summary.calls.len() as u64, "call", "calls");
-    let cost = summary_cost(requested, summary).filter(|usd| *usd > 0.0);
-    let cost = cost.map_or_else(String::new, |usd| format!(" · {}", format_usd(usd)));
     output.note(&format!(
-        "{} · {calls}{cost} · summary {} tokens; nothing was written",
+        "{} · {calls} · summary {} tokens; nothing was written",
         summary.kind.as_str(),
         format_estimate(summary_tokens(summary))
     ))?;
-    if summary.calls.iter().any(|call| call.truncated) {
-        output.note("an answer reached its token limit: the summary may lack its end")?;
-    }
     output.note(&describe_gateway_calls(requested))?;
     if let Some(note) = version_note(&requested.session) {
         output.note(&note)?;

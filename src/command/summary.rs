@@ -13,9 +13,7 @@ use super::preview::{Preview, SummaryLength};
 use super::session_output::finite;
 use super::table::{Align, Table};
 use crate::config::{self, SummarizerConfig};
-use crate::format::{
-    format_count, format_duration, format_estimate, format_estimated_usd, format_number, format_usd,
-};
+use crate::format::{format_count, format_duration, format_estimate, format_estimated_usd, format_number};
 use crate::js::JsString;
 use crate::policy::Policy;
 use crate::policy::compact::NoSummary;
@@ -50,10 +48,8 @@ pub(super) fn parse_kind(word: Option<&str>) -> Option<SummarizerKind> {
 pub(super) fn choose_summarizer(
     kind: SummarizerKind,
     config: &SummarizerConfig,
-    invocation: &Invocation,
 ) -> Result<ChosenSummarizer, Failure> {
-    let summarizer =
-        build_summarizer(kind, config, &invocation.env).map_err(|error| Failure::usage(error.to_string()))?;
+    let summarizer = build_summarizer(kind, config).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(ChosenSummarizer { writer: SummaryWriter::from_config(kind, config), summarizer })
 }
 
@@ -244,40 +240,32 @@ pub(super) struct CompletedCallJson {
     merges: bool,
     messages: usize,
     attempts: u32,
+    /// Estimated, as every token of a summary's calls.
     input_tokens: u64,
     output_tokens: u64,
-    /// The origin of the token counts.
-    source: &'static str,
-    /// Whether the reply reached its limit.
-    cut: bool,
 }
 
 impl From<&SummaryCallRecord> for CompletedCallJson {
     fn from(call: &SummaryCallRecord) -> Self {
-        let tokens = call.measured.unwrap_or(call.estimated);
         Self {
             purpose: call.purpose.as_str(),
             merges: call.merges,
             messages: call.messages,
             attempts: call.attempts,
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            source: if call.measured.is_some() { "measured" } else { "est" },
-            cut: call.truncated,
+            input_tokens: call.estimated.input,
+            output_tokens: call.estimated.output,
         }
     }
 }
 
-/// Returns a generated summary as JSON: writer, calls, cost and text.
 /// A generated summary.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SummaryJson {
     summarizer: &'static str,
-    model: Option<String>,
+    program: Option<String>,
     tokens: u64,
     calls: Vec<CompletedCallJson>,
-    cost_usd: Option<f64>,
     text: JsString,
 }
 
@@ -285,24 +273,21 @@ impl From<&SummaryResult> for SummaryJson {
     fn from(made: &SummaryResult) -> Self {
         Self {
             summarizer: made.writer.kind.as_str(),
-            model: made.writer.name.clone(),
+            program: made.writer.name.clone(),
             tokens: made.summary.tokens(),
             calls: made.calls.iter().map(CompletedCallJson::from).collect(),
-            cost_usd: made.cost,
             text: made.summary.text.clone(),
         }
     }
 }
 
-/// Prints the writer, cost and first lines of a summary.
+/// Prints the writer and first lines of a summary.
 pub(super) fn print_generated(made: &SummaryResult, output: &mut Output) -> Result<(), Failure> {
     let calls = format_count(made.calls.len() as u64, "call", "calls");
-    let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
     let (label, tokens) = (made.writer.label(), format_estimate(made.summary.tokens()));
     let title =
         if made.writer.is_external() { format!("summary by {label}") } else { format!("{label} summary") };
-    let line = format!("{title} · {tokens} tokens · {calls}{}", cost.unwrap_or_default());
-    output.line(Tone::Strong, &line)?;
+    output.line(Tone::Strong, &format!("{title} · {tokens} tokens · {calls}"))?;
     let text = made.summary.text.to_string_lossy();
     let lines: Vec<&str> = text.lines().collect();
     for line in lines.iter().take(MAX_SUMMARY_LINES) {
@@ -310,9 +295,6 @@ pub(super) fn print_generated(made: &SummaryResult, output: &mut Output) -> Resu
     }
     if let Some(more) = lines.len().checked_sub(MAX_SUMMARY_LINES).filter(|more| *more > 0) {
         output.line(Tone::Dim, &format!("  … {} more", format_count(more as u64, "line", "lines")))?;
-    }
-    if made.is_truncated() {
-        output.line(Tone::Warning, "an answer reached its token limit: the summary may lack its end")?;
     }
     Ok(())
 }

@@ -182,9 +182,10 @@ mod tests {
             ("mouse = \"no\"\n", &["config.toml", "line 1", "mouse", "boolean"]),
             ("theme = \n", &["config.toml", "line 1"]),
             (
-                "[summarizer]\nkind = \"http\"\napi-key = \"x\"\n",
-                &["config.toml", "line 3", "api-key", "key-env"],
+                "[summarizer]\nkind = \"http\"\n",
+                &["config.toml", "line 2", "extractive or command", "guide config"],
             ),
+            ("[summarizer]\nurl = \"http://a\"\n", &["line 2", "unknown key url", "command"]),
         ] {
             let home = home(&[("config.toml", text)]);
             let error = load(&env(&home, &[])).unwrap_err().to_string();

@@ -23,7 +23,7 @@ pub use commands::{CommandError, CommandRow, CustomCommand, RowVariable};
 pub use files::{config_dir, load, log_dir};
 pub use firing::FiringLimits;
 pub use first_run::{is_first_run, remember_first_run};
-pub use summarizer::{Api, SummarizerConfig, SummarizerKind};
+pub use summarizer::{SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub enum ConfigError {
     #[error("{}: cannot read the file: {source}. Make it readable, or move it away.", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// Invalid TOML, an unknown key, or a value of a wrong type.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {fault}. `clawscope guide config` shows every key.", path.display())]
     Toml {
         path: PathBuf,
         /// The line and what was expected.

@@ -1,5 +1,5 @@
-//! The table `[summarizer]` of `config.toml`, which selects the writer of summaries. Text leaves the machine only if
-//! `kind` says so. The file names the variable that holds an API key and never the key itself.
+//! The table `[summarizer]` of `config.toml`, which selects the writer of summaries: clawscope itself, or a person's
+//! program.
 
 use std::time::Duration;
 
@@ -18,37 +18,16 @@ pub enum SummarizerKind {
     #[default]
     Extractive,
     Command,
-    Http,
 }
 
 impl SummarizerKind {
-    pub const ALL: [Self; 3] = [Self::Extractive, Self::Command, Self::Http];
+    pub const ALL: [Self; 2] = [Self::Extractive, Self::Command];
 
     /// The name in files and options.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
             Self::Command => "command",
-            Self::Http => "http",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Api {
-    /// Chat completions of `OpenAI`, which many servers offer.
-    #[default]
-    OpenAi,
-    Anthropic,
-}
-
-impl Api {
-    /// The address of the protocol's maker.
-    pub const fn default_url(self) -> &'static str {
-        match self {
-            Self::OpenAi => "https://api.openai.com/v1",
-            Self::Anthropic => "https://api.anthropic.com",
         }
     }
 }
@@ -62,13 +41,6 @@ pub struct SummarizerConfig {
     pub command: Vec<String>,
     #[serde(deserialize_with = "duration")]
     pub timeout: Duration,
-    /// The protocol of `url`.
-    pub api: Api,
-    /// The base address of the API; `None` for the maker's.
-    pub url: Option<String>,
-    pub model: Option<String>,
-    /// The environment variable that holds the API key; `None` sends no key.
-    pub key_env: Option<String>,
 }
 
 impl Default for SummarizerConfig {
@@ -77,10 +49,6 @@ impl Default for SummarizerConfig {
             kind: SummarizerKind::default(),
             command: Vec::new(),
             timeout: Duration::from_millis(DEFAULT_TIMEOUT_MS),
-            api: Api::default(),
-            url: None,
-            model: None,
-            key_env: None,
         }
     }
 }
@@ -105,13 +73,10 @@ mod tests {
 
     #[test]
     fn every_key_is_read() {
-        let text = "kind = \"http\"\ncommand = [\"sum\", \"-x\"]\ntimeout = \"2m\"\napi = \"anthropic\"\n\
-                    url = \"http://127.0.0.1:1\"\nmodel = \"m\"\nkey-env = \"K\"\n";
+        let text = "kind = \"command\"\ncommand = [\"sum\", \"-x\"]\ntimeout = \"2m\"\n";
         let config: SummarizerConfig = toml::from_str(text).unwrap();
-        assert_eq!((config.kind, config.api), (SummarizerKind::Http, Api::Anthropic));
+        assert_eq!(config.kind, SummarizerKind::Command);
         assert_eq!((config.command.len(), config.timeout.as_secs()), (2, 120));
-        let texts = [config.url, config.model, config.key_env].map(Option::unwrap);
-        assert_eq!(texts, ["http://127.0.0.1:1", "m", "K"]);
     }
 
     #[test]
@@ -120,8 +85,7 @@ mod tests {
             ("kind = \"magic\"", &["magic", "extractive"][..]),
             ("timeout = \"soon\"", &["soon", "2m"]),
             ("timeout = \"0s\"", &["0s"]),
-            ("key = \"secret\"", &["key", "key-env"]),
-            ("api = \"gpt\"", &["gpt", "openai", "anthropic"]),
+            ("model = \"gpt\"", &["model", "command"]),
         ] {
             let error = toml::from_str::<SummarizerConfig>(text).unwrap_err().to_string();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");

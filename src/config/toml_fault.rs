@@ -1,6 +1,6 @@
 //! A fault in a TOML file in one line, for the error that names the file.
 
-/// Describes a fault with its line: `line 2, kind = "llm": expected extractive, command or http`.
+/// Describes a fault with its line: `line 2, kind = "http": expected extractive or command`.
 pub(super) fn describe_fault(text: &str, error: &toml::de::Error) -> String {
     let message = reword(error.message());
     let Some(span) = error.span() else { return message };
@@ -45,13 +45,12 @@ mod tests {
     enum Kind {
         Extractive,
         Command,
-        Http,
     }
 
     #[test]
     fn a_fault_has_its_line_and_what_was_expected() {
         for (text, expected) in [
-            ("_kind = \"llm\"\n", "line 1, _kind = \"llm\": expected extractive, command or http"),
+            ("_kind = \"http\"\n", "line 1, _kind = \"http\": expected extractive or command"),
             ("_mouse = true\n_kind = llm\n", "line 2, _kind = llm: expected a text in quotes"),
             ("\n_mice = 1\n", "line 2, _mice = 1: unknown key _mice; expected _kind or _mouse"),
             ("_mouse = 5\n", "line 1, _mouse = 5: invalid type: integer `5`, expected a boolean"),

@@ -151,7 +151,7 @@ impl<M: PartialEq, E> PrefixCache<M, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::models::ModelList;
+    use crate::gateway::models::opus_price;
 
     type Edited = (usize, u64);
 
@@ -164,12 +164,8 @@ mod tests {
         }
     }
 
-    fn opus() -> Price {
-        ModelList::price_of_id("claude-opus-4-6").expect("in the list")
-    }
-
     fn cents(split: &TokenSplit) -> f64 {
-        (split.cost(&opus()) * 100.0).round()
+        (split.cost(&opus_price()) * 100.0).round()
     }
 
     /// The worked example of compaction 10.4.
@@ -180,26 +176,26 @@ mod tests {
             Tokens(90_000.0),
             Tokens(10_000.0),
             Tokens::ZERO,
-            Some(&opus()),
+            Some(&opus_price()),
         );
         assert_eq!((warm.read, warm.write, warm.input), (Tokens(90_000.0), Tokens::ZERO, Tokens(10_000.0)));
-        assert_eq!((warm.cost(&opus()), cents(&warm)), (0.095, 10.0));
+        assert_eq!((warm.cost(&opus_price()), cents(&warm)), (0.095, 10.0));
         let cold = TokenSplit::for_request(
             Tokens(100_000.0),
             Tokens::ZERO,
             Tokens::ZERO,
             Tokens::ZERO,
-            Some(&opus()),
+            Some(&opus_price()),
         );
-        assert_eq!((cold.cost(&opus()), cents(&cold)), (0.625, 63.0));
+        assert_eq!((cold.cost(&opus_price()), cents(&cold)), (0.625, 63.0));
         let compacted = TokenSplit::for_request(
             Tokens(30_000.0),
             Tokens::ZERO,
             Tokens::ZERO,
             Tokens::ZERO,
-            Some(&opus()),
+            Some(&opus_price()),
         );
-        assert_eq!((compacted.cost(&opus()), cents(&compacted)), (0.1875, 19.0));
+        assert_eq!((compacted.cost(&opus_price()), cents(&compacted)), (0.1875, 19.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod rare_stories;
 mod stories;
 
 use super::*;
-use crate::gateway::models::ModelList;
+use crate::gateway::models::opus_price;
 use crate::gateway::pruning::PruneSettings;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::LineIds;
@@ -147,7 +147,7 @@ impl Script {
             windows: &HashMap::new(),
             mode: CompactionMode::Default,
             retention: Retention::Short,
-            price: ModelList::price_of_id("claude-opus-4-6"),
+            price: Some(opus_price()),
             prices: &HashMap::new(),
         };
         ask(&session)
@@ -491,7 +491,7 @@ fn a_prompt_that_was_refused_is_not_read_from_the_cache() {
     let script = Script::default().user().refused("prompt is too long: 12000 tokens > 10000 maximum");
     let refused = [refused_at(1, Some(12_000.0), Some(10_000.0))];
     let replay = script.user().answer(8_000, false).replay(&settings(&[]), Tokens(10_000.0), &refused);
-    let price = ModelList::price_of_id("claude-opus-4-6").expect("a price");
+    let price = opus_price();
     let uncached = (8_000.0 * price.cache_write + 10.0 * price.output) / 1e6;
     assert_eq!(replay.recorded[1].modelled_cost, Some(uncached));
 }

@@ -338,7 +338,7 @@ fn summarise(session: &LoadedSession, plan: &Plan, agreed: bool, inputs: &Inputs
     let say = |update| (listener.send)(Event::Summary { epoch: session.epoch, update });
     let action = WriteAction::Commit { plan, summary: None };
     let request = WriteRequest { session, action, allow_orphan: false, now_ms: inputs.now_ms };
-    let job = SummaryJob::for_commit(&request, &store.config.js_root, &inputs.summarizer, &inputs.env);
+    let job = SummaryJob::for_commit(&request, &store.config.js_root, &inputs.summarizer);
     let update = job.and_then(|job| summarise_or_offer(&job, agreed, &inputs.cancel, &say));
     say(update.unwrap_or_else(|error| SummaryUpdate::Failed(error.to_string())));
 }

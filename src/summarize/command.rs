@@ -14,7 +14,7 @@ use child::{Child, OutputState};
 use crate::format::format_duration;
 use crate::policy::compact::SummaryRequest;
 use crate::policy::compact::request::SYSTEM_PROMPT;
-use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind, prompt};
+use crate::summarize::{CallError, CancelToken, Summarizer, SummarizerKind};
 use crate::units::Millis;
 
 /// Interval between checks of a running program.
@@ -37,7 +37,10 @@ impl CommandSummarizer {
     }
 
     fn spawn(&self, request: &SummaryRequest<'_>) -> Result<Child, CallError> {
-        let input = format!("{SYSTEM_PROMPT}\n\n{}", prompt(request)?);
+        // Malformed messages give no prompt (compaction 3.16).
+        let odd =
+            |_| CallError::Refused("the runtime cannot convert the shape of a message to text".to_owned());
+        let input = format!("{SYSTEM_PROMPT}\n\n{}", request.prompt().map_err(odd)?.to_string_lossy());
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -68,7 +71,7 @@ impl CommandSummarizer {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
                 Err(error) => {
-                    return Err(CallError::transient(format!("{}: lost the program: {error}", self.program)));
+                    return Err(CallError::Transient(format!("{}: lost the program: {error}", self.program)));
                 }
             }
             if begun.elapsed() >= self.timeout {
@@ -78,7 +81,7 @@ impl CommandSummarizer {
                     format_duration(Millis(self.timeout.as_secs_f64() * 1_000.0)),
                     child.stderr_tail()
                 );
-                return Err(CallError::transient(why));
+                return Err(CallError::Transient(why));
             }
             if cancel.wait(POLL_INTERVAL) {
                 return Err(CallError::Cancelled);
@@ -101,7 +104,7 @@ impl CommandSummarizer {
         while speaks(child) && begun.elapsed() < OUTPUT_GRACE && !cancel.wait(POLL_INTERVAL) {}
         let name = &self.program;
         if !status.success() {
-            return Err(CallError::transient(format!("{name}: failed with {status}{}", child.stderr_tail())));
+            return Err(CallError::Transient(format!("{name}: failed with {status}{}", child.stderr_tail())));
         }
         if child.output_state() == OutputState::TooLarge {
             return Err(CallError::Refused(format!("{name}: the output exceeds {MAX_OUTPUT_BYTES} bytes")));
@@ -109,7 +112,7 @@ impl CommandSummarizer {
         let text = String::from_utf8(child.take_output())
             .map_err(|_| CallError::Refused(format!("{name}: the output is not UTF-8")))?;
         match text.trim() {
-            "" => Err(CallError::transient(format!("{name}: the output is empty{}", child.stderr_tail()))),
+            "" => Err(CallError::Transient(format!("{name}: the output is empty{}", child.stderr_tail()))),
             text => Ok(text.to_owned()),
         }
     }
@@ -120,11 +123,11 @@ impl Summarizer for CommandSummarizer {
         SummarizerKind::Command
     }
 
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<String, CallError> {
         let mut child = self.spawn(request)?;
         // Dropping the child kills its process group.
         let status = self.wait_for_end(&mut child, cancel)?;
-        self.read_summary(&mut child, status, cancel).map(Answer::from_text)
+        self.read_summary(&mut child, status, cancel)
     }
 }
 

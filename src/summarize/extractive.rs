@@ -19,7 +19,7 @@ use words::{one_line, shortened};
 
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::policy::compact::{SummaryForm, SummaryPurpose, SummaryRequest};
-use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
+use crate::summarize::{CallError, CancelToken, Summarizer, SummarizerKind};
 use crate::units::{Chars, Tokens};
 
 /// Limit for the first request.
@@ -46,7 +46,7 @@ impl Summarizer for ExtractiveSummarizer {
         true
     }
 
-    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<Answer, CallError> {
+    fn summarise(&self, request: &SummaryRequest<'_>, cancel: &CancelToken) -> Result<String, CallError> {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -62,7 +62,7 @@ impl Summarizer for ExtractiveSummarizer {
         let last = if of_turn { SummaryPart::Suffix } else { SummaryPart::Context };
         draft.add(last, Weight::Key, signature(&facts, request.messages.len()));
         let chars = request.max_tokens.max(Tokens(MIN_TOKENS)).to_chars(CHARS_PER_TOKEN);
-        Ok(Answer::from_text(draft.into_text(chars.floor())))
+        Ok(draft.into_text(chars.floor()))
     }
 }
 

@@ -10,11 +10,8 @@ use crate::policy::compact::{
     self, Aborted, AnswerFailure, CancelReason as Cancelled, NoSummary, StoredSummary, SummaryModel,
     SummaryPurpose, SummaryRequest, SummarySpec,
 };
-use crate::summarize::{Answer, CallError, CancelToken, Summarizer, SummarizerKind};
+use crate::summarize::{CallError, CancelToken, Summarizer, SummarizerKind};
 use crate::units::{Millis, Tokens};
-
-/// Longest requested wait that is respected; a longer one ends the summary.
-const MAX_RETRY_AFTER_MS: Millis = Millis(60_000.0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallTokens {
@@ -48,11 +45,7 @@ pub struct SummaryCallRecord {
     pub messages: usize,
     /// Estimated tokens of input and answer.
     pub estimated: CallTokens,
-    /// The provider's counts, if it reports them.
-    pub measured: Option<CallTokens>,
     pub attempts: u32,
-    /// The token limit cut the answer off.
-    pub truncated: bool,
 }
 
 /// A finished summary, stored nowhere yet.
@@ -148,9 +141,7 @@ impl SummaryModel for SummaryRun<'_> {
             merges: request.is_merge,
             messages: request.messages.len(),
             estimated: CallTokens { input: request.input_tokens().unwrap_or(0), output: 0 },
-            measured: None,
             attempts: 0,
-            truncated: false,
         });
         let mut wait = Millis::ZERO;
         loop {
@@ -175,7 +166,7 @@ impl SummaryModel for SummaryRun<'_> {
 
 impl SummaryRun<'_> {
     /// Makes one attempt after `wait_ms`.
-    fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: Millis) -> Result<Answer, CallError> {
+    fn attempt(&mut self, request: &SummaryRequest<'_>, wait_ms: Millis) -> Result<String, CallError> {
         let number = self.calls.len();
         let Some(call) = self.calls.last_mut() else { return Err(CallError::Cancelled) };
         call.attempts += 1;
@@ -193,11 +184,10 @@ impl SummaryRun<'_> {
         self.summarizer.summarise(request, self.cancel)
     }
 
-    fn accept(&mut self, answer: Answer) -> JsString {
-        let text = JsString::from(answer.text);
+    fn accept(&mut self, answer: String) -> JsString {
+        let text = JsString::from(answer);
         if let Some(call) = self.calls.last_mut() {
             call.estimated.output = (text.len() as u64).div_ceil(4);
-            (call.measured, call.truncated) = (answer.measured, answer.truncated);
         }
         text
     }
@@ -213,21 +203,10 @@ impl SummaryRun<'_> {
                 self.refused_prompt = request.prompt().ok().map(|prompt| (prompt, why.clone()));
                 Err(AnswerFailure::Failed(why))
             }
-            CallError::Transient { what, retry_after_ms: Some(requested) }
-                if requested > MAX_RETRY_AFTER_MS =>
-            {
-                let why = format!(
-                    "{what}; the server requests a wait of {} s. Try again later.",
-                    (requested / 1000.0).ceil().get()
-                );
-                Err(self.abort(SummaryError::Failed { why, gateway_stores: None }))
-            }
-            CallError::Transient { what, .. } if attempts >= MAX_CALL_ATTEMPTS => {
+            CallError::Transient(what) if attempts >= MAX_CALL_ATTEMPTS => {
                 Err(AnswerFailure::Failed(format!("{what} ({MAX_CALL_ATTEMPTS} attempts)")))
             }
-            CallError::Transient { retry_after_ms, .. } => {
-                Ok(wait_ms(attempts, jitter()).max(retry_after_ms.unwrap_or_default()))
-            }
+            CallError::Transient(_) => Ok(wait_ms(attempts, jitter())),
         }
     }
 

@@ -102,7 +102,8 @@ fn the_ledger_counts_the_misses_of_generated_sessions_as_pi_does() {
     let sessions: Vec<Session> = (0..60).map(|seed| Session::new(story(seed).as_bytes())).collect();
     let files: Vec<_> = sessions.iter().map(|session| session.path.clone()).collect();
     let reads = MODELS.map(|model| {
-        format!("\"anthropic/{model}\":{}", ModelList::price_of_id(model).expect("known").cache_read)
+        let listed = ModelList::default().find("anthropic", model).expect("known");
+        format!("\"anthropic/{model}\":{}", listed.values.price.expect("a price").cache_read)
     });
     let theirs = pi.cache_waste(&files, &format!("{{{}}}", reads.join(",")));
     let mut misses = 0.0;

@@ -222,6 +222,19 @@ fn only_a_commit_opens_files_to_write() {
     assert!(!uses(&words, |module| module == "commit").is_empty(), "the words are found where they are");
 }
 
+/// A model is asked by a person's own program, and another machine by their own `ssh`.
+#[test]
+fn no_code_opens_a_connection() {
+    let words =
+        ["TcpStream", "TcpListener", "UdpSocket", "UnixStream", "UnixListener", "UnixDatagram", "::net::"];
+    // An address of a machine is checked, and given to `ssh`.
+    let others: Vec<String> = uses(&words, |_| true)
+        .into_iter()
+        .filter(|place| !place.contains("/remote/address.rs: ::net::"))
+        .collect();
+    assert_eq!(others, NONE);
+}
+
 /// The files of explain that find something keep it as values, so that text, JSON and screen have the same numbers.
 #[test]
 fn only_the_descriptions_of_explain_make_sentences() {

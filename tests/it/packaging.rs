@@ -19,6 +19,25 @@ fn manifest() -> toml::Table {
     read("Cargo.toml").parse().expect("TOML")
 }
 
+/// The crates that the program is built from on any system: those of `Cargo.lock` that not only tests need.
+fn shipped_crates() -> BTreeSet<String> {
+    let lock: toml::Table = read("Cargo.lock").parse().expect("TOML");
+    let packages = lock["package"].as_array().expect("packages");
+    let mut wanted: Vec<String> =
+        manifest()["dependencies"].as_table().expect("crates").keys().cloned().collect();
+    let mut found = BTreeSet::new();
+    while let Some(name) = wanted.pop() {
+        let own = packages.iter().filter(|package| package["name"].as_str() == Some(&name));
+        let needed = own.filter_map(|package| package.get("dependencies")?.as_array()).flatten();
+        let names: Vec<String> =
+            needed.filter_map(|line| Some(line.as_str()?.split(' ').next()?.to_owned())).collect();
+        if found.insert(name) {
+            wanted.extend(names);
+        }
+    }
+    found
+}
+
 /// The rows of the table of targets: target, npm's system and processor, Debian's architecture.
 fn targets() -> Vec<[String; 4]> {
     let text = read("packaging/targets.tsv");
@@ -74,6 +93,32 @@ fn binstall_urls_match_the_release_archives() {
         );
         assert_eq!(filled(template("bin-dir"), &target, repo), format!("{archive}/clawscope"));
     }
+}
+
+#[test]
+fn the_program_is_built_without_crates_for_the_network() {
+    let crates = shipped_crates();
+    assert!(crates.contains("linux-raw-sys"), "indirect crates are found");
+    let network = [
+        "rustls",
+        "native-tls",
+        "openssl",
+        "ring",
+        "webpki",
+        "http",
+        "hyper",
+        "h2",
+        "ureq",
+        "reqwest",
+        "curl",
+        "socket2",
+        "tungstenite",
+        "hickory",
+        "trust-dns",
+    ];
+    let found: Vec<&String> =
+        crates.iter().filter(|name| network.iter().any(|start| name.starts_with(start))).collect();
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]

@@ -1,9 +1,8 @@
-//! `clawscope simulate --summary` as a person uses it: offline, by a program, by a server; no write, and a report.
+//! `clawscope simulate --summary` as a person uses it: offline or by a program; no write, and a report.
 
 #[cfg(unix)]
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::io::Write as _;
 use std::path::Path;
 use std::thread;
 
@@ -12,8 +11,6 @@ use serde_json::{Value, json};
 
 use crate::support::process;
 use crate::support::store::{Store, message, run};
-
-const KEY: &str = "sk-test-of-clawscope";
 
 /// The long session under a configuration that compacts it: the newest 4 000 tokens are kept.
 fn store() -> Store {
@@ -40,7 +37,7 @@ fn settings(table: &str) -> tempfile::TempDir {
 /// Builds the program on the store with these settings and a `PATH`.
 fn command(store: &Store, settings: &Path, words: &[&str]) -> Command {
     let mut command = store.command(words);
-    command.env("XDG_CONFIG_HOME", settings).env("PATH", std::env::var_os("PATH").unwrap()).env("KEY", KEY);
+    command.env("XDG_CONFIG_HOME", settings).env("PATH", std::env::var_os("PATH").unwrap());
     command
 }
 
@@ -59,7 +56,7 @@ fn the_default_summary_is_offline_complete_and_not_written() {
     assert!(summary.starts_with("## Goal\n- why is the build slow?"), "{summary}");
     assert!(summary.contains("exec: ") && summary.contains("no model was used."), "{summary}");
     assert_eq!(answer["summaryTokens"], summary.encode_utf16().count().div_ceil(4));
-    assert_eq!((&answer["costUsd"], &answer["calls"][0]["source"]), (&json!(0), &json!("est")));
+    assert!(answer["calls"][0]["inputTokens"].as_u64().unwrap() > 0, "{}", answer["calls"]);
     let gateway = &answer["gateway"];
     assert!(
         gateway["inputTokens"].as_u64().unwrap() > 10_000 && gateway["costUsd"].as_f64().unwrap() > 0.0,
@@ -83,8 +80,7 @@ fn the_summary_goes_to_stdout_and_its_details_to_stderr() {
 
 #[test]
 fn the_calls_option_lists_calls_without_making_one() {
-    let (store, settings) =
-        (store(), settings("kind = \"http\"\nmodel = \"m\"\nurl = \"http://127.0.0.1:1\""));
+    let (store, settings) = (store(), settings("kind = \"command\"\ncommand = [\"false\"]"));
     let (code, out, err) =
         run(&mut command(&store, settings.path(), &["simulate", "--summary", "agent:main:main", "--calls"]));
     assert_eq!((code, err.as_str()), (0, ""));
@@ -119,10 +115,13 @@ fn invalid_summarizer_settings_are_reported_before_any_call() {
     let store = store();
     for (table, with, words) in [
         ("", "command", "no program is configured"),
-        ("", "http", "no model is configured"),
-        ("model = \"m\"\nkey-env = \"NOT_SET\"", "http", "NOT_SET contains no key"),
-        ("model = \"m\"\nkey-env = \"KEY\"\nurl = \"http://example.com\"", "http", "Use https"),
-        ("kind = \"http\"\nkey = \"x\"", "http", "key-env"),
+        ("kind = \"http\"", "command", "line 2, kind = \"http\": expected extractive or command"),
+        (
+            "key-env = \"KEY\"",
+            "command",
+            "line 2, key-env = \"KEY\": unknown key key-env; expected kind, command",
+        ),
+        ("", "http", "possible values: extractive, command"),
     ] {
         let settings = settings(table);
         let mut command =
@@ -154,63 +153,6 @@ fn a_program_writes_the_summary_or_fails_with_its_error() {
     );
     assert!(err.contains("Nothing was written") && err.contains("Summary unavailable"), "{err}");
     assert_eq!(bytes(&store), before);
-}
-
-/// A server that answers every request with this body; it forwards each request.
-fn serve(status: &'static str, body: String) -> (String, std::sync::mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let (sender, receiver) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let (mut reader, mut head) = (BufReader::new(&stream), String::new());
-            while !head.ends_with("\r\n\r\n") {
-                assert!(reader.read_line(&mut head).unwrap() > 0);
-            }
-            let length = head
-                .lines()
-                .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-            let mut requested = vec![0; length.unwrap()];
-            reader.read_exact(&mut requested).unwrap();
-            let length = body.len();
-            let answer =
-                format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
-            _ = stream.write_all(answer.as_bytes());
-            _ = sender.send(head + &String::from_utf8(requested).unwrap());
-        }
-    });
-    (url, receiver)
-}
-
-#[test]
-fn a_server_writes_the_summary_and_its_counts_are_measured() {
-    let body = json!({ "choices": [{ "message": { "content": "from afar" } }], "usage": { "prompt_tokens": 4000, "completion_tokens": 50 } });
-    let ((url, requested), store) = (serve("200 OK", body.to_string()), store());
-    let settings =
-        settings(&format!("kind = \"http\"\nmodel = \"gpt-5\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
-    let output = command(&store, settings.path(), &["simulate", "--summary", "agent:main:main", "--json"])
-        .output()
-        .unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(answer["summary"].as_str().unwrap().starts_with("from afar"), "{answer}");
-    let call = &answer["calls"][0];
-    assert_eq!((&call["source"], &call["inputTokens"]), (&json!("measured"), &json!(4000)));
-    assert!(answer["costUsd"].as_f64().unwrap() > 0.0);
-    let requested = requested.recv().unwrap();
-    assert!(requested.contains(KEY) && requested.contains("why is the build slow?"), "{requested}");
-    assert!(!String::from_utf8(output.stdout).unwrap().contains(KEY));
-}
-
-#[test]
-fn a_key_repeated_by_the_server_is_masked() {
-    let body = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
-    let ((url, _asked), store) = (serve("401 Unauthorized", body), store());
-    let settings = settings(&format!("kind = \"http\"\nmodel = \"m\"\nkey-env = \"KEY\"\nurl = \"{url}\""));
-    let (code, out, err) =
-        run(&mut command(&store, settings.path(), &["simulate", "--summary", "agent:main:main"]));
-    assert!(code == 4 && out.is_empty() && err.contains("Check the key in KEY"), "{code} {err}");
-    assert!(!err.contains(KEY), "{err}");
 }
 
 /// ctrl-c ends the program that writes the summary, and its children, before it ends clawscope.

@@ -7,7 +7,6 @@ use crate::command::output::Output;
 use crate::policy::compact::PredictedCalls;
 use crate::session::LoadedSession;
 use crate::write::summary::job::describe_no_summary;
-use crate::write::summary::writer::SummaryWriter;
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 pub(super) struct SummaryInput {
@@ -15,12 +14,10 @@ pub(super) struct SummaryInput {
     pub(super) compactable: PreparedCompaction,
     /// The calls that the gateway itself would make.
     pub(super) gateway_calls: PredictedCalls,
-    pub(super) writer: SummaryWriter,
 }
 
 pub(super) fn load_input(
     args: &SimulateArgs,
-    writer: SummaryWriter,
     place: &StoreArgs,
     invocation: &Invocation,
     output: &mut Output,
@@ -44,5 +41,5 @@ pub(super) fn load_input(
     })?;
     let gateway =
         compactable.gateway_calls().map_err(|error| Failure::refused(describe_no_summary(&error)))?;
-    Ok(SummaryInput { session, compactable, gateway_calls: gateway, writer })
+    Ok(SummaryInput { session, compactable, gateway_calls: gateway })
 }

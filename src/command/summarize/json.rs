@@ -53,7 +53,6 @@ struct GatewayJson {
 struct WrittenJson {
     summarizer: &'static str,
     calls: Vec<CompletedCallJson>,
-    cost_usd: Option<f64>,
     /// Notes about omissions of the summary.
     left_out: Vec<JsString>,
     read_files: Vec<Value>,
@@ -85,16 +84,15 @@ pub(super) fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -
             cost_usd: session.price.map(|price| gateway.cost(&price)),
             dropped: gateway.summary.dropped,
         },
-        written: summary.map(|summary| written_json(requested, summary)),
+        written: summary.map(written_json),
     }
 }
 
-fn written_json(requested: &SummaryInput, summary: &Summary) -> WrittenJson {
+fn written_json(summary: &Summary) -> WrittenJson {
     let details = &summary.written.details;
     WrittenJson {
         summarizer: summary.kind.as_str(),
         calls: summary.calls.iter().map(CompletedCallJson::from).collect(),
-        cost_usd: summary_cost(requested, summary),
         left_out: summary.omission_notes.clone(),
         read_files: details.read.clone(),
         modified_files: details.modified.clone(),
@@ -106,9 +104,4 @@ fn written_json(requested: &SummaryInput, summary: &Summary) -> WrittenJson {
 /// Estimates the tokens of the summary in later prompts (compaction 1.7).
 pub(super) fn summary_tokens(summary: &Summary) -> u64 {
     (summary.text.len() as u64).div_ceil(4)
-}
-
-/// Returns the cost of the calls in US dollars, if known.
-pub(super) fn summary_cost(requested: &SummaryInput, summary: &Summary) -> Option<f64> {
-    requested.writer.cost(summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated)))
 }

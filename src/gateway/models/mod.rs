@@ -17,10 +17,6 @@ use super::window_rules::provider_alias;
 use crate::units::Tokens;
 use table::{Table, numbers, table};
 
-/// The makers whose own price stands for an id without a provider.
-const MAKERS: [&str; 8] =
-    ["anthropic", "openai", "google", "xai", "deepseek", "mistral", "zai", "moonshotai"];
-
 /// The list of a release; without one, every list, of which the newest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelList(Option<(Program, [u32; 3])>);
@@ -106,11 +102,6 @@ impl ModelList {
         Some(ListedModel { values: ModelValues { price, ..found.values }, ..found })
     }
 
-    /// Returns the newest price of an id at its maker, for a caller that names no provider.
-    pub fn price_of_id(model: &str) -> Option<Price> {
-        MAKERS.iter().find_map(|maker| newest(table(), maker, model)?.values.price)
-    }
-
     /// Returns the smallest window of an id under any provider of the list.
     pub fn smallest_window(self, model: &str) -> Option<Tokens> {
         let newest = (Program::Pi, [u32::MAX; 3]);
@@ -178,6 +169,12 @@ fn in_gateway(
     let renamed = || exact(known, model).or_else(|| exact(target?, model));
     let related = || by_rule(fallback::related(release, (known, model), of_list), Listing::Assumed);
     stated.or_else(|| exact(provider, model)).or_else(renamed).or_else(related)
+}
+
+/// The price of Claude Opus 4.6, for tests of costs.
+#[cfg(test)]
+pub(crate) fn opus_price() -> Price {
+    newest(table(), "anthropic", "claude-opus-4-6").and_then(|model| model.values.price).expect("in the list")
 }
 
 /// Returns the newest entry of any list; of two programs, the later one, with the other's price where it names none.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::*;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::Environment;
-use crate::gateway::models::ModelList;
+use crate::gateway::models::opus_price;
 use crate::js;
 use crate::session::loading::open;
 use crate::session::testing::loaded_session;
@@ -104,8 +104,7 @@ impl Story {
 
     fn session(&self) -> LoadedSession {
         let session = loaded_session(&self.text, 200_000.0);
-        let price = ModelList::price_of_id("claude-opus-4-6").expect("in the list");
-        LoadedSession { price: Some(price), ..session }
+        LoadedSession { price: Some(opus_price()), ..session }
     }
 
     fn ledger(&self) -> CacheLedger {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::models::ModelList;
+use crate::gateway::models::opus_price;
 use crate::js;
 use crate::replay::LossCause;
 use crate::session::testing::{call, loaded_session, message, result, transcript, user};
@@ -37,7 +37,7 @@ fn regret_under(config: &str, entries: &[String]) -> Regret {
     let session = loaded_session(&transcript(entries), 100_000.0);
     let mut own = GatewayConfig::empty();
     own.js_root = js::parse(config).unwrap();
-    let price = ModelList::price_of_id("claude-opus-4-6");
+    let price = Some(opus_price());
     let session = LoadedSession { config: Arc::new(own), price, ..session };
     let inputs = ReplayInputs::read(&session, session.gateway_policies()).unwrap();
     RegretFinder::new(&session, &inputs).recorded().unwrap()

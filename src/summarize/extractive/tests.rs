@@ -20,7 +20,7 @@ fn summary(messages: &[Value], form: SummaryForm, previous: Option<&str>, max_to
         focus: None,
         max_tokens,
     };
-    ExtractiveSummarizer.summarise(&request, &CancelToken::new()).unwrap().text
+    ExtractiveSummarizer.summarise(&request, &CancelToken::new()).unwrap()
 }
 
 fn messages(json: &str) -> Vec<Value> {

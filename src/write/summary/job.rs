@@ -4,7 +4,6 @@
 //! Nothing is stored here: a summary that failed or was cancelled leaves the plan unchanged.
 
 use crate::config::SummarizerConfig;
-use crate::gateway::env::Environment;
 use crate::gateway::ruleset::Ruleset;
 use crate::ids::{EntryIx, SessionKey};
 use crate::js::Value;
@@ -13,8 +12,8 @@ use crate::policy::PolicySettings;
 use crate::policy::compact::{NoSummary, SummaryMode, predict_calls_within};
 use crate::session::LoadedSession;
 use crate::summarize::{
-    CallTokens, CancelToken, Summarizer, SummarizerError, Summary, SummaryCallRecord, SummaryError,
-    SummaryProgress, build_summarizer, run,
+    CancelToken, NoProgram, Summarizer, Summary, SummaryCallRecord, SummaryError, SummaryProgress,
+    build_summarizer, run,
 };
 use crate::units::{Moment, Tokens};
 use crate::write::request::{WriteAction, WriteError, WriteRequest, prepare};
@@ -60,8 +59,6 @@ pub struct SummaryResult {
     pub summary: CompactionSummary,
     pub writer: SummaryWriter,
     pub calls: Vec<SummaryCallRecord>,
-    /// USD for the calls, if known.
-    pub cost: Option<f64>,
     scope: SummaryScope,
 }
 
@@ -76,11 +73,6 @@ impl SummaryResult {
         let settings = PolicySettings { summary_tokens: self.summary.tokens(), ..plan.settings.clone() };
         session.plan(&settings, plan.gate)
     }
-
-    /// Whether an answer reached its limit, so that the summary may lack its end.
-    pub fn is_truncated(&self) -> bool {
-        self.calls.iter().any(|call| call.truncated)
-    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -91,9 +83,9 @@ pub enum SummaryJobError {
     /// There is nothing to summarise.
     #[error(transparent)]
     NotCompactable(#[from] NotCompactable),
-    /// The settings describe no usable summarizer.
+    /// The settings name no program.
     #[error(transparent)]
-    Choose(#[from] SummarizerError),
+    NoProgram(#[from] NoProgram),
     /// The commit would be refused with any summary.
     #[error(transparent)]
     Refused(#[from] WriteError),
@@ -138,12 +130,11 @@ impl SummaryJob {
         request: &WriteRequest<'_>,
         config: &Value,
         summarizer: &SummarizerConfig,
-        env: &Environment,
     ) -> Result<Self, SummaryJobError> {
         let WriteAction::Commit { plan, .. } = &request.action else {
             return Err(SummaryJobError::NoCompaction);
         };
-        let chosen = build_summarizer(summarizer.kind, summarizer, env)?;
+        let chosen = build_summarizer(summarizer.kind, summarizer)?;
         check_writable(request)?;
         let session = request.session;
         let settings = SummarySettings::from_config(session.ruleset.id.rules(), config);
@@ -151,19 +142,13 @@ impl SummaryJob {
         Self::new(session, plan, settings, (writer, chosen), request.now_ms)
     }
 
-    /// Estimates calls, tokens and cost. Makes no call.
+    /// Estimates calls and tokens. Makes no call.
     pub fn estimate(&self) -> Result<SummaryEstimate, SummaryJobError> {
         let job = &self.compactable.job;
         let window = if self.summarizer.accepts_any_length() { f64::INFINITY } else { job.window.get() };
         let reported = predict_calls_within(job, Tokens(window), self.assumed_tokens)
             .map_err(SummaryJobError::NoSummary)?;
-        let tokens = reported
-            .calls
-            .iter()
-            .map(|call| CallTokens { input: call.input_tokens, output: call.output_tokens });
         Ok(SummaryEstimate {
-            cost: self.writer.cost(tokens),
-            writer: self.writer.clone(),
             calls: reported.calls.len(),
             input_tokens: reported.input_tokens(),
             output_tokens: reported.output_tokens(),
@@ -177,9 +162,7 @@ impl SummaryJob {
         progress: &mut dyn FnMut(SummaryProgress),
     ) -> Result<SummaryResult, SummaryJobError> {
         let summary = run(&self.compactable.job, self.summarizer.as_ref(), cancel, progress)?;
-        let tokens = summary.calls.iter().map(|call| call.measured.unwrap_or(call.estimated));
         Ok(SummaryResult {
-            cost: self.writer.cost(tokens),
             summary: self.to_stored(&summary),
             writer: self.writer.clone(),
             calls: summary.calls,

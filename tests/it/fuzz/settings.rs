@@ -6,7 +6,7 @@ use crate::support::generate::Dice;
 
 const KEYMAP: &str = include_str!("../../../assets/keymap.toml");
 const CONFIG: &str = "theme = \"dark\"\nruleset = \"2026.3.2\"\nmouse = true\nmotion = false\nascii = true\ntime = \"utc\"\n\
-                      [alerts]\nenabled = true\n[summarizer]\nkind = \"command\"\ncommand = [\"cat\"]\nmodel = \"m\"\n";
+                      [alerts]\nenabled = true\n[summarizer]\nkind = \"command\"\ncommand = [\"cat\"]\n";
 const PRESET: &str = "\"contextPruning.ttl\" = \"30m\"\n[agents.defaults]\ncontextTokens = \"20000\"\n";
 
 fn damaged(text: &str, dice: &mut Dice) -> Vec<u8> {

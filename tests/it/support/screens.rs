@@ -76,19 +76,19 @@ fn compacting(width: u16, height: u16) -> Driver {
     settled(driver)
 }
 
-fn by_model(width: u16, height: u16) -> Driver {
+fn by_program(width: u16, height: u16) -> Driver {
     let mut driver = compacting(width, height);
     driver.summarize_by(SummarizerConfig {
-        kind: SummarizerKind::Http,
-        model: Some("claude-haiku-4-5".into()),
+        kind: SummarizerKind::Command,
+        command: ["ollama", "run", "qwen3:8b"].map(String::from).to_vec(),
         ..SummarizerConfig::default()
     });
     driver
 }
 
-/// Shows the cost of a summary by a model, before the call.
+/// Shows the calls of a summary by a program, before the first.
 pub(crate) fn offering(width: u16, height: u16) -> Driver {
-    let mut driver = by_model(width, height);
+    let mut driver = by_program(width, height);
     driver.press("c");
     driver
 }
@@ -113,8 +113,7 @@ pub(crate) fn summarising(width: u16, height: u16) -> Driver {
 pub(crate) fn unsummarised(width: u16, height: u16) -> Driver {
     let mut driver = summarising(width, height);
     let epoch = driver.app.displayed_session().expect("a session").epoch;
-    let why =
-        "no summary: https://api.openai.com/v1 answered 401 (bad key). Check the key in OPENAI_API_KEY.";
+    let why = "no summary: ollama: failed with exit status: 1. Its last output: model 'qwen3:8b' not found (3 attempts)";
     driver.event(Event::Summary { epoch, update: SummaryUpdate::Failed(why.into()) });
     driver
 }

@@ -6,8 +6,8 @@ use super::{Builder, DialogLine};
 use crate::app::action::Action;
 use crate::app::screens::write::{SummaryStage, summary_lines};
 use crate::app::state::WriteDialog;
-use crate::format::{format_estimated_usd, format_short_estimate, format_usd, quantity};
-use crate::summarize::{SummarizerKind, SummaryProgress};
+use crate::format::{format_short_estimate, quantity};
+use crate::summarize::SummaryProgress;
 use crate::ui::theme::Role;
 use crate::write::summary::job::SummaryResult;
 use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
@@ -45,20 +45,10 @@ impl<'a> Builder<'a> {
         let calls = quantity(offer.calls as u64, "call");
         let (input, output) =
             (format_short_estimate(offer.input_tokens), format_short_estimate(offer.output_tokens));
-        let cost = match offer.cost {
-            Some(usd) => Span::styled(format_estimated_usd(usd), self.theme.bold(Role::Warn)),
-            None => self.muted("\u{2014} no price known for this model"),
-        };
-        let leaves = match offer.writer.kind {
-            SummarizerKind::Extractive => "Nothing leaves this machine.",
-            SummarizerKind::Command => "The program gets the conversation on its standard input.",
-            SummarizerKind::Http => "The conversation is sent to the address in config.toml.",
-        };
         vec![
             self.field("needs", format!("{calls} · {input} tokens in · {output} out")),
-            DialogLine::Field("cost", vec![cost]),
             DialogLine::Blank,
-            self.text_line(leaves, Role::Text),
+            self.text_line("The program gets the conversation on its standard input.", Role::Text),
             self.text_line("You see the summary before anything is written.", Role::Muted),
         ]
     }
@@ -88,12 +78,10 @@ impl<'a> Builder<'a> {
         room: usize,
     ) -> Vec<DialogLine<'a>> {
         let calls = quantity(made.calls.len() as u64, "call");
-        let cost = made.cost.filter(|usd| *usd > 0.0).map(|usd| format!(" · {}", format_usd(usd)));
         let reported = format!(
-            "{} · {} tokens · {calls}{}",
+            "{} · {} tokens · {calls}",
             made.writer.label(),
-            format_short_estimate(made.summary.tokens()),
-            cost.unwrap_or_default()
+            format_short_estimate(made.summary.tokens())
         );
         let all = summary_lines(made, self.app.size.0);
         let seen = VISIBLE_LINES.min(room.max(1));
@@ -106,12 +94,6 @@ impl<'a> Builder<'a> {
             head.push(self.muted(format!(" · {lines} of {}", all.len())));
         }
         let mut lines = vec![DialogLine::Field("summary", head)];
-        if made.is_truncated() {
-            lines.push(DialogLine::Field(
-                "",
-                vec![Span::styled("an answer was cut off at its token limit", self.theme.style(Role::Warn))],
-            ));
-        }
         let words = |line: String| DialogLine::Text(vec![self.muted(line)]);
         lines.extend(all.into_iter().skip(dialog.top).take(seen).map(words));
         lines
