@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, ZstdLevel};
+use parquet::basic::{Compression, GzipLevel, LogicalType, Repetition, TimeUnit};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
@@ -21,7 +21,7 @@ use super::texts::Texts;
 /// Rows of a row group. Readers skip whole groups, and a writer holds one in memory.
 const GROUP_ROWS: usize = 1 << 16;
 
-/// A Parquet file that is being written, compressed with zstd.
+/// A Parquet file that is being written, compressed with gzip: its encoder is written in Rust, and every engine reads it.
 #[derive(Debug)]
 pub struct TableWriter<W: Write + Send> {
     writer: SerializedFileWriter<W>,
@@ -34,7 +34,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// When the file cannot be written.
     pub fn new(table: Table, file: W) -> Result<Self> {
         let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(Compression::GZIP(GzipLevel::default()))
             .set_created_by(format!("clawscope {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(vec![KeyValue::new(
                 "clawscope.schemaVersion".to_owned(),

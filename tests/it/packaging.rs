@@ -95,6 +95,14 @@ fn binstall_urls_match_the_release_archives() {
     }
 }
 
+/// `ruzstd` reads stores, and Parquet files are packed with gzip.
+#[test]
+fn the_program_is_built_with_one_zstd() {
+    let crates = shipped_crates();
+    let found: Vec<&String> = crates.iter().filter(|name| name.contains("zstd")).collect();
+    assert_eq!(found, ["ruzstd"]);
+}
+
 #[test]
 fn the_program_is_built_without_crates_for_the_network() {
     let crates = shipped_crates();

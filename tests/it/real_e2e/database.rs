@@ -6,6 +6,8 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::Value;
 
+use crate::support::fixture::unpacked;
+
 fn opened(path: &Path) -> Connection {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("a database")
 }
@@ -44,7 +46,7 @@ fn events(connection: &Connection) -> Vec<(Place, Value)> {
     let parsed = rows.map(|row| {
         let (place, text, packed): (Place, Option<String>, Option<Vec<u8>>) = row.expect("a row");
         let bytes = text.map(String::into_bytes);
-        let bytes = bytes.unwrap_or_else(|| zstd::decode_all(&*packed.expect("an event")).expect("packed"));
+        let bytes = bytes.unwrap_or_else(|| unpacked(&*packed.expect("an event")));
         (place, serde_json::from_slice(&bytes).expect("JSON"))
     });
     parsed.collect()

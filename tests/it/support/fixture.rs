@@ -33,11 +33,15 @@ pub(crate) fn put(path: &Path, text: impl AsRef<[u8]>) {
 
 /// Unpacks a packed file.
 pub(crate) fn unpack(from: &Path, to: &Path) {
-    let packed = fs::File::open(from).expect("a fixture");
+    put(to, unpacked(fs::File::open(from).expect("a fixture")));
+}
+
+/// Unpacks bytes in zstd.
+pub(crate) fn unpacked(packed: impl std::io::Read) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed).expect("a packed file");
-    decoder.read_to_end(&mut bytes).expect("its text");
-    put(to, bytes);
+    let mut decoder = ruzstd::decoding::StreamingDecoder::new(packed).expect("packed bytes");
+    decoder.read_to_end(&mut bytes).expect("the whole text");
+    bytes
 }
 
 /// The agent `main` of a state dir.
