@@ -3,7 +3,6 @@
 //!
 //! Everything here is a pure function from loaded data to text; the caller writes the file.
 
-mod animation;
 mod cell;
 mod colour;
 pub mod document;
@@ -25,7 +24,6 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use animation::{Frame, animated_svg};
 pub use colour::Rgb;
 pub use document::{Document, ExportRequest};
 pub use screen_image::ScreenImage;

@@ -44,26 +44,14 @@ pub fn svg(picture: &ScreenImage<'_>) -> String {
     let area = picture.buffer.area;
     let mut layers = Layers::default();
     (area.top()..area.bottom()).for_each(|y| layers.row(picture, y));
-    document(picture, "", &layers.content())
-}
-
-/// Draws one row as elements of an SVG document.
-pub(super) fn row_content(picture: &ScreenImage<'_>, y: u16) -> String {
-    let mut layers = Layers::default();
-    layers.row(picture, y);
-    layers.content()
-}
-
-/// Returns the document of the picture's size, with rules for the style sheet and elements on the background.
-pub(super) fn document(picture: &ScreenImage<'_>, style: &str, content: &str) -> String {
-    let area = picture.buffer.area;
     let width = CELL_WIDTH * i32::from(area.width) + 2 * MARGIN;
     let height = CELL_HEIGHT * i32::from(area.height) + 2 * MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\">\n<style>\n{KEEP_BLANKS}{style}</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{content}</svg>\n",
-        hex(picture.background)
+         viewBox=\"0 0 {width} {height}\">\n<style>\n{KEEP_BLANKS}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{}</svg>\n",
+        hex(picture.background),
+        layers.content()
     )
 }
 
