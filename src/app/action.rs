@@ -115,9 +115,6 @@ pub enum Action {
     Copy,
     /// Offers what to show and how, by letter.
     ViewMenu,
-    /// Marks the row with a letter.
-    Mark,
-    GoToMark,
     /// Copies the command that sets the values of a fix.
     CopyCommand,
     /// Copies the changed settings as a config patch.
@@ -265,8 +262,6 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::ToggleHistory, "toggle-history", ActionGroup::Transcript, "toggle full history"),
     (Action::BranchHere, "branch-here", ActionGroup::Transcript, "continue from the message…"),
     (Action::DropMessage, "drop-message", ActionGroup::Transcript, "continue without it…"),
-    (Action::Mark, "mark", ActionGroup::Transcript, "mark the row"),
-    (Action::GoToMark, "go-to-mark", ActionGroup::Transcript, "go to a mark"),
     (Action::Diff, "diff", ActionGroup::Message, "toggle diff"),
     (Action::Raw, "raw", ActionGroup::Message, "toggle raw JSON"),
     (Action::Wrap, "wrap", ActionGroup::Message, "toggle line wrap"),

@@ -106,8 +106,6 @@ impl App {
             Action::Copy => self.ask_letter(KeyMenuKind::Copy),
             Action::ViewMenu => self.ask_letter(KeyMenuKind::View),
             Action::CopyPatch => return self.copy_patch(),
-            Action::Mark => self.ask_letter(KeyMenuKind::Mark),
-            Action::GoToMark => self.ask_letter(KeyMenuKind::GoToMark),
             Action::Pager => return self.show_in_pager(),
             Action::Commit => return self.open_commit_dialog(),
             Action::BranchHere => return self.change_by_hand(ManualChange::Branch),

@@ -1,5 +1,4 @@
-//! Two keys for one thing: `y` and a letter copies, `v` and a letter changes what is shown, `m` and a letter marks a row,
-//! `'` and the letter returns to it.
+//! Two keys for one thing: `y` and a letter copies, `v` and a letter changes what is shown.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -8,7 +7,6 @@ use crate::app::effect::Effect;
 use crate::app::key_words::{key_words, views_of};
 use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
-use crate::app::place::JumpRow;
 use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
 use crate::format::quantity;
@@ -22,14 +20,9 @@ impl App {
         let rows = match kind {
             KeyMenuKind::Copy => self.copy_rows(),
             KeyMenuKind::View => self.view_rows(),
-            KeyMenuKind::Mark | KeyMenuKind::GoToMark => self.mark_rows(),
         };
-        if kind == KeyMenuKind::GoToMark && rows.is_empty() {
-            self.show_note("no marks in this session".into());
-        } else if kind == KeyMenuKind::Copy && rows.is_empty() {
+        if kind == KeyMenuKind::Copy && rows.is_empty() {
             self.show_note("nothing to copy".into());
-        } else if kind == KeyMenuKind::Mark && self.selected_entry().is_none() {
-            self.show_note("no row to mark".into());
         } else {
             self.views.push(Overlay::Letters(KeyMenu { kind, rows }));
         }
@@ -39,24 +32,12 @@ impl App {
     pub(super) fn on_letter_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Letters(window)) = self.views.pop() else { return Vec::new() };
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        match (key.code, window.kind) {
-            (KeyCode::Char(letter), KeyMenuKind::Copy | KeyMenuKind::View) if plain => {
-                return match window.rows.into_iter().find(|row| row.letter == letter) {
-                    Some(KeyMenuRow { action: Some(action), .. }) => self.dispatch(action),
-                    Some(row) => vec![Effect::Copy { text: row.text, label: row.name }],
-                    None => Vec::new(),
-                };
-            }
-            (KeyCode::Char(letter), KeyMenuKind::Mark) if plain && letter.is_ascii_alphabetic() => {
-                self.set_mark(letter);
-            }
-            (KeyCode::Char(letter), KeyMenuKind::GoToMark) if plain => self.go_to_mark(letter),
-            (KeyCode::Char(_), KeyMenuKind::Mark) => {
-                self.show_toast("a mark is a letter from a to z, or A to Z".into(), true);
-            }
-            _ => {}
+        let KeyCode::Char(letter) = key.code else { return Vec::new() };
+        match window.rows.into_iter().find(|row| plain && row.letter == letter) {
+            Some(KeyMenuRow { action: Some(action), .. }) => self.dispatch(action),
+            Some(row) => vec![Effect::Copy { text: row.text, label: row.name }],
+            None => Vec::new(),
         }
-        Vec::new()
     }
 
     /// The texts that `y` offers for the selected row or session.
@@ -137,42 +118,5 @@ impl App {
             Some(id) => format!("jq {} {file}", shell::word(&format!("select(.id == {id})"))),
             None => format!("sed -n {}p {file} | jq .", entry.line),
         })
-    }
-
-    /// The marks of the open session that still have a row, by letter.
-    fn mark_rows(&self) -> Vec<KeyMenuRow> {
-        let Some(pane) = &self.transcript else { return Vec::new() };
-        let marks = self.navigation.marks.get(&pane.session.item.key).into_iter().flatten();
-        let known = marks.filter_map(|(letter, row)| {
-            let entry = row.find(pane)?;
-            let excerpt = pane.excerpts.get(&entry).map(|excerpt| excerpt.with_secrets(self.secrets));
-            let words = excerpt.map_or("", |excerpt| excerpt.text.as_str());
-            let text = format!("{} {words}", pane.session.index.display_id(entry));
-            Some(KeyMenuRow { letter: *letter, name: "", text, action: None })
-        });
-        known.collect()
-    }
-
-    /// The letter that marks an entry of the open session.
-    pub fn mark_of(&self, entry: crate::ids::EntryIx) -> Option<char> {
-        let pane = self.transcript.as_ref()?;
-        let marks = self.navigation.marks.get(&pane.session.item.key)?;
-        marks.iter().find(|(_, row)| row.find(pane) == Some(entry)).map(|(letter, _)| *letter)
-    }
-
-    fn set_mark(&mut self, letter: char) {
-        let Some(pane) = &self.transcript else { return };
-        let (Some(row), key) = (JumpRow::of(pane), pane.session.item.key.clone()) else { return };
-        self.navigation.marks.entry(key).or_default().insert(letter, row);
-        self.show_toast(format!("Mark {letter} set"), false);
-    }
-
-    fn go_to_mark(&mut self, letter: char) {
-        let Some(pane) = &self.transcript else { return };
-        let mark = self.navigation.marks.get(&pane.session.item.key).and_then(|marks| marks.get(&letter));
-        match mark.and_then(|row| row.find(pane)) {
-            Some(entry) => self.go_to_entry(entry),
-            None => self.show_toast(format!("no mark {letter} in this session"), true),
-        }
     }
 }

@@ -1,13 +1,13 @@
 //! Parts of [`App`](crate::app::state::App): fields that change together and mean nothing apart. Each starts empty.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::event::StoreListing;
 use crate::app::jump_list::JumpList;
 use crate::app::layout::Border;
-use crate::app::place::{JumpRow, JumpTarget, PendingJump};
+use crate::app::place::{JumpTarget, PendingJump};
 use crate::app::plan_totals::PlanTotals;
 use crate::app::screens::search::PendingHit;
 use crate::app::tuning_history::{History, TuningState};
@@ -88,11 +88,9 @@ pub(super) struct TuningUndo {
     pub(super) restored: Option<TuningState>,
 }
 
-/// Places for jumps: marked, visited, or waiting for their session to open.
+/// Places for jumps: visited, or waiting for their session to open.
 #[derive(Debug, Clone, Default)]
 pub struct Navigation {
-    /// The marked rows of each session, by letter.
-    pub(super) marks: HashMap<SessionKey, BTreeMap<char, JumpRow>>,
     /// Places of the way back and forward.
     pub(super) jumps: JumpList<JumpTarget>,
     /// The place to show once its session is open.

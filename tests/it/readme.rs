@@ -250,8 +250,6 @@ const NAMED_KEYS: &[(&str, &[&str])] = &[
             "n no",
             "alt-c branch-here",
             "delete drop-message",
-            "m mark",
-            "' go-to-mark",
             "y c -",
             "v view",
             "x toggle-policy",

@@ -7,8 +7,6 @@ use crate::app::action::Action;
 pub enum KeyMenuKind {
     Copy,
     View,
-    Mark,
-    GoToMark,
 }
 
 impl KeyMenuKind {
@@ -16,19 +14,17 @@ impl KeyMenuKind {
         match self {
             Self::Copy => "Copy",
             Self::View => "View",
-            Self::Mark => "Mark the row with a letter",
-            Self::GoToMark => "Go to a mark",
         }
     }
 }
 
-/// A letter and the text or row behind it.
+/// A letter and the text behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMenuRow {
     pub letter: char,
-    /// A noun for the text; empty for a mark.
+    /// A noun for the text.
     pub name: &'static str,
-    /// The text to copy, or the row behind a mark.
+    /// The text to copy.
     pub text: String,
     /// The action to run instead of copying the text.
     pub action: Option<Action>,

@@ -1,4 +1,4 @@
-//! The window that waits for a letter: the text that each letter copies, or the marks.
+//! The window that waits for a letter: what each letter copies or shows.
 
 use ratatui::buffer::Buffer;
 
@@ -14,13 +14,9 @@ const FRAME_ROWS: u16 = 4;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, window: &KeyMenu, buf: &mut Buffer) {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let rows = window.rows.len().max(1) as u16;
+    let rows = window.rows.len() as u16;
     let frame = Frame { title: window.kind.title(), width: WIDTH, height: rows + FRAME_ROWS };
     let body = inside(frame.draw(theme, buf));
-    if window.rows.is_empty() {
-        let words = "a to z, or A to Z; ' and the letter returns to the row";
-        put(buf, (body.x + 1, body.y), body.right(), words, theme.style(Role::Text));
-    }
     for (y, row) in (body.y..body.bottom()).zip(&window.rows) {
         put(buf, (body.x + 1, y), body.right(), &row.letter.to_string(), theme.bold(Role::Bright));
         let x = put(buf, (body.x + 4, y), body.right(), row.name, theme.style(Role::Text));

@@ -100,8 +100,6 @@ impl RowPainter<'_> {
             apply_style(buf, area, theme.selection(focused));
             let role = if focused { Role::Focus } else { Role::Ghost };
             put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(role));
-        } else if let Some(letter) = self.app.mark_of(row.entry) {
-            put(buf, (cursor, y), self.area.right(), &letter.to_string(), theme.bold(Role::Focus));
         } else if self.pane.new_entries.contains(&row.entry) {
             put(buf, (cursor, y), self.area.right(), glyphs::CURSOR, theme.style(Role::User));
         }

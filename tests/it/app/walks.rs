@@ -149,7 +149,7 @@ fn the_rows_of_a_transcript() {
     walk(
         "transcript",
         WIDE,
-        "2 g j J J K ] ] [ } { space h l - + v f v f :cycle-filter-back v h v h m a g ' a / text:ninja enter n n N esc 5 j 3 K G v t r d y y y i v u v u v p v p",
+        "2 g j J J K ] ] [ } { space h l - + v f v f :cycle-filter-back v h v h / text:ninja enter n n N esc 5 j 3 K G v t r d y y y i v u v u v p v p",
     );
 }
 
@@ -321,7 +321,7 @@ fn a_search_without_room_for_a_preview() {
 
 #[test]
 fn jumps_between_places_of_several_sessions() {
-    walk_in(INFRA, "jumps", WIDE, "2 g j j m b 1 j l 2 g G m c ' b < < > > t G enter < v w j < > ' c < <");
+    walk_in(INFRA, "jumps", WIDE, "2 g j j 1 j l 2 g G < < > > t G enter < v w j < > < <");
 }
 
 #[test]
