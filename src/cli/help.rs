@@ -153,7 +153,8 @@ tokenizer: exact for OpenAI's models, approximate for all others), calibrated (t
 the counts of this session). The error is (estimate - measured) / measured; if it is negative, the estimate is too low.
 
 --recorded compares the messages that the gateway recorded at the start of a run with those that clawscope builds from \
-the transcript. It applies and lists the gateway's own repairs first, and ignores places that the recorder cut or masked.";
+the transcript. It makes and lists the changes that every gateway makes first, and ignores places that the recorder cut \
+or masked.";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:

@@ -15,7 +15,6 @@ use crate::report::recorded_context::{
     Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,
     read_run,
 };
-use crate::session::LoadedSession;
 
 /// Paths, positions and entries printed per list; the JSON has all.
 const MAX_LIST_ITEMS: usize = 5;
@@ -38,10 +37,10 @@ pub(super) fn run(
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
-    print(&session, &recorded, output)
+    print(&recorded, output)
 }
 
-fn print(session: &LoadedSession, recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
+fn print(recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
     let RecordedContext::Run(run) = recorded else {
         output.line(Tone::Warning, &describe_verdict(recorded))?;
         return Ok(output.line(Tone::Dim, explain_absence(recorded))?);
@@ -56,7 +55,7 @@ fn print(session: &LoadedSession, recorded: &RecordedContext, output: &mut Outpu
     };
     output.line(tone, &describe_verdict(recorded))?;
     if let RunOutcome::Compared(all) = &run.outcome {
-        print_comparison(session, run, all, output)?;
+        print_comparison(all, output)?;
     }
     writeln!(output)?;
     let note = "The recording has the messages at the start of the run, before the gateway trimmed them for each call.";
@@ -90,39 +89,27 @@ fn describe_run(run: &RecordedRun) -> String {
     words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-fn print_comparison(
-    session: &LoadedSession,
-    run: &RecordedRun,
-    all: &RecordingComparison,
-    output: &mut Output,
-) -> Result<(), Failure> {
+fn print_comparison(all: &RecordingComparison, output: &mut Output) -> Result<(), Failure> {
     for repair in &all.repairs {
         output.line(
             Tone::Plain,
             &format!("  repair    {}: {}", repair.description, format_number(repair.count as u64)),
         )?;
     }
-    if all.unrepaired {
-        output.line(Tone::Plain, "  The gateway sent the messages without its usual repairs.")?;
-    }
-    if let Some(orphan) = run.merged_orphan {
-        let name = session.index.display_id(orphan);
-        output.line(Tone::Plain, &format!("  The prompt repeats the unanswered user message {name}."))?;
-    }
     let cuts: Vec<String> = all.cuts.iter().map(|cut| format!("{} ({})", cut.path, cut.reason)).collect();
     print_list("cut", &cuts, output)?;
     print_list("redacted", &all.redacted, output)?;
     let Some(difference) = &all.difference else { return Ok(()) };
-    print_difference(session, difference, output)?;
-    run.cause.map_or(Ok(()), |cause| Ok(output.line(Tone::Plain, &format!("  {}", cause.description()))?))
+    print_difference(difference, output)?;
+    Ok(output.line(Tone::Plain, &format!("  {}", difference.cause.description()))?)
 }
 
-fn print_difference(session: &LoadedSession, own: &Difference, output: &mut Output) -> Result<(), Failure> {
+fn print_difference(own: &Difference, output: &mut Output) -> Result<(), Failure> {
     let side = |side: &Option<DifferingMessage>| match side {
         None => "no message".to_owned(),
         Some(side) => {
-            let entry = side.entry.map(|entry| format!("{} ", session.index.display_id(entry)));
-            format!("{}{} of {} chars", entry.unwrap_or_default(), side.role, format_number(side.chars))
+            let entry = side.entry.as_ref().map(|entry| format!("{entry} ")).unwrap_or_default();
+            format!("{entry}{} of {} chars", side.role, format_number(side.chars))
         }
     };
     let (recorded, rebuilt) = (side(&own.recorded), side(&own.rebuilt));
@@ -133,8 +120,7 @@ fn print_difference(session: &LoadedSession, own: &Difference, output: &mut Outp
     print_list("differs", &own.paths, output)?;
     let positions: Vec<String> = own.only_recorded.iter().map(|at| format_ordinal(*at)).collect();
     print_list("only recorded", &positions, output)?;
-    let names: Vec<String> = own.only_rebuilt.iter().map(|entry| session.index.display_id(*entry)).collect();
-    print_list("only in the transcript", &names, output)
+    print_list("only in the transcript", &own.only_rebuilt, output)
 }
 
 fn print_list(name: &str, items: &[String], output: &mut Output) -> Result<(), Failure> {

@@ -3,15 +3,19 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::rebuilt::{Agreement, RebuiltMessage};
 use super::recording_match::{Match, RecordingCut, compare};
 use super::repairs::{AppliedRepair, apply_repairs};
-use crate::ids::EntryIx;
 use crate::js::{JsString, Value, number_text, stringify, stringify_len};
 use crate::store::trajectory::{ARRAY_CUT, RecordedList};
-use crate::units::Chars;
+use crate::units::{Chars, serialize_whole};
 
-#[derive(Debug, Clone, PartialEq)]
+/// Both lists at the start of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RecordingComparison {
     /// Messages in the recording.
     pub recorded: usize,
@@ -19,55 +23,92 @@ pub struct RecordingComparison {
     pub at_start: u64,
     /// Messages rebuilt from the transcript.
     pub rebuilt: usize,
-    /// Rebuilt messages that are left after the repairs.
+    /// Rebuilt messages after the repairs.
     pub repaired: usize,
-    /// Repairs applied to the rebuilt list.
+    /// Repairs of the gateway that the rebuilt list needed.
     pub repairs: Vec<AppliedRepair>,
     /// Places that the recorder cut.
     pub cuts: Vec<RecordingCut>,
-    /// Places that the recorder masked or removed as secrets, as JSON pointers.
+    /// Places that the recorder masked or removed as secrets.
     pub redacted: Vec<String>,
-    /// Whether the gateway sent the list without its repairs, as it does after it removed an unanswered user message
-    /// (R8).
-    pub unrepaired: bool,
-    /// The first difference; `None` if the lists agree.
+    /// The first difference; null if the lists agree.
     pub difference: Option<Difference>,
 }
 
 /// The first position at which two lists differ.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Difference {
+    /// Index of the message in the list.
     pub position: usize,
     pub recorded: Option<DifferingMessage>,
     pub rebuilt: Option<DifferingMessage>,
-    /// JSON pointers within the message to the parts that differ.
+    /// Paths within the message that differ.
     pub paths: Vec<String>,
     /// Positions of messages that only the recording has.
     pub only_recorded: Vec<usize>,
     /// Entries of messages that only the transcript has.
-    pub only_rebuilt: Vec<EntryIx>,
+    pub only_rebuilt: Vec<String>,
+    /// The likely cause.
+    pub cause: DifferenceCause,
+}
+
+/// The likely cause of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DifferenceCause {
+    /// A plugin assembles the list.
+    ContextEngine,
+    /// The recording has messages that the transcript lacks.
+    TranscriptRewritten,
+    /// The recorded list lacks messages from the start of the branch.
+    HistoryLimit,
+    /// The same message has another form.
+    ProviderRepair,
+    /// The rules of the gateway's release differ.
+    OtherVersion,
+}
+
+impl DifferenceCause {
+    /// A sentence for people.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::ContextEngine => "A context-engine plugin made this list.",
+            Self::TranscriptRewritten => {
+                "The transcript was probably rewritten since: it lacks messages of the recording."
+            }
+            Self::HistoryLimit => "A history limit probably left out the oldest messages.",
+            Self::ProviderRepair => "The gateway probably repaired this message for its provider.",
+            Self::OtherVersion => "The gateway's release probably builds this list differently.",
+        }
+    }
 }
 
 /// One of two messages that differ.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DifferingMessage {
-    /// The entry; `None` for a recorded message.
-    pub entry: Option<EntryIx>,
+    /// The entry; null for a recorded message.
+    pub entry: Option<String>,
     pub role: String,
     /// Chars of the message as JSON.
+    #[schemars(with = "u64")]
+    #[serde(serialize_with = "serialize_whole")]
     pub chars: Chars,
 }
 
 impl RecordingComparison {
-    /// Compares a recorded list with a rebuilt one, both without repairs and with the repairs of this release, and
-    /// keeps the better match.
-    pub(super) fn new(recorded: &RecordedList, raw: &[RebuiltMessage], release: Option<[u32; 3]>) -> Self {
-        let (made, applied) = apply_repairs(raw, recorded, release);
+    /// Compares a recorded list with a rebuilt one, both as it is and with the repairs of this release, and keeps the
+    /// better match: the gateway sends some lists without repairs (R8).
+    pub(super) fn new(
+        recorded: &RecordedList,
+        raw: &[RebuiltMessage],
+        release: Option<[u32; 3]>,
+        has_engine: bool,
+    ) -> Self {
+        let (repaired, applied) = apply_repairs(raw, recorded, release);
         let raw_fit = Agreement::new(recorded, raw);
-        // A list that already agrees needs no repair; of two lists that differ, the closer one explains more.
-        let is_raw = raw_fit.is_perfect() || raw_fit > Agreement::new(recorded, &made);
-        let unrepaired = is_raw && !applied.is_empty();
-        let (list, repairs) = if is_raw { (raw, Vec::new()) } else { (made.as_slice(), applied) };
+        let is_raw = raw_fit.is_perfect() || raw_fit > Agreement::new(recorded, &repaired);
+        let (list, repairs) = if is_raw { (raw, Vec::new()) } else { (repaired.as_slice(), applied) };
         let found = match_prefix(recorded, list);
         let is_equal = Agreement::new(recorded, list).is_perfect();
         Self {
@@ -78,8 +119,7 @@ impl RecordingComparison {
             repairs,
             cuts: found.cuts,
             redacted: found.redacted,
-            unrepaired,
-            difference: (!is_equal).then(|| Difference::new(recorded, list)),
+            difference: (!is_equal).then(|| Difference::new(recorded, list, has_engine)),
         }
     }
 
@@ -122,7 +162,7 @@ fn match_prefix(recorded: &RecordedList, list: &[RebuiltMessage]) -> Match {
 }
 
 impl Difference {
-    fn new(recorded: &RecordedList, list: &[RebuiltMessage]) -> Self {
+    fn new(recorded: &RecordedList, list: &[RebuiltMessage], has_engine: bool) -> Self {
         let position = Agreement::new(recorded, list).equal;
         let (own, other) = (recorded.items.get(position), list.get(position));
         let found = own.zip(other).map(|(own, other)| compare(own, &other.message, String::new()));
@@ -131,24 +171,29 @@ impl Difference {
         if recorded.total > recorded.items.len() as u64 {
             only.rebuilt.retain(|at| *at <= only.last_common);
         }
+        let paths = found.map(|found| found.differences).unwrap_or_default();
+        let is_same = own.is_some() && other.is_some() && !paths.is_empty();
+        let cause = match () {
+            () if has_engine => DifferenceCause::ContextEngine,
+            () if !only.recorded.is_empty() => DifferenceCause::TranscriptRewritten,
+            () if is_same && only.rebuilt.is_empty() => DifferenceCause::ProviderRepair,
+            () if position == 0 && recorded.total < list.len() as u64 => DifferenceCause::HistoryLimit,
+            () => DifferenceCause::OtherVersion,
+        };
         Self {
             position,
             recorded: own.map(|message| DifferingMessage::new(None, message)),
-            rebuilt: other.map(|item| DifferingMessage::new(item.entry, &item.message)),
-            paths: found.map(|found| found.differences).unwrap_or_default(),
+            rebuilt: other.map(|item| DifferingMessage::new(item.entry.clone(), &item.message)),
+            paths,
             only_recorded: only.recorded,
-            only_rebuilt: only.rebuilt.iter().filter_map(|at| list[*at].entry).collect(),
+            only_rebuilt: only.rebuilt.iter().filter_map(|at| list[*at].entry.clone()).collect(),
+            cause,
         }
-    }
-
-    /// Whether both sides have the same message in another form.
-    pub fn is_same_message(&self) -> bool {
-        self.recorded.is_some() && self.rebuilt.is_some() && !self.only_recorded.contains(&self.position)
     }
 }
 
 impl DifferingMessage {
-    fn new(entry: Option<EntryIx>, message: &Value) -> Self {
+    fn new(entry: Option<String>, message: &Value) -> Self {
         let role = message.get("role").and_then(Value::as_str).map(JsString::to_string_lossy);
         Self { entry, role: role.unwrap_or_default(), chars: Chars::from_len(stringify_len(message)) }
     }

@@ -4,8 +4,6 @@
 //! The gateway records before it trims a call, so the recording is not the prompt that the provider received.
 
 mod comparison;
-mod history_repairs;
-mod provider_repairs;
 mod rebuilt;
 mod recording_match;
 mod redaction;
@@ -16,7 +14,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{Difference, DifferingMessage, RecordingComparison};
+pub use comparison::{Difference, DifferenceCause, DifferingMessage, RecordingComparison};
 pub use recording_match::RecordingCut;
 pub use repairs::AppliedRepair;
 pub use run::{RecordedRun, RunError, read_run};
@@ -52,63 +50,4 @@ pub enum RunOutcome {
     NoLeaf(String),
     /// The lists were compared.
     Compared(RecordingComparison),
-}
-
-/// The likely cause of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DifferenceCause {
-    /// A plugin assembles the list.
-    ContextEngine,
-    /// The recording has messages that the transcript lacks.
-    Rewritten,
-    /// The recorded list lacks messages from the start of the branch.
-    HistoryLimit,
-    /// The same message has another form.
-    ProviderRepair,
-    /// The rules of the gateway's release differ.
-    OtherVersion,
-}
-
-impl DifferenceCause {
-    /// The name for scripts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ContextEngine => "context-engine",
-            Self::Rewritten => "transcript-rewritten",
-            Self::HistoryLimit => "history-limit",
-            Self::ProviderRepair => "provider-repair",
-            Self::OtherVersion => "other-version",
-        }
-    }
-
-    /// A sentence for people.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::ContextEngine => "A context-engine plugin made this list.",
-            Self::Rewritten => {
-                "The transcript was probably rewritten since: it lacks messages of the recording."
-            }
-            Self::HistoryLimit => "A history limit probably left out the oldest messages.",
-            Self::ProviderRepair => "The gateway probably repaired this message for its provider.",
-            Self::OtherVersion => "The gateway's release probably builds this list differently.",
-        }
-    }
-
-    /// Returns the cause that a difference suggests.
-    fn from_difference(difference: &Difference, comparison: &RecordingComparison, has_engine: bool) -> Self {
-        if has_engine {
-            Self::ContextEngine
-        } else if !difference.only_recorded.is_empty() {
-            Self::Rewritten
-        } else if difference.is_same_message()
-            && !difference.paths.is_empty()
-            && difference.only_rebuilt.is_empty()
-        {
-            Self::ProviderRepair
-        } else if difference.position == 0 && comparison.at_start < comparison.repaired as u64 {
-            Self::HistoryLimit
-        } else {
-            Self::OtherVersion
-        }
-    }
 }

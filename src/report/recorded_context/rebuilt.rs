@@ -4,20 +4,19 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::recording_match::compare;
-use crate::ids::EntryIx;
-use crate::js::{JsString, Value};
+use crate::js::Value;
 use crate::store::trajectory::RecordedList;
 
-/// A message and the entry behind it; messages that the gateway synthesises have no entry.
+/// A message and the id of its entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RebuiltMessage {
-    pub(super) entry: Option<EntryIx>,
+    pub(super) entry: Option<String>,
     /// The message; shared until a repair changes it.
     pub(super) message: Arc<Value>,
 }
 
 impl RebuiltMessage {
-    pub(super) fn new(entry: Option<EntryIx>, message: Value) -> Self {
+    pub(super) fn new(entry: Option<String>, message: Value) -> Self {
         Self { entry, message: Arc::new(message) }
     }
 
@@ -28,11 +27,6 @@ impl RebuiltMessage {
     /// Returns the blocks; empty if the content is not a list.
     pub(super) fn blocks(&self) -> &[Value] {
         self.message.get("content").and_then(Value::as_array).unwrap_or_default()
-    }
-
-    pub(super) fn first_text(&self) -> Option<&JsString> {
-        let content = self.message.get("content")?;
-        content.as_str().or_else(|| self.blocks().iter().find_map(|block| block.get("text")?.as_str()))
     }
 
     pub(super) fn set(&mut self, key: &str, value: Value) {

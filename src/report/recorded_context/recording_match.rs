@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::redaction::{IMAGE_EXTRAS, REDACTED, is_secret_name, matches_redacted};
 use crate::js::{JsString, Object, Value};
 use crate::store::trajectory::{ARRAY_CUT, cut_reason};
@@ -14,7 +17,7 @@ const ITEM_WEIGHT: usize = 100;
 const TRUNCATED_KEY: &str = "_truncated";
 
 /// A place at which the recorder left something out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordingCut {
     /// JSON pointer into the recorded list.
     pub path: String,

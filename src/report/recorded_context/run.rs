@@ -2,17 +2,15 @@
 
 use super::comparison::RecordingComparison;
 use super::rebuilt::RebuiltMessage;
-use super::{DifferenceCause, RecordedContext, RunOutcome};
+use super::{RecordedContext, RunOutcome};
 use crate::context::{bodies, build_context};
 use crate::gateway::ruleset::Version;
-use crate::ids::EntryIx;
-use crate::js::{JsString, Value};
+use crate::js::Value;
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
-use crate::store::entry::Role;
 use crate::store::trajectory::{
-    AttemptDetails, CompiledContext, ContextSnapshot, Recording, RecordingLocation, RecordingLookup,
-    RunAttempt, find_recording,
+    AttemptDetails, CompiledContext, Recording, RecordingLocation, RecordingLookup, RunAttempt,
+    find_recording,
 };
 use crate::transcript::Leaf;
 
@@ -31,10 +29,6 @@ pub struct RecordedRun {
     pub details: AttemptDetails,
     /// The recorded messages, or why they are missing.
     pub outcome: RunOutcome,
-    /// The likely cause of a difference.
-    pub cause: Option<DifferenceCause>,
-    /// An older user message below the leaf that is part of the recorded prompt: the gateway merged it in (R8).
-    pub merged_orphan: Option<EntryIx>,
 }
 
 /// The reason that a recorded run cannot be shown.
@@ -83,47 +77,30 @@ pub fn read_run(loaded: &LoadedSession, number: usize) -> Result<RecordedContext
     let details = recording.read_details(&attempt);
     let started = attempt.event_indices.first().and_then(|at| recording.events.get(*at));
     let started = started.map(|event| event.time.clone()).unwrap_or_default();
-    let (outcome, merged_orphan) = compare_run(loaded, &details)?;
-    let cause = match &outcome {
-        RunOutcome::Compared(all) => all.difference.as_ref().map(|own| {
-            DifferenceCause::from_difference(own, all, has_context_engine(details.config.as_ref()))
-        }),
-        _ => None,
-    };
-    let run = RecordedRun {
-        location: place,
-        number,
-        run_count: of,
-        attempt,
-        started,
-        details,
-        outcome,
-        cause,
-        merged_orphan,
-    };
+    let outcome = compare_run(loaded, &details)?;
+    let run = RecordedRun { location: place, number, run_count: of, attempt, started, details, outcome };
     Ok(RecordedContext::Run(Box::new(run)))
 }
 
-fn compare_run(
-    session: &LoadedSession,
-    details: &AttemptDetails,
-) -> Result<(RunOutcome, Option<EntryIx>), RunError> {
+fn compare_run(session: &LoadedSession, details: &AttemptDetails) -> Result<RunOutcome, RunError> {
     let snapshot = match &details.compiled {
-        CompiledContext::Missing => return Ok((RunOutcome::NotCompiled, None)),
-        CompiledContext::Cut(cut) => return Ok((RunOutcome::LineTruncated(cut.clone()), None)),
+        CompiledContext::Missing => return Ok(RunOutcome::NotCompiled),
+        CompiledContext::Cut(cut) => return Ok(RunOutcome::LineTruncated(cut.clone())),
         CompiledContext::Present(snapshot) => snapshot,
     };
-    let Some(list) = &snapshot.messages else { return Ok((RunOutcome::NoMessageList, None)) };
-    let leaf = snapshot.leaf_id.clone().map_or(Leaf::Before, Leaf::Id);
-    let at = snapshot.leaf_id.as_ref().map(|id| (id, session.tree.find_by_text(&session.index, id)));
-    if let Some((id, None)) = at {
-        return Ok((RunOutcome::NoLeaf(id.clone()), None));
-    }
-    let at = at.and_then(|(_, at)| at);
+    let Some(list) = &snapshot.messages else { return Ok(RunOutcome::NoMessageList) };
+    let leaf = match &snapshot.leaf_id {
+        Some(id) if session.tree.find_by_text(&session.index, id).is_none() => {
+            return Ok(RunOutcome::NoLeaf(id.clone()));
+        }
+        Some(id) => Leaf::Id(id.clone()),
+        None => Leaf::Before,
+    };
     let rebuilt = rebuild_context(session, &leaf)?;
     let release = details.gateway_version.as_deref().and_then(|text| text.parse::<Version>().ok());
-    let comparison = RecordingComparison::new(list, &rebuilt, release.and_then(|version| version.gateway()));
-    Ok((RunOutcome::Compared(comparison), merged_orphan(session, at, snapshot)?))
+    let release = release.and_then(|version| version.gateway());
+    let has_engine = has_context_engine(details.config.as_ref());
+    Ok(RunOutcome::Compared(RecordingComparison::new(list, &rebuilt, release, has_engine)))
 }
 
 /// Rebuilds the context at a leaf, message by message.
@@ -132,30 +109,8 @@ fn rebuild_context(session: &LoadedSession, leaf: &Leaf) -> Result<Vec<RebuiltMe
     let name = || if let Leaf::Id(id) = leaf { id.clone() } else { String::new() };
     let context = build_context(index, tree, leaf).map_err(|_| RunError::Throws(name()))?;
     let messages = bodies::read_messages(source, index, &context)?;
-    let entries = context.messages.iter().map(|message| Some(message.entry));
+    let entries = context.messages.iter().map(|message| Some(index.display_id(message.entry)));
     Ok(entries.zip(messages).map(|(entry, message)| RebuiltMessage::new(entry, message)).collect())
-}
-
-/// Returns the user message below the leaf that the run's prompt repeats, if a later message is the run's own.
-fn merged_orphan(
-    session: &LoadedSession,
-    leaf: Option<EntryIx>,
-    snapshot: &ContextSnapshot,
-) -> Result<Option<EntryIx>, RunError> {
-    let LoadedSession { index, tree, source, .. } = session;
-    let (Some(leaf), Some(prompt)) = (leaf, &snapshot.prompt) else { return Ok(None) };
-    let is_user = |ix: &EntryIx| index.entry(*ix).message.is_some_and(|size| size.role == Role::User);
-    let users: Vec<EntryIx> = tree.children(leaf).iter().copied().filter(is_user).collect();
-    let older = users.split_last().map(|(_, older)| older).unwrap_or_default();
-    for ix in older {
-        let entry = crate::store::body::read_entry(source, index, *ix)?;
-        let message = RebuiltMessage::new(None, entry.get("message").cloned().unwrap_or(Value::Null));
-        let text = message.first_text().map(JsString::to_string_lossy).unwrap_or_default();
-        if !text.trim().is_empty() && prompt.contains(text.trim()) {
-            return Ok(Some(*ix));
-        }
-    }
-    Ok(None)
 }
 
 /// Whether the recorded configuration delegates the list to a plugin.

@@ -21,8 +21,6 @@ pub struct ContextSnapshot {
     pub leaf_id: Option<String>,
     /// `None` when the recorder dropped the list, or when the Codex harness ran.
     pub messages: Option<RecordedList>,
-    /// The user's text after the list.
-    pub prompt: Option<String>,
     /// Length of the system prompt in UTF-16 units.
     pub system_chars: Option<Chars>,
     /// `None` when the recorder cut it.
@@ -79,7 +77,6 @@ impl CompiledContext {
         Self::Present(ContextSnapshot {
             leaf_id: owned_text(data.get("transcriptLeafId")),
             messages: RecordedList::from_value(data.get("messages")).or(submitted),
-            prompt: owned_text(data.get("prompt")),
             system_chars: own
                 .map(|text| Chars::from_len(text.len()))
                 .or_else(|| whole_number(system?.get("originalChars")).map(|chars| Chars(chars as f64))),
