@@ -11,8 +11,8 @@ use super::output::{FailureJson, Output, Tone};
 use super::suggest::{alternatives, did_you_mean};
 use super::{
     breakdown_json, cache_json, check, commits, compare, context_json, doctor_json, estimators, explain_all,
-    explain_json, migration_json, presets, record, recorded_json, recovery, regret_json, replay_json, rule,
-    rules, search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
+    explain_json, migration, presets, record, recorded_json, recovery, regret_json, replay_json, rule, rules,
+    search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::dataset::documentation::json_schema;
 use crate::export::json::{DocumentJson, JsonOutput, VersionedOutput};
@@ -71,7 +71,7 @@ const SCHEMAS: [(&str, Forms); 18] = [
     ("doctor", |all| {
         vec![
             form::<doctor_json::DoctorJson>(all),
-            form::<migration_json::MigrationJson>(all),
+            form::<migration::MigrationJson>(all),
             form::<self_report::SelfReportJson>(all),
         ]
     }),

@@ -1,72 +1,85 @@
 //! Compares one transcript with its import in a database, line by line.
 //!
 //! The expected row of a line is the line as [`Importer`] would store it. Digests find the rows that differ; only those
-//! are read again to list the differences.
+//! are read again: the gateway's own repairs may explain them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
+use std::ops::AddAssign;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::dead_branches::find_dead_branch;
-use super::differences::{EntryDifference, EntryDifferences};
 use super::importer::Importer;
+use super::known_rewrites::{is_media_path, is_rewrite, is_same_media};
 use super::line_record::{LineRecord, LineRecords, for_each_line};
 use super::matching::Matching;
-use crate::js::{self, Value};
+use crate::js::{self, JsString, Object, Value};
 use crate::store::source::Source;
 
-/// Something that the import did not preserve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An entry that the import did not preserve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ImportFault {
-    pub entry_id: Option<String>,
-    /// Line number in the file, from 1.
-    pub line: u64,
     pub kind: ImportFaultKind,
+    /// The id.
+    pub entry: Option<String>,
+    /// Line in the file, from 1.
+    pub line: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ImportFaultKind {
-    /// The database lacks the entry.
+    /// The database lacks the entry; an earlier line may have its id.
     Lost,
-    /// The database lacks the entry because an earlier line has the same id.
-    IdTaken {
-        /// Line that has the id.
-        taken_by_line: u64,
-    },
     /// The entry follows everything that was imported, in a file still in use: it was written later.
     Added,
     /// The database holds a different entry.
-    Changed {
-        differences: Vec<EntryDifference>,
-        /// Number of further differences.
-        unlisted: usize,
-    },
-    /// The parent differs.
-    Reparented { file: Option<String>, database: Option<String> },
+    Changed,
+    /// Only the parent differs.
+    Reparented,
     /// The database holds the entry twice.
-    Duplicated {
-        /// Id of the second copy.
-        duplicate_id: Option<String>,
-    },
+    Doubled,
     /// The entry has another position in the order of entries.
     Moved,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ImportComparison {
-    /// Number of lines that the importer reads as JSON and does not skip, the header included.
+/// Numbers of entries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryCounts {
+    /// Lines that the importer reads as JSON and does not skip, the header included.
     pub entries: u64,
     /// Entries stored exactly as the importer writes them.
     pub identical: u64,
     /// Entries that the gateway's own repairs changed since.
     pub rewritten: u64,
     /// Entries that the importer leaves out on purpose: exact repetitions and dead branches.
-    pub skipped: u64,
+    pub left_out: u64,
     /// Rows written after the import.
-    pub added_rows: u64,
+    pub later: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportComparison {
+    #[serde(flatten)]
+    pub counts: EntryCounts,
     /// Lines that are not JSON; an import stops at the first.
     pub unreadable_lines: Vec<u64>,
     /// Sorted by line.
     pub faults: Vec<ImportFault>,
+}
+
+impl AddAssign for EntryCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.identical += other.identical;
+        self.rewritten += other.rewritten;
+        self.left_out += other.left_out;
+        self.later += other.later;
+    }
 }
 
 struct Comparer<'a> {
@@ -123,59 +136,49 @@ impl Comparer<'_> {
         let matching = Matching::new(lines, stored);
         let present: Vec<usize> = matching.pairs.iter().map(|(line, _)| *line).collect();
         let dead = find_dead_branch(self.file, lines, &matching.lost, &present)?;
-        let mut found = ImportComparison {
+        let counts = EntryCounts {
             entries: lines.len() as u64,
-            skipped: (matching.repeated_lines + dead.len()) as u64,
-            added_rows: matching.added_rows as u64,
-            unreadable_lines: self.file_records.unreadable_lines.clone(),
-            ..ImportComparison::default()
+            left_out: (matching.repeated_lines + dead.len()) as u64,
+            later: matching.added_rows as u64,
+            ..EntryCounts::default()
         };
+        let unreadable_lines = self.file_records.unreadable_lines.clone();
+        let mut found = ImportComparison { counts, unreadable_lines, faults: Vec::new() };
         let tail = matching.unmatched_tail(lines.len()).filter(|_| in_use).unwrap_or(usize::MAX);
-        for at in matching.lost.iter().filter(|at| !dead.contains(at)) {
-            let kind = if *at >= tail { ImportFaultKind::Added } else { ImportFaultKind::Lost };
-            found.faults.push(new_fault(&lines[*at], kind));
-        }
-        for (at, by) in &matching.id_conflicts {
-            found
-                .faults
-                .push(new_fault(&lines[*at], ImportFaultKind::IdTaken { taken_by_line: lines[*by].line }));
-        }
-        for (at, row) in &matching.duplicated {
-            let again = stored[*row].id.clone();
-            found.faults.push(new_fault(&lines[*at], ImportFaultKind::Duplicated { duplicate_id: again }));
-        }
-        let moved = matching.moved.iter().map(|at| new_fault(&lines[*at], ImportFaultKind::Moved));
-        found.faults.extend(moved);
+        let lost = matching.lost.iter().filter(|at| !dead.contains(at));
+        let lost =
+            lost.map(|at| (*at, if *at >= tail { ImportFaultKind::Added } else { ImportFaultKind::Lost }));
+        let of = |kind| move |at: &usize| (*at, kind);
+        let taken = matching.id_conflicts.iter().map(of(ImportFaultKind::Lost));
+        let doubled = matching.duplicated.iter().map(of(ImportFaultKind::Doubled));
+        let moved = matching.moved.iter().map(of(ImportFaultKind::Moved));
+        let all = lost.chain(taken).chain(doubled).chain(moved);
+        found.faults.extend(all.map(|(at, kind)| new_fault(&lines[at], kind)));
         self.add_changes(&matching, &mut found)?;
         found.faults.sort_by_key(|fault| fault.line);
         Ok(found)
     }
 
-    /// Reads the differing entries again and records their differences.
+    /// Reads the entries with another digest again: the gateway's own repairs may explain the difference.
     fn add_changes(&self, matching: &Matching, found: &mut ImportComparison) -> io::Result<()> {
         let (lines, stored) = (&self.file_records.lines, &self.database_records.lines);
         let differ = |(line, row): &&(usize, usize)| lines[*line].digest != stored[*row].digest;
-        let changed: HashMap<u64, (usize, usize)> =
+        let mut changed: HashMap<u64, (usize, usize)> =
             matching.pairs.iter().filter(differ).map(|pair| (lines[pair.0].line, *pair)).collect();
-        found.identical = (matching.pairs.len() - changed.len()) as u64;
-        if changed.is_empty() {
-            return Ok(());
-        }
+        found.counts.identical = (matching.pairs.len() - changed.len()) as u64;
         let mut importer = Importer::new(self.session, self.version, &self.id_prefix);
-        let mut differences: BTreeMap<u64, io::Result<EntryDifferences>> = BTreeMap::new();
+        let mut result = Ok(());
         for_each_line(self.file, |line| {
             let imported = line.value().and_then(|value| importer.import_line(value));
-            if let Some((value, (_, row))) = imported.zip(changed.get(&line.number)) {
-                let row = self.read_row(&stored[*row]).map(|row| EntryDifferences::between(&value, &row));
-                differences.insert(line.number, row);
+            if let Some((value, (at, row))) = imported.zip(changed.remove(&line.number)) {
+                match self.read_row(&stored[row]) {
+                    Ok(row) => found.add_change(&lines[at], &value, &row),
+                    Err(error) => result = Err(error),
+                }
             }
-            differences.len() < changed.len()
+            !changed.is_empty() && result.is_ok()
         })?;
-        for (line, differences) in differences {
-            let (at, row) = changed[&line];
-            found.add_change(&lines[at], &stored[row], differences?);
-        }
-        Ok(())
+        result
     }
 
     fn read_row(&self, record: &LineRecord) -> io::Result<Value> {
@@ -187,54 +190,70 @@ impl Comparer<'_> {
 }
 
 impl ImportComparison {
-    fn add_change(&mut self, line: &LineRecord, row: &LineRecord, differences: EntryDifferences) {
-        let EntryDifferences { unexplained, unlisted: more, explained } = differences;
-        match unexplained.as_slice() {
-            [] if explained == 0 => self.identical += 1,
-            [] => self.rewritten += 1,
-            [one] if one.path == "parentId" && more == 0 => {
-                let kind =
-                    ImportFaultKind::Reparented { file: line.parent.clone(), database: row.parent.clone() };
-                self.faults.push(new_fault(line, kind));
-            }
-            _ => self
-                .faults
-                .push(new_fault(line, ImportFaultKind::Changed { differences: unexplained, unlisted: more })),
-        }
-    }
-
-    /// Counts the faults per word of [`ImportFaultKind::NAMES`], zeros included.
-    pub fn fault_counts(&self) -> Vec<(&'static str, u64)> {
-        let count =
-            |kind: &&'static str| self.faults.iter().filter(|fault| fault.kind.as_str() == *kind).count();
-        ImportFaultKind::NAMES.iter().map(|kind| (*kind, count(kind) as u64)).collect()
-    }
-
-    /// Returns the number of entries with faults; one entry may have several.
-    pub fn faulty_entries(&self) -> usize {
-        self.faults.iter().map(|fault| fault.line).collect::<HashSet<_>>().len()
-    }
-}
-
-impl ImportFaultKind {
-    /// Words for all kinds. [`ImportFaultKind::IdTaken`] counts as lost.
-    pub const NAMES: [&'static str; 6] = ["lost", "added", "changed", "reparented", "doubled", "moved"];
-
-    /// Returns the word for JSON and counts.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Lost | Self::IdTaken { .. } => "lost",
-            Self::Added => "added",
-            Self::Changed { .. } => "changed",
-            Self::Reparented { .. } => "reparented",
-            Self::Duplicated { .. } => "doubled",
-            Self::Moved => "moved",
+    fn add_change(&mut self, line: &LineRecord, imported: &Value, row: &Value) {
+        match find_change(imported, row) {
+            Change::None => self.counts.identical += 1,
+            Change::Repaired => self.counts.rewritten += 1,
+            Change::Fault(kind) => self.faults.push(new_fault(line, kind)),
         }
     }
 }
 
 fn new_fault(line: &LineRecord, kind: ImportFaultKind) -> ImportFault {
-    ImportFault { entry_id: line.id.clone(), line: line.line, kind }
+    ImportFault { kind, entry: line.id.clone(), line: line.line }
+}
+
+enum Change {
+    /// Only the order of members differs.
+    None,
+    /// The gateway's own repairs explain every difference.
+    Repaired,
+    Fault(ImportFaultKind),
+}
+
+/// Compares a line in its imported form with its row.
+fn find_change(line: &Value, row: &Value) -> Change {
+    let media = is_same_media(line, row);
+    let mut change = Change::None;
+    let mut pairs = vec![(String::new(), Some(line), Some(row))];
+    while let Some((path, line_part, row_part)) = pairs.pop() {
+        match (line_part, row_part) {
+            (Some(Value::Object(a)), Some(Value::Object(b))) => {
+                pairs.extend(members(a, b).map(|(key, a, b)| (member_path(&path, key), a, b)));
+            }
+            (Some(Value::Array(a)), Some(Value::Array(b))) => {
+                let items = 0..a.len().max(b.len());
+                pairs.extend(items.map(|at| (format!("{path}[{at}]"), a.get(at), b.get(at))));
+            }
+            (a, b) if a == b => {}
+            (a, b) if is_rewrite(&path, a, b, line) || media && is_media_path(&path) => {
+                if matches!(change, Change::None) {
+                    change = Change::Repaired;
+                }
+            }
+            _ if path == "parentId" => change = Change::Fault(ImportFaultKind::Reparented),
+            _ => return Change::Fault(ImportFaultKind::Changed),
+        }
+    }
+    change
+}
+
+type MemberValue<'a> = Option<&'a Value>;
+
+/// Pairs the members of two objects by key. Looks keys up by hash, so that a hostile object does not cost quadratic time.
+fn members<'a>(
+    a: &'a Object,
+    b: &'a Object,
+) -> impl Iterator<Item = (&'a JsString, MemberValue<'a>, MemberValue<'a>)> {
+    let (of_a, of_b): (HashMap<_, _>, HashMap<_, _>) = (a.iter().collect(), b.iter().collect());
+    let added = b.iter().filter(move |(key, _)| !of_a.contains_key(*key));
+    let added = added.map(|(key, value)| (key, None, Some(value)));
+    added.chain(a.iter().map(move |(key, value)| (key, Some(value), of_b.get(key).copied())))
+}
+
+fn member_path(path: &str, key: &JsString) -> String {
+    let key = key.to_string_lossy();
+    if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
 #[cfg(test)]

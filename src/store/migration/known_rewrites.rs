@@ -81,6 +81,13 @@ pub(super) fn is_same_media(line: &Value, row: &Value) -> bool {
     message.iter().any(|(key, _)| is_old(key)) && named.all(|text| places.contains(&text))
 }
 
+/// Whether a member of an entry describes attachments, in the old form or in the new one.
+pub(super) fn is_media_path(path: &str) -> bool {
+    let of_message = path.strip_prefix("message.").unwrap_or_default();
+    of_message == "__openclaw"
+        || ["Media", "media", "__openclaw.media"].iter().any(|it| of_message.starts_with(it))
+}
+
 /// Returns the paths and URLs of attachments in a message member.
 fn attachment_texts(value: &Value) -> Vec<&JsString> {
     match value {

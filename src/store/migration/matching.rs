@@ -14,12 +14,12 @@ pub(super) struct Matching {
     pub pairs: Vec<(usize, usize)>,
     /// Lines without a row.
     pub lost: Vec<usize>,
-    /// Line and earlier line with the same id but another content: the importer keeps only the first.
-    pub id_conflicts: Vec<(usize, usize)>,
+    /// Lines with the id of an earlier line but another content: the importer keeps only the first.
+    pub id_conflicts: Vec<usize>,
     /// Number of lines that repeat an earlier one exactly: the importer drops them.
     pub repeated_lines: usize,
-    /// Line and a further row with the same content.
-    pub duplicated: Vec<(usize, usize)>,
+    /// Lines with a further row of the same content.
+    pub duplicated: Vec<usize>,
     /// Lines whose row is out of order with those of their neighbours.
     pub moved: Vec<usize>,
     /// Number of rows that match no line: written after the import.
@@ -37,7 +37,7 @@ impl Matching {
                     if lines[earlier].digest == line.digest {
                         matching.repeated_lines += 1;
                     } else {
-                        matching.id_conflicts.push((at, earlier));
+                        matching.id_conflicts.push(at);
                     }
                     continue;
                 }
@@ -61,10 +61,10 @@ impl Matching {
         let present = self.pairs.iter().map(|(at, _)| *at);
         let by_body: HashMap<Digest, usize> =
             present.filter_map(|at| Some((lines[at].body_digest?, at))).collect();
-        for (at, row) in rows.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
+        for (_, row) in rows.iter().enumerate().filter(|(at, _)| !matched.contains(at)) {
             let same_id = row.id.as_deref().and_then(|id| by_id.get(id));
             match same_id.or_else(|| by_body.get(&row.body_digest?)) {
-                Some(line) => self.duplicated.push((*line, at)),
+                Some(line) => self.duplicated.push(*line),
                 None => self.added_rows += 1,
             }
         }
@@ -157,7 +157,7 @@ mod tests {
         let rows = records(&[("a", 1), ("d", 4), ("c", 3), ("x", 3), ("e", 5), ("e", 5)]);
         let matching = Matching::new(&lines, &rows);
         assert_eq!(matching.lost, [1]);
-        assert_eq!(matching.duplicated, [(2, 3), (4, 5)]);
+        assert_eq!(matching.duplicated, [2, 4]);
         assert_eq!(matching.moved.len(), 1);
         assert_eq!(matching.unmatched_tail(5), None);
     }
@@ -168,7 +168,7 @@ mod tests {
         let matching = Matching::new(&lines, &records(&[("a", 1)]));
         assert_eq!(
             (matching.repeated_lines, matching.id_conflicts.as_slice(), matching.lost.len()),
-            (1, &[(2, 0)][..], 0)
+            (1, &[2][..], 0)
         );
     }
 

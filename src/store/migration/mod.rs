@@ -5,8 +5,6 @@
 
 mod compare;
 mod dead_branches;
-mod differences;
-mod file_pair;
 mod importer;
 mod known_rewrites;
 mod line_record;
@@ -16,22 +14,24 @@ mod pairs;
 use std::io;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub use compare::{ImportComparison, ImportFault, ImportFaultKind};
-pub use differences::{EntryDifference, ValueSummary};
-pub use file_pair::{FilePair, UnmatchedFile, UnmatchedReason};
+pub use compare::{EntryCounts, ImportComparison, ImportFault, ImportFaultKind};
+pub use pairs::{FilePair, UnmatchedFile, UnmatchedReason};
 
 use crate::store::discovery::Store;
 use crate::store::source::Source;
 use pairs::FilePairs;
 
 /// Result of the check of a whole store.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Migration {
     /// Files with their sessions, in the store's order.
     pub pairs: Vec<FilePair>,
     /// Files without a session, in the store's order.
-    pub unmatched: Vec<UnmatchedFile>,
+    pub alone: Vec<UnmatchedFile>,
     /// Number of sessions in databases without a file.
     pub without_file: u64,
     /// Number of transcripts that were reset or deleted before an import; imports skip those.
@@ -48,7 +48,7 @@ pub fn compare_import(session_id: &str, file: &Source, rows: &Source) -> io::Res
 
 /// Compares every transcript of a store with its import.
 pub fn check_import(store: &Store) -> Migration {
-    let FilePairs { pairs, unmatched: alone, without_file, archives } = pairs::find_pairs(store);
+    let FilePairs { pairs, alone, without_file, archives } = pairs::find_pairs(store);
     let pairs = pairs.into_par_iter().map(pairs::PairCandidate::compare).collect();
-    Migration { pairs, unmatched: alone, without_file, archives }
+    Migration { pairs, alone, without_file, archives }
 }

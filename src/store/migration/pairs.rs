@@ -6,8 +6,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::compare::compare;
-use super::file_pair::{FilePair, UnmatchedFile, UnmatchedReason};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::compare::{ImportComparison, compare};
 use crate::gateway::secrets::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
 use crate::store::discovery::{DatabaseInfo, Store};
@@ -21,10 +23,62 @@ use crate::store::sqlite::Schema;
 /// Name prefix that the import of 2026.8 gives to files that no row of a session names.
 const SET_ASIDE_PREFIX: &str = "archive-tier.";
 
+/// A file and its session in a database.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FilePair {
+    pub agent: String,
+    /// Key of the session in the database.
+    pub key: String,
+    /// The id of the session.
+    pub session: String,
+    pub file: String,
+    pub database: String,
+    /// Whether the import moved the file aside.
+    pub put_away: bool,
+    /// The reason that the pair was not compared; it then has no member after this one.
+    pub error: Option<String>,
+    #[serde(flatten)]
+    pub comparison: Option<ImportComparison>,
+}
+
+/// A file without a session in a database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnmatchedFile {
+    pub agent: String,
+    /// Session id, from the rows in the same folder or from the file.
+    pub session: String,
+    pub file: String,
+    pub why: UnmatchedReason,
+}
+
+/// Reason why a file has no session in a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnmatchedReason {
+    /// The database lacks the session.
+    Lost,
+    /// An import moved the file aside, but its database does not exist.
+    DatabaseGone,
+    /// The agent's database cannot be read.
+    Unreadable,
+    /// No row of a session names the file; the import of 2026.8 moves such a file aside without importing it.
+    SetAside,
+    /// The agent has no database: nothing was imported.
+    NoDatabase,
+}
+
+impl UnmatchedReason {
+    /// Whether the session is lost, according to the database.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::DatabaseGone | Self::Lost)
+    }
+}
+
 #[derive(Default)]
 pub(super) struct FilePairs<'a> {
     pub pairs: Vec<PairCandidate<'a>>,
-    pub unmatched: Vec<UnmatchedFile>,
+    pub alone: Vec<UnmatchedFile>,
     pub without_file: u64,
     pub archives: u64,
 }
@@ -42,14 +96,19 @@ impl PairCandidate<'_> {
         let path = session.path.as_deref().unwrap_or(Path::new(""));
         let sources = Source::open(&file).and_then(|file| Ok((file, session.location.open(path, None)?)));
         let result = sources.and_then(|(file, rows)| compare(&session.id, &file, &rows, !is_put_away));
+        let (comparison, error) = match result {
+            Ok(comparison) => (Some(comparison), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         FilePair {
             agent: session.agent.clone(),
             key: session.key.0.clone(),
-            session_id: session.id.clone(),
-            database: session.location.database().map(Path::to_path_buf).unwrap_or_default(),
-            file,
-            is_moved_aside: is_put_away,
-            comparison: result,
+            session: session.id.clone(),
+            file: file.to_string_lossy().into_owned(),
+            database: session.location.database().unwrap_or(Path::new("")).to_string_lossy().into_owned(),
+            put_away: is_put_away,
+            error,
+            comparison,
         }
     }
 }
@@ -124,11 +183,11 @@ impl<'a> PairFinder<'a> {
         if sessions.is_empty() {
             let why = self.unmatched_reason(&file.agent, &name, is_put_away);
             let session = named.into_iter().next().unwrap_or_else(|| file.id.clone());
-            self.file_pairs.unmatched.push(UnmatchedFile {
+            self.file_pairs.alone.push(UnmatchedFile {
                 agent: file.agent.clone(),
-                session_id: session,
-                file: path.to_owned(),
-                reason: why,
+                session,
+                file: path.to_string_lossy().into_owned(),
+                why,
             });
         }
         let pair = |session| PairCandidate { file: path.to_owned(), session, is_moved_aside: is_put_away };

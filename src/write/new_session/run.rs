@@ -197,8 +197,8 @@ impl Import<'_> {
         }
         let (leaf, messages) = read_context(&rows, self.session.ruleset.id).map_err(failed)?;
         // A newer form of a text is known to the comparison; everything else is equal, byte by byte.
-        let as_promised =
-            messages.len() == new.expected.len() && (compared.rewritten > 0 || messages == new.expected);
+        let as_promised = messages.len() == new.expected.len()
+            && (compared.counts.rewritten > 0 || messages == new.expected);
         if leaf != new.prepared.leaf || !as_promised {
             return Err(differs("its messages are not those of the plan"));
         }
@@ -207,7 +207,7 @@ impl Import<'_> {
             id: new.id.clone(),
             title: new.title.clone(),
             messages: messages.len(),
-            rewritten: compared.rewritten,
+            rewritten: compared.counts.rewritten,
             restarted,
         })
     }
