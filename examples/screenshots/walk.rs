@@ -55,12 +55,17 @@ fn animated(screens: &[Screen]) -> String {
                 next
             });
             let top = y * ROW_HEIGHT;
-            let _ = write!(content, "<g class=\"f{class}\" transform=\"translate(0 {top})\">\n{row}</g>\n");
+            let _ = writeln!(content, "<g class=\"f{class}\" transform=\"translate(0 {top})\">\n{row}</g>");
         }
     }
     let first = screens[0].svg();
-    let (head, _) = first.split_once("/>\n").expect("a background");
+    let (head, _) = split(&first);
     format!("{}/>\n{content}</svg>\n", head.replace("</style>", &format!("{style}</style>")))
+}
+
+/// Splits a picture at the end of its background.
+fn split(picture: &str) -> (&str, &str) {
+    picture.split_once("/>\n").unwrap_or((picture, ""))
 }
 
 /// Draws one row of a screen as the elements of its picture, without their document.
@@ -69,7 +74,7 @@ fn row(screen: &Screen, y: u16) -> String {
     let mut buffer = Buffer::empty(area);
     (0..area.width).for_each(|x| buffer[(x, 0)] = screen.buffer[(x, y)].clone());
     let picture = Screen { name: String::new(), buffer, ..*screen }.svg();
-    let (_, content) = picture.split_once("/>\n").expect("a background");
+    let (_, content) = split(&picture);
     content.trim_end_matches("</svg>\n").to_owned()
 }
 
