@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::export::document::ExportRequest;
 use crate::export::pi::{PiError, export_transcript};
 use crate::export::runtime_words::{is_member_name, name, name_text, runtime_value};
-use crate::export::shape;
+use crate::export::shape::{self, kept};
+use crate::export::stand_in::map_members;
 use crate::js::{self, JsString, Object, Value};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};
@@ -18,101 +19,6 @@ pub struct ExportFolder {
     /// Relative path and text of each file.
     pub files: Vec<(PathBuf, String)>,
 }
-
-/// Words of keys that name a session's kind, not its owner.
-const KEY_WORDS: [&str; 36] = [
-    "agent",
-    "main",
-    "telegram",
-    "discord",
-    "slack",
-    "whatsapp",
-    "signal",
-    "imessage",
-    "feishu",
-    "matrix",
-    "msteams",
-    "googlechat",
-    "webchat",
-    "line",
-    "zalo",
-    "irc",
-    "direct",
-    "dm",
-    "group",
-    "channel",
-    "room",
-    "thread",
-    "topic",
-    "cron",
-    "run",
-    "hook",
-    "subagent",
-    "acp",
-    "global",
-    "unknown",
-    "heartbeat",
-    "pi",
-    "recovered",
-    "reset",
-    "deleted",
-    "explicit",
-];
-
-/// Members of rows and settings with words of the gateway; other texts there get a stand-in.
-const KEPT_MEMBERS: [&str; 28] = [
-    "sessionId",
-    "previousSessionId",
-    "model",
-    "modelProvider",
-    "modelOverride",
-    "providerOverride",
-    "provider",
-    "id",
-    "chatType",
-    "channel",
-    "lastChannel",
-    "status",
-    "kind",
-    "thinkingLevel",
-    "verboseLevel",
-    "reasoningLevel",
-    "elevatedLevel",
-    "queueMode",
-    "sendPolicy",
-    "mode",
-    "ttl",
-    "scope",
-    "dmScope",
-    "identifierPolicy",
-    "api",
-    "allow",
-    "deny",
-    "source",
-];
-
-/// Members of rows that name locations, accounts or secrets.
-const OMITTED_MEMBERS: [&str; 6] =
-    ["sessionFile", "authProfileOverride", "apiKey", "baseUrl", "headers", "env"];
-
-/// The settings that affect a session; `*` matches any name.
-const SETTINGS: [&[&str]; 15] = [
-    &["agents", "defaults", "contextTokens"],
-    &["agents", "defaults", "contextPruning"],
-    &["agents", "defaults", "compaction"],
-    &["agents", "defaults", "model"],
-    &["channels", "*", "historyLimit"],
-    &["channels", "*", "dmHistoryLimit"],
-    &["models", "mode"],
-    &["models", "providers", "*", "models"],
-    &["session", "scope"],
-    &["session", "dmScope"],
-    &["session", "idleMinutes"],
-    &["session", "reset"],
-    &["session", "resetByType"],
-    &["session", "resetByChannel"],
-    &["session", "maintenance"],
-];
 
 /// Builds the folder of a session and its row.
 ///
@@ -178,7 +84,8 @@ fn session_key(session: &LoadedSession, agent: &str) -> String {
     let key = &session.item.key.0;
     let own = format!("agent:{}:", session.item.agent);
     let rest = key.strip_prefix(&own).unwrap_or(key).split(" (").next().unwrap_or_default();
-    let part = |part: &str| if KEY_WORDS.contains(&part) { part.to_owned() } else { shape::plain_text(part) };
+    let part =
+        |part: &str| if kept("key").contains(&part) { part.to_owned() } else { shape::plain_text(part) };
     let parts: Vec<String> = rest.split(':').map(part).collect();
     format!("agent:{agent}:{}", parts.join(":"))
 }
@@ -219,33 +126,26 @@ fn shape_tool_names(raw: &Value, shaped: &mut Object) {
     }
 }
 
-/// Ends of the names of members that name a person or a place of talk; their numbers may be telephones'.
-const OWNERS: [&str; 9] = ["id", "to", "from", "phone", "number", "peer", "user", "chat", "group"];
-
 /// Masks a value of a row or a setting: sizes, times and switches stay.
 fn shape_member(key: &str, value: &Value) -> Value {
     match value {
         Value::String(text) if is_duration(text) => value.clone(),
-        Value::String(text) if KEPT_MEMBERS.contains(&key) => Value::String(name(text)),
-        Value::Number(_) if OWNERS.iter().any(|end| key.to_ascii_lowercase().ends_with(end)) => {
+        Value::String(text) if kept("row").contains(&key) => Value::String(name(text)),
+        Value::Number(_) if kept("owner").iter().any(|end| key.to_ascii_lowercase().ends_with(end)) => {
             shape::user_value(value)
         }
         Value::String(text) => Value::from(shape::plain_text(&text.to_string_lossy())),
         Value::Array(items) => Value::Array(items.iter().map(|item| shape_member(key, item)).collect()),
-        Value::Object(object) => {
-            let mut out = Object::default();
-            for (name, value) in object.iter() {
-                let name = name.to_string_lossy();
-                if !OMITTED_MEMBERS.contains(&name.as_str()) {
-                    // Any name that the gateway does not write may be a person's.
-                    let shown = if is_member_name(&name) { name.clone() } else { name_text(&name) };
-                    out.set(&shown, shape_member(&name, value));
-                }
-            }
-            Value::Object(out)
-        }
+        Value::Object(object) => map_members(object, row_member_name, |key, member| {
+            (!kept("omitted").contains(&key)).then(|| shape_member(key, member))
+        }),
         plain => plain.clone(),
     }
+}
+
+/// Returns the name of a member; any name that the gateway does not write may be a person's.
+fn row_member_name(key: &JsString) -> JsString {
+    if is_member_name(&key.to_string_lossy()) { key.clone() } else { name(key) }
 }
 
 /// Whether a text is a duration such as `30d` or `1h30m`.
@@ -259,7 +159,7 @@ fn is_duration(text: &JsString) -> bool {
 /// Returns the settings that affect the session, and the version of its ruleset.
 fn shape_config(session: &LoadedSession) -> Value {
     let mut out = Object::default();
-    for path in SETTINGS {
+    for path in kept("setting") {
         copy_path(&session.config.js_root, path, &mut out);
     }
     out.set(
@@ -269,12 +169,12 @@ fn shape_config(session: &LoadedSession) -> Value {
     Value::Object(out)
 }
 
-/// Copies the values at a path.
-fn copy_path(from: &Value, path: &[&str], to: &mut Object) {
-    let ([key, rest @ ..], Some(object)) = (path, from.as_object()) else { return };
-    for (name, value) in object.iter() {
+/// Copies the values at a path with dots; `*` is any name.
+fn copy_path(from: &Value, path: &str, to: &mut Object) {
+    let (key, rest) = path.split_once('.').unwrap_or((path, ""));
+    for (name, value) in from.as_object().into_iter().flat_map(Object::iter) {
         let name = name.to_string_lossy();
-        if *key != "*" && *key != name {
+        if key != "*" && key != name {
             continue;
         }
         let shown = name_text(&name);
@@ -338,7 +238,7 @@ mod tests {
         )
         .unwrap();
         let mut out = Object::default();
-        for path in SETTINGS {
+        for path in kept("setting") {
             copy_path(&config, path, &mut out);
         }
         let expected = r#"{"agents":{"defaults":{"contextPruning":{"mode":"cache-ttl","ttl":"9m","hardClear":{"placeholder":"xxxx xxxx Xxxx"}}}},"channels":{"slack":{"historyLimit":20}},"models":{"providers":{"vllm":{"models":[{"id":"qwen3.5","contextWindow":9}]}}}}"#;

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
 
-use super::stand_in::stand_in;
-use crate::js::{JsString, Object, Value};
+use super::stand_in::{map_members, stand_in};
+use crate::js::{JsString, Value};
 
 /// Longer texts are never words of the runtime.
 const MAX_WORD_CHARS: usize = 128;
@@ -49,13 +49,7 @@ pub(super) fn runtime_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(name(text)),
         Value::Array(items) => Value::Array(items.iter().map(runtime_value).collect()),
-        Value::Object(object) => {
-            let mut out = Object::default();
-            for (key, member) in object.iter() {
-                out.insert(member_name(key), runtime_value(member));
-            }
-            Value::Object(out)
-        }
+        Value::Object(object) => map_members(object, member_name, |_, member| Some(runtime_value(member))),
         plain => plain.clone(),
     }
 }

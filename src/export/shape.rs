@@ -2,182 +2,46 @@
 //! is replaced by another of the same kind. Lengths, line ends, white space and punctuation stay, and with them every
 //! size that the rules count: chars, script weights, lengths as JSON. `Dear Mei, 42 €` becomes `Xxxx Xxx, 11 €`.
 //!
-//! Text by the runtime itself stays: generated ids, types, roles, names of its tools and of models, times, usage, the
-//! marks of its trimming, and the words that classify its errors. At the same places any other text gets a stand-in
-//! (`runtime_words`), and so do unknown names of members.
+//! `assets/export/shape.txt` is the whitelist of what stays: places where the runtime itself writes, and there only its
+//! own words (`runtime_words`), ids, numbers and switches.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use crate::export::runtime_words::{member_name, runtime_value};
-use crate::export::stand_in::stand_in;
-use crate::js::{self, JsString, Object, Value};
+use crate::export::stand_in::{map_members, stand_in};
+use crate::js::{self, JsString, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
 use crate::store::no_reply::NO_REPLY_TOKEN;
 
-/// Members of an entry, a message or a block that the runtime writes.
-const KEPT_MEMBERS: [&str; 33] = [
-    "type",
-    "id",
-    "parentId",
-    "timestamp",
-    "version",
-    "firstKeptEntryId",
-    "firstKeptEntryIndex",
-    "targetId",
-    "fromId",
-    "provider",
-    "modelId",
-    "model",
-    "api",
-    "thinkingLevel",
-    "customType",
-    "role",
-    "toolCallId",
-    "toolName",
-    "stopReason",
-    "usage",
-    "isError",
-    "mimeType",
-    "tokensBefore",
-    "display",
-    "fromHook",
-    "exitCode",
-    "appendParentId",
-    "appendMode",
-    "kind",
-    "responseModel",
-    "rawStopReason",
-    "providerThinkingLevel",
-    "durationMs",
-];
+type Lists = HashMap<&'static str, Vec<&'static str>>;
 
-/// The gateway's reasons for a new session (sqlite G1).
-const RESET_REASONS: [&str; 5] = ["new", "reset", "idle", "daily", "cron-stale"];
-
-/// Custom entries of the gateway and of clawscope: times, models, ids and numbers.
-const KEPT_CUSTOM_TYPES: [&str; 5] = [
-    "openclaw.cache-ttl",
-    "model-snapshot",
-    "google-turn-ordering-bootstrap",
-    "clawscope.commit",
-    "clawscope.undo",
-];
-
-/// Members that name something: a number there may be a person's.
-const ID_MEMBERS: [&str; 8] =
-    ["id", "parentId", "firstKeptEntryId", "targetId", "fromId", "toolCallId", "appendParentId", "toolName"];
-
-/// Common argument names of tools; rules and readers look for them.
-const ARGUMENTS: [&str; 30] = [
-    "path",
-    "file_path",
-    "command",
-    "cmd",
-    "content",
-    "text",
-    "query",
-    "pattern",
-    "url",
-    "action",
-    "limit",
-    "offset",
-    "timeout",
-    "oldText",
-    "newText",
-    "old_string",
-    "new_string",
-    "edits",
-    "cwd",
-    "args",
-    "name",
-    "description",
-    "prompt",
-    "message",
-    "type",
-    "readFiles",
-    "modifiedFiles",
-    "truncation",
-    "exitCode",
-    "truncated",
-];
-
-/// Words that classify an error (compaction 9; overflow).
-const ERROR_WORDS: [&str; 62] = [
-    "prompt",
-    "is",
-    "too",
-    "long",
-    "large",
-    "tokens",
-    "token",
-    "maximum",
-    "max",
-    "context",
-    "length",
-    "window",
-    "exceed",
-    "exceeds",
-    "exceeded",
-    "limit",
-    "limits",
-    "input",
-    "output",
-    "request",
-    "size",
-    "model",
-    "overflow",
-    "rate",
-    "overloaded",
-    "timeout",
-    "timed",
-    "out",
-    "error",
-    "invalid",
-    "status",
-    "code",
-    "http",
-    "of",
-    "for",
-    "the",
-    "than",
-    "over",
-    "with",
-    "and",
-    "this",
-    "your",
-    "has",
-    "have",
-    "you",
-    "requested",
-    "reduce",
-    "messages",
-    "in",
-    "to",
-    "total",
-    "count",
-    "body",
-    "payload",
-    "bad",
-    "gateway",
-    "service",
-    "unavailable",
-    "api",
-    "billing",
-    "quota",
-    "credit",
-];
+static KEPT: LazyLock<Lists> = LazyLock::new(|| {
+    let (mut lists, mut names) = (Lists::new(), "");
+    let lines = include_str!("../../assets/export/shape.txt").lines();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (head, words) = line.split_once(": ").unwrap_or((names, line));
+        names = head;
+        for name in names.split(' ') {
+            lists.entry(name).or_default().extend(words.split_whitespace());
+        }
+    }
+    lists
+});
 
 /// Marks that the rules leave in texts or search for.
 const RULE_MARKS: [&str; 5] =
     [IMAGE_REMOVED, COMPACTED, NO_REPLY_TOKEN, "HEARTBEAT_OK", "[Old tool result content cleared]"];
 
+/// Returns a list of the whitelist.
+pub(super) fn kept(list: &str) -> &'static [&'static str] {
+    KEPT.get(list).map_or(&[], Vec::as_slice)
+}
+
 /// Masks the line of a transcript; of a line that is not JSON only the punctuation stays.
 pub(super) fn line(text: &str) -> String {
-    match js::parse(text) {
-        Ok(value) => js::stringify(&entry(&value)),
-        Err(_) => masked_words(&JsString::from(text)).to_string_lossy(),
-    }
+    js::parse(text).map_or_else(|_| plain_text(text), |value| js::stringify(&entry(&value)))
 }
 
 /// Masks a text.
@@ -187,108 +51,44 @@ pub(super) fn plain_text(text: &str) -> String {
 
 /// Masks an entry or a header.
 pub(super) fn entry(value: &Value) -> Value {
-    let custom = |kind: &str| value.get("customType").is_some_and(|custom| custom.str_is(kind));
-    let own = KEPT_CUSTOM_TYPES.into_iter().any(custom);
-    map_members(value, |key, member| match key {
-        "message" | "systemMessage" => message(member),
-        "replacement" => {
-            map_members(
-                member,
-                |key, member| if key == "content" { content(member) } else { user_value(member) },
-            )
-        }
-        "reason" if RESET_REASONS.iter().any(|reason| member.str_is(reason)) => member.clone(),
-        "data" if own => recorded_data(member),
-        "data" => {
-            map_members(
-                member,
-                |key, member| if key == "error" { error_text(member) } else { known_member(key, member) },
-            )
-        }
-        "content" => content(member),
-        _ => known_member(key, member),
-    })
-}
-
-/// Keeps the gateway's records of its actions, except the texts of frozen results (sqlite G5).
-fn recorded_data(data: &Value) -> Value {
-    map_members(data, |key, member| match (key, member) {
-        ("frozenToolResults", Value::Array(results)) => {
-            let texts = |result: &Value| {
-                map_members(
-                    result,
-                    |key, member| if key == "texts" { user_value(member) } else { runtime_value(member) },
-                )
-            };
-            Value::Array(results.iter().map(texts).collect())
-        }
-        _ => runtime_value(member),
-    })
+    masked("entry", value)
 }
 
 /// Masks a message.
 pub(super) fn message(value: &Value) -> Value {
-    map_members(value, |key, member| match key {
-        "content" => content(member),
-        "errorMessage" => error_text(member),
-        "toolsAdded" | "toolsRemoved" => map_array(member, |tool| runtime_object(tool, &["name"])),
-        "nestedCalls" => map_members(member, |key, member| match key {
-            "calls" => map_array(member, |call| runtime_object(call, &["id", "name", "status"])),
-            _ => known_member(key, member),
-        }),
-        _ => known_member(key, member),
+    masked("message", value)
+}
+
+/// Masks a value at a place of the whitelist; at an unknown place all of it.
+fn masked(place: &str, value: &Value) -> Value {
+    match (place, value) {
+        // A number there may be a person's.
+        ("id", Value::Number(_)) => user_value(value),
+        ("id" | "runtime", _) => runtime_value(value),
+        ("error", Value::String(text)) => error_text(text),
+        ("image", Value::String(text)) => Value::from("A".repeat(text.len())),
+        (_, Value::Array(items)) if KEPT.contains_key(place) => {
+            Value::Array(items.iter().map(|item| masked(place, item)).collect())
+        }
+        (_, Value::Object(object)) if KEPT.contains_key(place) => {
+            let kind = value.get("customType").or_else(|| value.get("type")).and_then(Value::as_str);
+            let narrow = kind.map(|kind| format!("{place}.{}", kind.to_string_lossy())).unwrap_or_default();
+            map_members(object, member_name, |key, member| {
+                let lists = [narrow.as_str(), place, "every"];
+                let place = lists.into_iter().find_map(|list| place_of(list, key));
+                Some(masked(place.unwrap_or("user"), member))
+            })
+        }
+        _ => user_value(value),
+    }
+}
+
+/// Returns the place of a member's value if the list of its object has it.
+fn place_of(list: &str, key: &str) -> Option<&'static str> {
+    kept(list).iter().find_map(|item| {
+        let (name, place) = item.split_once('>').unwrap_or((item, "runtime"));
+        (name == key || name == "*").then_some(place)
     })
-}
-
-fn map_array(value: &Value, of: impl Fn(&Value) -> Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(of).collect()),
-        other => user_value(other),
-    }
-}
-
-/// Masks an object of the runtime; its `kept` members hold names.
-fn runtime_object(value: &Value, kept: &[&str]) -> Value {
-    map_members(
-        value,
-        |key, member| if kept.contains(&key) { runtime_value(member) } else { known_member(key, member) },
-    )
-}
-
-fn content(value: &Value) -> Value {
-    match value {
-        Value::Array(blocks) => Value::Array(blocks.iter().map(block).collect()),
-        other => user_value(other),
-    }
-}
-
-fn block(value: &Value) -> Value {
-    let is = |kind: &str| value.get("type").is_some_and(|own| own.str_is(kind));
-    let calls = ["toolCall", "toolUse", "tool_use", "functionCall"].into_iter().any(is);
-    map_members(value, |key, member| match key {
-        "name" if calls => runtime_value(member),
-        "data" if is("image") => blank_image(member),
-        _ => known_member(key, member),
-    })
-}
-
-/// Replaces the data of an image with blank data of the same length.
-fn blank_image(value: &Value) -> Value {
-    value.as_str().map_or_else(|| user_value(value), |text| Value::from("A".repeat(text.len())))
-}
-
-fn known_member(key: &str, value: &Value) -> Value {
-    let names_with_number = ID_MEMBERS.contains(&key) && matches!(value, Value::Number(_));
-    if KEPT_MEMBERS.contains(&key) && !names_with_number { runtime_value(value) } else { user_value(value) }
-}
-
-fn map_members(value: &Value, of: impl Fn(&str, &Value) -> Value) -> Value {
-    let Value::Object(object) = value else { return user_value(value) };
-    let mut out = Object::default();
-    for (key, member) in object.iter() {
-        out.insert(member_name(key), of(&key.to_string_lossy(), member));
-    }
-    Value::Object(out)
 }
 
 /// Masks a value that a person, a model or a tool made: its texts, numbers and member names.
@@ -297,58 +97,13 @@ pub(super) fn user_value(value: &Value) -> Value {
         Value::String(text) => Value::String(shape_text(text)),
         Value::Number(number) => Value::Number(same_digits(*number)),
         Value::Array(items) => Value::Array(items.iter().map(user_value).collect()),
-        Value::Object(object) => {
-            let mut names = MemberNames::default();
-            let mut out = Object::default();
-            for (key, member) in object.iter() {
-                out.insert(names.name(key), user_value(member));
-            }
-            Value::Object(out)
-        }
+        Value::Object(object) => map_members(object, argument_name, |_, member| Some(user_value(member))),
         plain => plain.clone(),
     }
 }
 
-/// Masked member names of one object. They stay distinct, so that the object keeps all members.
-#[derive(Default)]
-struct MemberNames {
-    taken: HashSet<JsString>,
-}
-
-impl MemberNames {
-    fn name(&mut self, key: &JsString) -> JsString {
-        let mut name =
-            if ARGUMENTS.iter().any(|known| key.eq_str(known)) { key.clone() } else { masked_words(key) };
-        let mut turn = 0;
-        while !self.taken.insert(name.clone()) {
-            turn += 1;
-            let Some(other) = varied_name(key, turn) else {
-                name = key.clone();
-                self.taken.insert(name.clone());
-                break;
-            };
-            name = other;
-        }
-        name
-    }
-}
-
-/// Returns the `turn`th name of the same length and kinds: its letters counted up from the end.
-fn varied_name(key: &JsString, mut turn: usize) -> Option<JsString> {
-    let mut units = masked_words(key).units().to_vec();
-    for unit in units.iter_mut().rev() {
-        let base = match *unit {
-            0x78 => u16::from(b'a'),
-            0x58 => u16::from(b'A'),
-            _ => continue,
-        };
-        *unit = base + (turn % 26) as u16;
-        turn /= 26;
-        if turn == 0 {
-            return Some(JsString::from(units));
-        }
-    }
-    None
+fn argument_name(key: &JsString) -> JsString {
+    if kept("argument").iter().any(|known| key.eq_str(known)) { key.clone() } else { masked_words(key) }
 }
 
 /// Returns a number with the same number of digits as JSON; a number without such a replacement stays.
@@ -376,13 +131,12 @@ fn shape_text(text: &JsString) -> JsString {
 }
 
 /// Masks an error except for its numbers and the words that classify it.
-fn error_text(value: &Value) -> Value {
-    let Some(text) = value.as_str() else { return user_value(value) };
+fn error_text(text: &JsString) -> Value {
     let plain = text.to_string_lossy();
     let mut out = JsString::new();
     let mut word = String::new();
     let finish = |word: &mut String, out: &mut JsString| {
-        if ERROR_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+        if kept("error-word").iter().any(|known| known.eq_ignore_ascii_case(word)) {
             out.push_str(word);
         } else {
             out.push(&masked_words(&JsString::from(word.as_str())));
@@ -437,7 +191,7 @@ mod tests {
         let out = shaped(line);
         assert_eq!(out.len(), line.len());
         assert!(out.contains(r#""name":"web_fetch""#) && out.contains(r#""usage":{"input":5}"#), "{out}");
-        assert!(out.contains(r#""xx":"Xxxx","xb":1111,"xc":true,"path":"/x""#), "{out}");
+        assert!(out.contains(r#""xx":"Xxxx","xy":1111,"xz":true,"path":"/x""#), "{out}");
     }
 
     #[test]
