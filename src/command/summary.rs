@@ -19,12 +19,10 @@ use crate::policy::Policy;
 use crate::policy::compact::NoSummary;
 use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};
 use crate::runtime::interruptible;
-use crate::summarize::{
-    CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress, build_summarizer,
-};
+use crate::summarize::{CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress};
 use crate::units::{Millis, Tokens};
 use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult};
-use crate::write::summary::writer::SummaryWriter;
+use crate::write::summary::writer::{SummaryWriter, build_summarizer};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 /// Lines of a summary shown before a commit.

@@ -20,10 +20,6 @@ pub use workspace::workspace_rules;
 pub use crate::config::SummarizerKind;
 pub use crate::policy::compact::{SummaryMode, SummarySpec};
 
-use command::CommandSummarizer;
-use extractive::ExtractiveSummarizer;
-
-use crate::config::SummarizerConfig;
 use crate::policy::compact::SummaryRequest;
 
 /// Answers the calls of a summary, one after the other.
@@ -54,39 +50,4 @@ pub enum CallError {
     /// A later attempt may succeed.
     #[error("{0}")]
     Transient(String),
-}
-
-/// The kind `command` without a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "summarizer command: no program is configured. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in \
-     config.toml."
-)]
-pub struct NoProgram;
-
-/// Builds a summarizer of this kind.
-pub fn build_summarizer(
-    kind: SummarizerKind,
-    config: &SummarizerConfig,
-) -> Result<Box<dyn Summarizer>, NoProgram> {
-    match kind {
-        SummarizerKind::Extractive => Ok(Box::new(ExtractiveSummarizer)),
-        SummarizerKind::Command => {
-            let (program, arguments) = config.command.split_first().ok_or(NoProgram)?;
-            Ok(Box::new(CommandSummarizer::new(program.clone(), arguments.to_vec(), config.timeout)))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_settings_only_the_extractive_one_works() {
-        let config = SummarizerConfig::default();
-        let chosen = |kind| build_summarizer(kind, &config).map(|summarizer| summarizer.kind());
-        assert_eq!(chosen(SummarizerKind::Extractive), Ok(SummarizerKind::Extractive));
-        assert_eq!(chosen(SummarizerKind::Command), Err(NoProgram));
-    }
 }

@@ -154,7 +154,7 @@ screens! {
     without_a_report_the_parts_before_the_messages_are_unknown: "breakdown no report",
     a_recovery_is_shown_next_to_its_record: "recovery",
     without_an_overflow_the_recovery_of_the_next_one_is_shown: "next overflow",
-    a_model_is_called_only_after_its_cost_is_shown: "summary offered",
+    a_program_runs_only_after_its_calls_are_shown: "summary offered",
     a_summary_shows_the_progress_of_each_call: "summary call",
     a_failed_summary_shows_the_reason_and_that_no_file_changed: "summary failed",
     a_compaction_is_confirmed_with_its_summary: "append",

@@ -121,7 +121,7 @@ fn invalid_summarizer_settings_are_reported_before_any_call() {
             "command",
             "line 2, key-env = \"KEY\": unknown key key-env; expected kind, command",
         ),
-        ("", "http", "possible values: extractive, command"),
+        ("", "http", "--with \"http\": expected extractive or command"),
     ] {
         let settings = settings(table);
         let mut command =

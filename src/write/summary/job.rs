@@ -12,12 +12,11 @@ use crate::policy::PolicySettings;
 use crate::policy::compact::{NoSummary, SummaryMode, predict_calls_within};
 use crate::session::LoadedSession;
 use crate::summarize::{
-    CancelToken, NoProgram, Summarizer, Summary, SummaryCallRecord, SummaryError, SummaryProgress,
-    build_summarizer, run,
+    CancelToken, Summarizer, Summary, SummaryCallRecord, SummaryError, SummaryProgress, run,
 };
 use crate::units::{Moment, Tokens};
 use crate::write::request::{WriteAction, WriteError, WriteRequest, prepare};
-use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
+use crate::write::summary::writer::{NoProgram, SummaryEstimate, SummaryWriter, build_summarizer};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 /// The part of the session that a summary covers. The summary is valid as long as this is unchanged.

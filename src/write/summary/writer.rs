@@ -1,7 +1,9 @@
 //! The writer of a summary, and the calls that it needs.
 
 use crate::config::SummarizerConfig;
-use crate::summarize::SummarizerKind;
+use crate::summarize::command::CommandSummarizer;
+use crate::summarize::extractive::ExtractiveSummarizer;
+use crate::summarize::{Summarizer, SummarizerKind};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SummaryWriter {
@@ -31,6 +33,28 @@ impl SummaryWriter {
     }
 }
 
+/// The kind `command` without a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "summarizer command: no program is configured. Set command = [\"PROGRAM\", \"ARGUMENT\"] under [summarizer] in \
+     config.toml."
+)]
+pub struct NoProgram;
+
+/// Builds a summarizer of this kind.
+pub fn build_summarizer(
+    kind: SummarizerKind,
+    config: &SummarizerConfig,
+) -> Result<Box<dyn Summarizer>, NoProgram> {
+    match kind {
+        SummarizerKind::Extractive => Ok(Box::new(ExtractiveSummarizer)),
+        SummarizerKind::Command => {
+            let (program, arguments) = config.command.split_first().ok_or(NoProgram)?;
+            Ok(Box::new(CommandSummarizer::new(program.clone(), arguments.to_vec(), config.timeout)))
+        }
+    }
+}
+
 /// The calls and tokens of a summary before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryEstimate {
@@ -40,4 +64,17 @@ pub struct SummaryEstimate {
     pub input_tokens: u64,
     /// Assumed tokens of all answers.
     pub output_tokens: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_settings_only_the_extractive_one_works() {
+        let config = SummarizerConfig::default();
+        let chosen = |kind| build_summarizer(kind, &config).map(|summarizer| summarizer.kind());
+        assert_eq!(chosen(SummarizerKind::Extractive), Ok(SummarizerKind::Extractive));
+        assert_eq!(chosen(SummarizerKind::Command), Err(NoProgram));
+    }
 }
