@@ -148,9 +148,8 @@ Examples:
 same prompt, with its reason.
 
 --estimators: pi (chars/4, as pi and compaction count), gateway (chars/4, as pruning counts), weighted (chars/4 with \
-the weights of 2026.9 for Chinese, Japanese and Korean), usage (the last count plus chars/4 of everything since), bpe (a \
-tokenizer: exact for OpenAI's models, approximate for all others), calibrated (tokens per char for each script, fitted to \
-the counts of this session). The error is (estimate - measured) / measured; if it is negative, the estimate is too low.
+the weights of 2026.9 for Chinese, Japanese and Korean), usage (the last count plus chars/4 of everything since), \
+calibrated (tokens per char for each script, fitted to the counts of this session). The error is (estimate - measured) / measured; if it is negative, the estimate is too low.
 
 --recorded compares the messages that the gateway recorded at the start of a run with those that clawscope builds from \
 the transcript. It makes and lists the changes that every gateway makes first, and ignores places that the recorder cut \

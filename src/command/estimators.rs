@@ -42,11 +42,7 @@ pub(super) fn run(
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
     output.line(Tone::Strong, &description::headline(&estimates))?;
-    let lines = [
-        description::describe_fixed(&estimates),
-        description::describe_tokenizer(&estimates, &session),
-        description::describe_factors(&estimates),
-    ];
+    let lines = [description::describe_fixed(&estimates), description::describe_factors(&estimates)];
     for line in lines.into_iter().chain(description::describe_confidence(&estimates)) {
         output.line(Tone::Plain, &line)?;
     }
@@ -147,7 +143,6 @@ pub(super) struct EstimatorsJson {
     model: String,
     /// Tokens before the messages.
     fixed_tokens: Option<u64>,
-    tokenizer: TokenizerJson,
     calibration: Option<CalibrationJson>,
     /// Chars of the context, by script.
     chars: Members<u64>,
@@ -160,13 +155,6 @@ pub(super) struct EstimatorsJson {
 }
 
 impl JsonOutput for EstimatorsJson {}
-
-#[derive(Serialize, JsonSchema)]
-struct TokenizerJson {
-    name: &'static str,
-    /// Whether the model uses this tokenizer.
-    exact: bool,
-}
 
 /// The estimates fitted to the provider's counts.
 #[derive(Serialize, JsonSchema)]
@@ -218,7 +206,6 @@ fn report_json(session: &LoadedSession, estimates: &Estimates) -> EstimatorsJson
         provider: session.provider.clone(),
         model: session.model.clone(),
         fixed_tokens: estimates.fixed_tokens,
-        tokenizer: TokenizerJson { name: estimates.bpe.vocabulary.name(), exact: estimates.bpe.is_exact },
         calibration: estimates.calibration.as_ref().ok().map(calibration_json),
         chars: by_script(|script| estimates.chars.chars(script).whole()),
         images: estimates.images,

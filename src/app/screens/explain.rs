@@ -60,8 +60,7 @@ impl App {
     }
 
     pub(in crate::app) fn on_estimates(&mut self, estimates: Result<Arc<Estimates>, EffectError>) {
-        let Some(session) = self.active_session().cloned() else { return };
-        self.change_explanation(|screen| screen.estimators.set_estimates(estimates, &session));
+        self.change_explanation(|screen| screen.estimators.set_estimates(estimates));
     }
 
     /// Whether the block of the estimators is open, so that its messages are to be read.

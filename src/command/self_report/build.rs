@@ -66,7 +66,6 @@ pub(super) fn features() -> Vec<FeatureJson> {
         ("rules", Ruleset::known_releases()),
         ("databases", format!("SQLite {}", rusqlite::version())),
         ("datasets", "Parquet with gzip".to_owned()),
-        ("tokenizers", "o200k_base, cl100k_base".to_owned()),
         ("json", format!("schemaVersion {SCHEMA_VERSION}; explain {}", explain_json::SCHEMA_VERSION)),
         ("threads", format_number(rayon::current_num_threads() as u64)),
     ]

@@ -1,6 +1,5 @@
 //! Token estimates. Every result is an estimate or anchored on a provider's count, and is marked as such.
 
-pub mod bpe;
 pub mod calibration;
 pub mod chars4;
 pub mod deviation;

@@ -3,7 +3,6 @@
 use crate::context::tokens::script::Script;
 use crate::format::{format_deviation, format_estimate, format_number};
 use crate::report::estimators::{Estimates, Estimator};
-use crate::session::LoadedSession;
 
 /// Returns chars/4 at the last reliable call: the estimate, the count, and the factor by which it is too low, for the
 /// whole prompt and, if a fit separates the tokens before the messages, for only the messages.
@@ -40,17 +39,6 @@ pub fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
         Some(tokens) => format!("system prompt, tools and files: ~{}, from the last run's report", format_number(tokens)),
         None => "system prompt, tools and files: no run stored a report, so only usage and calibrated include them".to_owned(),
-    }
-}
-
-/// Describes the tokenizer in use.
-pub fn describe_tokenizer(estimates: &Estimates, session: &LoadedSession) -> String {
-    let name = estimates.bpe.vocabulary.name();
-    let model = if session.model.is_empty() { "an unknown model" } else { &session.model };
-    if estimates.bpe.is_exact {
-        format!("bpe: {name}, the vocabulary of {model}")
-    } else {
-        format!("bpe: {name} approximates the vocabulary of {model}")
     }
 }
 

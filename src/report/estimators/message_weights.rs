@@ -6,7 +6,6 @@ use std::ops::{Add, Sub};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::context::bodies::entry_message;
-use crate::context::tokens::bpe::Bpe;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::{SentSize, each_text};
@@ -31,8 +30,6 @@ pub(super) struct Weights {
     pub(super) gateway: Chars,
     /// Tokens in the weighted form (pruning 8.5).
     pub(super) weighted: u64,
-    /// Tokens by a tokenizer, without images.
-    pub(super) bpe: u64,
     /// Chars that are sent.
     pub(super) chars: ScriptChars,
     /// Images that are sent.
@@ -40,17 +37,15 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    fn from_message(size: &MessageSize, message: &Value, bpe: Option<Bpe>) -> Self {
+    fn from_message(size: &MessageSize, message: &Value) -> Self {
         let mut weights = Self {
             pi: estimate_or_zero(size),
             gateway: size.prune_chars.whole_chars(),
             weighted: weighted::estimate_or_zero(message).whole(),
             ..Self::default()
         };
-        weights.images = u64::from(each_text(message, &mut |text| {
-            weights.chars += ScriptChars::from_text(text);
-            weights.bpe += bpe.map_or(0, |bpe| bpe.count(&text.to_string_lossy()));
-        }));
+        weights.images =
+            u64::from(each_text(message, &mut |text| weights.chars += ScriptChars::from_text(text)));
         weights
     }
 }
@@ -69,7 +64,6 @@ impl Add for Weights {
             pi: self.pi + other.pi,
             gateway: self.gateway + other.gateway,
             weighted: self.weighted + other.weighted,
-            bpe: self.bpe + other.bpe,
             chars: self.chars + other.chars,
             images: self.images + other.images,
         }
@@ -85,7 +79,6 @@ impl Sub for Weights {
             pi: self.pi - other.pi,
             gateway: self.gateway - other.gateway,
             weighted: self.weighted - other.weighted,
-            bpe: self.bpe - other.bpe,
             chars: self.chars - other.chars,
             images: self.images - other.images,
         }
@@ -95,7 +88,6 @@ impl Sub for Weights {
 /// Weighs every entry of the path, in order; an entry without a message weighs 0.
 pub(super) fn weigh_path(
     session: &LoadedSession,
-    bpe: Option<Bpe>,
     progress: Progress<'_>,
 ) -> Result<Vec<Weights>, EstimatesError> {
     let path = &session.context.path;
@@ -110,7 +102,7 @@ pub(super) fn weigh_path(
         let batch = next_batch(&path[weights.len()..], bytes);
         done += batch.iter().map(bytes).sum::<Bytes>();
         let read: Result<Vec<Weights>, BodyError> =
-            batch.par_iter().map(|ix| weigh_entry(session, *ix, bpe)).collect();
+            batch.par_iter().map(|ix| weigh_entry(session, *ix)).collect();
         weights.extend(read?);
     }
     Ok(weights)
@@ -127,10 +119,10 @@ fn next_batch(path: &[EntryIx], bytes: impl Fn(&EntryIx) -> Bytes) -> &[EntryIx]
     &path[..count.max(1)]
 }
 
-fn weigh_entry(session: &LoadedSession, ix: EntryIx, bpe: Option<Bpe>) -> Result<Weights, BodyError> {
+fn weigh_entry(session: &LoadedSession, ix: EntryIx) -> Result<Weights, BodyError> {
     let entry = session.index.entry(ix);
     let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
     let Some(size) = entry.message.filter(|_| sent) else { return Ok(Weights::default()) };
     let value = body::read_entry(&session.source, &session.index, ix)?;
-    Ok(Weights::from_message(&size, &entry_message(&value, entry.kind), bpe))
+    Ok(Weights::from_message(&size, &entry_message(&value, entry.kind)))
 }

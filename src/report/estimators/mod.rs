@@ -6,12 +6,10 @@ mod message_weights;
 mod progress;
 mod walk;
 
-use crate::context::tokens::bpe::Bpe;
 use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
 use crate::context::tokens::chars4::estimate_chars;
 use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
-use crate::context::tokens::sent::IMAGE_TOKENS;
 use crate::context::tokens::sent::SentSize;
 use crate::format::format_counted;
 use crate::ids::EntryIx;
@@ -33,15 +31,13 @@ pub enum Estimator {
     Weighted,
     /// The last count plus pi's estimate of every later message (compaction 1.12, 2.14).
     Usage,
-    Bpe,
     /// Factors fitted to this session.
     Calibrated,
 }
 
 impl Estimator {
     /// Every estimator, in the order of tables.
-    pub const ALL: [Self; 6] =
-        [Self::Pi, Self::Gateway, Self::Weighted, Self::Usage, Self::Bpe, Self::Calibrated];
+    pub const ALL: [Self; 5] = [Self::Pi, Self::Gateway, Self::Weighted, Self::Usage, Self::Calibrated];
 
     /// The name in JSON.
     pub fn name(self) -> &'static str {
@@ -50,7 +46,6 @@ impl Estimator {
             Self::Gateway => "gateway",
             Self::Weighted => "weighted",
             Self::Usage => "usage",
-            Self::Bpe => "bpe",
             Self::Calibrated => "calibrated",
         }
     }
@@ -62,7 +57,6 @@ impl Estimator {
             Self::Gateway => "gatew.",
             Self::Weighted => "weigh.",
             Self::Usage => "usage",
-            Self::Bpe => "bpe",
             Self::Calibrated => "calib.",
         }
     }
@@ -74,7 +68,6 @@ impl Estimator {
             Self::Gateway => "chars/4 as pruning counts",
             Self::Weighted => "chars/4, CJK weighs more",
             Self::Usage => "last count + chars/4 since",
-            Self::Bpe => "a tokenizer's count",
             Self::Calibrated => "fitted to the answered calls",
         }
     }
@@ -82,7 +75,7 @@ impl Estimator {
 
 /// Tokens by each estimator, in the order of [`Estimator::ALL`]; `None` where an estimator has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TokenEstimates([Option<u64>; 6]);
+pub struct TokenEstimates([Option<u64>; 5]);
 
 impl TokenEstimates {
     /// Returns the tokens by one estimator.
@@ -127,12 +120,11 @@ pub struct Estimates {
     pub images: u64,
     /// Estimated tokens before the messages, if a run left a report; every estimator except the last adds them.
     pub fixed_tokens: Option<u64>,
-    pub bpe: Bpe,
     /// The fit, or why there is none.
     pub calibration: Result<Calibration, TooFewCalls>,
     /// Answers left out because they are copies on a rewritten branch: their counts are of the original context.
     pub copies: usize,
-    deviations: [Option<Deviation>; 6],
+    deviations: [Option<Deviation>; 5],
 }
 
 impl Estimates {
@@ -155,8 +147,7 @@ impl Estimates {
 
 /// Reads the path of a session and estimates every call on it.
 pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates, EstimatesError> {
-    let bpe = Bpe::for_model(&session.model);
-    let weights = message_weights::weigh_path(session, Some(bpe), progress)?;
+    let weights = message_weights::weigh_path(session, progress)?;
     let walked = walk::walk_path(session, &weights);
     let calibration = calibrate(&calibration_samples(&walked.calls));
     let judge =
@@ -168,7 +159,6 @@ pub fn read(session: &LoadedSession, progress: Progress<'_>) -> Result<Estimates
         chars: walked.next.weights.chars,
         images: walked.next.weights.images,
         fixed_tokens: session.fixed_chars.map(|_| session.fixed_tokens()),
-        bpe,
         calibration,
         copies: walked.copies,
         deviations: Estimator::ALL.map(|estimator| deviation(&calls, estimator)),
@@ -235,7 +225,6 @@ impl PromptEstimator<'_> {
             Some(self.fixed_tokens + estimate_chars(weights.gateway)),
             Some(self.fixed_tokens + weights.weighted),
             self.estimate_from_usage(prompt),
-            Some(self.fixed_tokens + weights.bpe + weights.images * IMAGE_TOKENS),
             calibrated,
         ])
     }

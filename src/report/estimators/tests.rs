@@ -21,7 +21,7 @@ fn estimates(entries: &[String]) -> Estimates {
     read(&loaded_session(&transcript(entries), 200_000.0), &mut |_, _| true).expect("memory is readable")
 }
 
-fn said(numbers: &TokenEstimates) -> [Option<u64>; 6] {
+fn said(numbers: &TokenEstimates) -> [Option<u64>; 5] {
     Estimator::ALL.map(|estimator| numbers.get(estimator))
 }
 
@@ -128,8 +128,7 @@ fn demos() -> impl Iterator<Item = LoadedSession> {
 fn one_walk_gives_the_same_contexts_as_building_each() {
     let mut calls = 0;
     for session in demos() {
-        let weights =
-            message_weights::weigh_path(&session, None, &mut |_, _| true).expect("memory is readable");
+        let weights = message_weights::weigh_path(&session, &mut |_, _| true).expect("memory is readable");
         for prompt in walk::walk_path(&session, &weights).calls {
             let parent = session.tree.parent(prompt.entry);
             let leaf = parent.map_or(Leaf::Before, |parent| Leaf::Id(session.index.display_id(parent)));
@@ -151,7 +150,7 @@ fn a_fit_is_always_closer_than_chars_over_four() {
         let (Ok(fit), Some(pi)) = (&estimates.calibration, estimates.deviation(Estimator::Pi)) else {
             continue;
         };
-        let weights = message_weights::weigh_path(&session, None, &mut |_, _| true).expect("readable");
+        let weights = message_weights::weigh_path(&session, &mut |_, _| true).expect("readable");
         let calls = walk::walk_path(&session, &weights).calls;
         assert_eq!(calibrate(&calibration_samples(&calls)).as_ref(), Ok(fit));
         let fit = estimates.deviation(Estimator::Calibrated).expect("a number for every call");

@@ -76,14 +76,10 @@ impl EstimatorsBlock {
     }
 
     /// Takes the estimates, or why they failed.
-    pub(super) fn set_estimates(
-        &mut self,
-        estimates: Result<Arc<Estimates>, EffectError>,
-        session: &LoadedSession,
-    ) {
+    pub(super) fn set_estimates(&mut self, estimates: Result<Arc<Estimates>, EffectError>) {
         self.state = match estimates {
             Ok(estimates) => {
-                self.notes = notes(&estimates, session);
+                self.notes = notes(&estimates);
                 EstimatesState::Done(estimates)
             }
             Err(error) => EstimatesState::Failed(error.to_string()),
@@ -118,11 +114,7 @@ impl EstimatorsBlock {
     }
 }
 
-fn notes(estimates: &Estimates, session: &LoadedSession) -> Vec<String> {
-    let notes = [
-        description::describe_fixed(estimates),
-        description::describe_tokenizer(estimates, session),
-        description::describe_factors(estimates),
-    ];
+fn notes(estimates: &Estimates) -> Vec<String> {
+    let notes = [description::describe_fixed(estimates), description::describe_factors(estimates)];
     notes.into_iter().chain(description::describe_confidence(estimates)).collect()
 }

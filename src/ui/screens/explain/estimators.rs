@@ -139,7 +139,7 @@ fn column_width(width: u16) -> u16 {
 
 /// Returns first column and width of the bar; `None` without room.
 fn bar_of(row: Rect) -> Option<(u16, u16)> {
-    let from = row.x + COUNT_COLUMN_END + column_width(row.width) * 6 + 3;
+    let from = row.x + COUNT_COLUMN_END + column_width(row.width) * Estimator::ALL.len() as u16 + 3;
     let cells = row.right().saturating_sub(2 + from);
     (cells >= MIN_BAR && row.right() > from + 2).then_some((from, cells))
 }
