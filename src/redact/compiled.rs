@@ -20,9 +20,6 @@ pub(super) struct CompiledRules {
     rules: Vec<CompiledRule>,
     /// The letters of all rules in any case; `None` if they cannot be searched for, and then every rule is tried.
     anchors: Option<AhoCorasick>,
-    /// The same for long texts: it searches faster, and takes longer to make.
-    fast_anchors: OnceLock<Option<AhoCorasick>>,
-    letters: Vec<String>,
     /// The rule that finds names of secrets, and the rules whose matches begin with one.
     names: usize,
     named: Vec<usize>,
@@ -70,8 +67,6 @@ impl CompiledRules {
         let mut made = Self {
             rules: Vec::new(),
             anchors: None,
-            fast_anchors: OnceLock::new(),
-            letters: Vec::new(),
             names: 0,
             named: Vec::new(),
             any_named: OnceLock::new(),
@@ -121,18 +116,10 @@ impl CompiledRules {
                 made.groups_by_anchor[at].push(group);
             }
         }
-        made.letters = letters.all;
-        made.anchors = made.search_as(AhoCorasickKind::ContiguousNFA);
+        let mut builder = AhoCorasick::builder();
+        let builder = builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA));
+        made.anchors = builder.build(&letters.all).ok();
         made
-    }
-
-    fn search_as(&self, kind: AhoCorasickKind) -> Option<AhoCorasick> {
-        AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(&self.letters).ok()
-    }
-
-    /// The fastest search for the letters that is made.
-    fn anchors(&self) -> Option<&AhoCorasick> {
-        self.fast_anchors.get().and_then(Option::as_ref).or(self.anchors.as_ref())
     }
 
     fn push(&mut self, kind: &'static str, proof: Proof, pattern: String, is_anchored: bool) {
@@ -160,17 +147,13 @@ impl CompiledRules {
         self.groups[at].push(self.rules.len());
     }
 
-    /// Makes side by side what only long texts pay for: their search, and the rules of names, any of which takes
-    /// milliseconds.
-    pub(super) fn compile_for_long_texts(&self) {
+    /// Compiles side by side the rules of names, which a long text needs and any of which takes milliseconds.
+    pub(super) fn compile_names(&self) {
         let group = self.groups.iter().find(|group| group.contains(&self.names));
-        let first = || {
-            self.any_named();
-            self.fast_anchors.get_or_init(|| self.search_as(AhoCorasickKind::DFA));
-        };
-        rayon::join(first, || {
-            group.into_iter().flatten().par_bridge().for_each(|rule| self.rules[*rule].compile_first());
-        });
+        rayon::join(
+            || self.any_named(),
+            || group.into_iter().flatten().par_bridge().for_each(|rule| self.rules[*rule].compile_first()),
+        );
     }
 
     fn any_named(&self) -> &Regex {
@@ -196,7 +179,7 @@ impl CompiledRules {
         let searched = searched_lines(&mut lines, near);
         // Most texts are short and have no such letters.
         let has_letters = |(from, to): &(usize, usize)| {
-            self.anchors().is_none_or(|letters| letters.is_match(&text[*from..*to]))
+            self.anchors.as_ref().is_none_or(|letters| letters.is_match(&text[*from..*to]))
         };
         let Some(first) = searched.iter().position(has_letters) else { return Vec::new() };
         let mut found: Vec<(usize, Hit)> = Vec::new();
@@ -206,20 +189,23 @@ impl CompiledRules {
             let mut by_reach: [Option<Vec<(usize, usize)>>; 3] = [None, None, None];
             for rule in group {
                 let reach = self.rules[*rule].reach();
-                if *rule == self.names {
-                    let mut windows = windows_around(&mut lines, &at, reach);
-                    // The value may be on a line below the name.
+                let windows = by_reach[reach as usize].get_or_insert_with(|| {
+                    let mut windows = Vec::new();
+                    for line in &at {
+                        add_window(&mut windows, lines.around(line.0, reach));
+                    }
                     windows
-                        .retain(|window| touches(near, (window.0, lines.around(window.1, Reach::Lines).1)));
+                });
+                if *rule == self.names {
+                    // The value may be on a line below the name.
+                    let is_near = |window: &&(usize, usize)| {
+                        touches(near, (window.0, lines.around(window.1, Reach::Lines).1))
+                    };
+                    let windows = windows.iter().filter(is_near).copied().collect::<Vec<_>>();
                     self.find_named(text, &windows, &mut ends, &mut found);
                     continue;
                 }
-                let windows = by_reach[reach as usize].get_or_insert_with(|| {
-                    let mut windows = windows_around(&mut lines, &at, reach);
-                    windows.retain(|window| touches(near, *window));
-                    windows
-                });
-                for window in &*windows {
+                for window in windows.iter().filter(|window| touches(near, **window)) {
                     found.extend(self.rules[*rule].hits(text, *window).map(|hit| (*rule, hit)));
                 }
             }
@@ -236,7 +222,7 @@ impl CompiledRules {
         ends: &mut [usize],
         found: &mut Vec<(usize, Hit)>,
     ) -> Vec<Vec<(usize, usize)>> {
-        let Some(anchors) = self.anchors() else { return vec![searched.to_vec(); self.groups.len()] };
+        let Some(anchors) = &self.anchors else { return vec![searched.to_vec(); self.groups.len()] };
         let mut grouped: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.groups.len()];
         for (from, to) in searched.iter().copied() {
             for at in anchors.find_overlapping_iter(&text[from..to]) {
@@ -303,15 +289,6 @@ fn searched_lines(lines: &mut Lines<'_>, near: &[(usize, usize)]) -> Vec<(usize,
         add_window(&mut searched, (first, lines.around(*to, Reach::Lines).1));
     }
     searched
-}
-
-/// The text that a match may reach from some lines, in order.
-fn windows_around(lines: &mut Lines<'_>, at: &[(usize, usize)], reach: Reach) -> Vec<(usize, usize)> {
-    let mut windows = Vec::new();
-    for line in at {
-        add_window(&mut windows, lines.around(line.0, reach));
-    }
-    windows
 }
 
 /// The letters of rules, in small letters and without repetition.

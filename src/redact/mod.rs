@@ -122,7 +122,7 @@ impl Redactor {
         }
         let texts: Vec<String> = texts.into_iter().collect();
         if texts.iter().map(String::len).sum::<usize>() >= LONG_TEXTS {
-            COMPILED.compile_for_long_texts();
+            COMPILED.compile_names();
         }
         self.seen_texts.detect_all(&texts, |text| detect_secrets(text, self.masks_personal));
         for value in values {
