@@ -404,7 +404,7 @@ impl App {
             && matches!(dialog.stage, WriteStage::Checking)
         {
             dialog.stage = match preview {
-                Ok(preview) => WriteStage::Confirming(preview),
+                Ok(preview) => WriteStage::Confirming(Box::new(preview)),
                 Err(reason) => WriteStage::Refused(reason.to_string()),
             };
         }

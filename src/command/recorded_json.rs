@@ -53,7 +53,7 @@ pub(super) fn report_json(session: &LoadedSession, recorded: &RecordedContext) -
     };
     let run = if let RecordedContext::Run(run) = recorded { Some(run) } else { None };
     let context = run.and_then(|run| match &run.outcome {
-        RunOutcome::Compared(comparison) => Some(comparison.clone()),
+        RunOutcome::Compared(comparison) => Some((**comparison).clone()),
         _ => None,
     });
     RecordedJson {

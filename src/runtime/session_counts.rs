@@ -172,12 +172,11 @@ impl SessionCounts {
         while !left.is_empty() {
             let (batch, rest) = left.split_at(batch_len(left));
             left = rest;
-            let items: Vec<SessionItem> = match &pool {
-                Some(pool) => pool.install(|| batch.par_iter().map_init(share, read).flatten().collect()),
-                None => {
-                    let mut shared = share();
-                    batch.iter().filter_map(|session| read(&mut shared, session)).collect()
-                }
+            let items: Vec<SessionItem> = if let Some(pool) = &pool {
+                pool.install(|| batch.par_iter().map_init(share, read).flatten().collect())
+            } else {
+                let mut shared = share();
+                batch.iter().filter_map(|session| read(&mut shared, session)).collect()
             };
             if !ticket.is_current() {
                 return;

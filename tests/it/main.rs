@@ -8,6 +8,7 @@
 mod alerts;
 mod app;
 mod branches;
+mod budget;
 mod cache_ledger;
 mod circles;
 mod citations;

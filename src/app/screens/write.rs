@@ -46,7 +46,7 @@ pub enum WriteStage {
     SummaryFailed(String),
     Checking,
     /// Waiting for y or n.
-    Confirming(WritePreview),
+    Confirming(Box<WritePreview>),
     Writing,
     /// The reason that the write was refused or failed, and that nothing changed.
     Refused(String),

@@ -49,5 +49,5 @@ pub enum RunOutcome {
     /// The transcript has no entry with the id of the recorded leaf: the branch was rewritten since.
     NoLeaf(String),
     /// The lists were compared.
-    Compared(RecordingComparison),
+    Compared(Box<RecordingComparison>),
 }

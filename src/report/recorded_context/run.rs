@@ -100,7 +100,7 @@ fn compare_run(session: &LoadedSession, details: &AttemptDetails) -> Result<RunO
     let release = details.gateway_version.as_deref().and_then(|text| text.parse::<Version>().ok());
     let release = release.and_then(|version| version.gateway());
     let has_engine = has_context_engine(details.config.as_ref());
-    Ok(RunOutcome::Compared(RecordingComparison::new(list, &rebuilt, release, has_engine)))
+    Ok(RunOutcome::Compared(Box::new(RecordingComparison::new(list, &rebuilt, release, has_engine))))
 }
 
 /// Rebuilds the context at a leaf, message by message.
