@@ -46,7 +46,7 @@ const MIRRORS: usize = 199;
 /// Files that are named after a release.
 const DATED_FILES: usize = 9;
 /// Lines of `tests`, comments and blank lines included.
-const TEST_LINES: usize = 45572;
+const TEST_LINES: usize = 50_000;
 /// What a room may be below its number before the number has to follow.
 const SLACK: usize = 150;
 

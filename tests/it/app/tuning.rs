@@ -116,8 +116,8 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
     let after = driver.app.preview.plan.as_ref().expect("a plan").total_after();
     assert!(after < before, "{after} < {before}");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
-    let fixed = pane.session.budget().fixed_tokens();
-    assert_eq!(pane.running_totals.last().copied(), Some(fixed + after));
+    let plan = driver.app.preview.plan.as_ref().expect("a plan");
+    assert_eq!(pane.running_totals.last().copied(), Some(pane.session.prompt_tokens_after(plan)));
     assert!(driver.app.flash.total);
     assert!(driver.app.tuning.has_changes());
     driver.press("backspace");
