@@ -58,7 +58,6 @@ pub mod sessions;
 pub mod source_status;
 mod stale;
 pub mod state;
-pub mod state_parts;
 pub mod status_hints;
 mod store_problems;
 mod store_search;

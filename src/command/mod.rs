@@ -22,7 +22,6 @@ mod database;
 mod dataset;
 mod demo;
 mod diagnostics;
-mod doctor;
 mod doctor_json;
 mod doctor_text;
 pub mod environment;
@@ -54,7 +53,6 @@ mod recorded_json;
 mod recorded_verdict;
 mod recovery;
 mod regret;
-mod regret_audit;
 mod regret_json;
 mod repair;
 mod replay;
@@ -80,10 +78,8 @@ mod sweep;
 mod sweep_report;
 mod sweep_text;
 mod table;
-mod table_layout;
 mod time;
 mod tree;
-mod typed_line;
 mod undo;
 mod usage_error;
 mod usage_totals;
@@ -96,20 +92,26 @@ use std::io::Write as _;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
+use rayon::prelude::*;
 
-pub use completions::complete;
-use environment::{Invocation, note_demo_store};
-use failure::{Exit, Failure};
-use output::Output;
-use ruleset::note_unknown_release;
-use usage_error::{path_hint, usage_failure};
-
-use crate::cli::{Cli, Command, StoreArgs};
+use crate::cli::{Cli, Command, DoctorArgs, StoreArgs};
 use crate::config;
-use crate::format::set_display_zone;
+use crate::diagnostic::Severity;
+use crate::format::{format_count, set_display_zone};
 use crate::gateway::config::local_time_zone;
 use crate::gateway::env::Environment;
 use crate::runtime::pager_line;
+use diagnostics::DoctorReport;
+use doctor_json::report_json;
+use doctor_text::print;
+use environment::{Invocation, Workspace, note_demo_store};
+use failure::{Exit, Failure};
+use output::Output;
+use repair::{Repair, settle_unfinished};
+use ruleset::note_unknown_release;
+use usage_error::{path_hint, usage_failure};
+
+pub use completions::complete;
 
 /// Runs a command line, including the program name, and returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>, invocation: &Invocation, output: &mut Output) -> u8 {
@@ -233,7 +235,7 @@ fn run_command(
         Command::Settings(args) if args.presets => presets::run(args.json, invocation, output),
         Command::Settings(args) => settings::run(args, place, invocation, output),
         Command::Doctor(args) if args.about_self => self_report::run(args.list.json, invocation, output),
-        Command::Doctor(args) => doctor::run(args, place, invocation, output),
+        Command::Doctor(args) => run(args, place, invocation, output),
         Command::Demo { out } => demo::run(out, invocation, output),
         Command::Schema { name } => schema::run(name.as_deref(), output),
         Command::Guide { topic } => guide::run(*topic, output),
@@ -241,4 +243,40 @@ fn run_command(
         Command::Man { out: Some(out), .. } => man::write_all(out, invocation, output),
         Command::Man { command, out: None } => man::run(command.as_deref(), output),
     }
+}
+
+// `clawscope doctor [PATH]`: prints the store's contents, its problems and the settings in force.
+
+fn run(
+    args: &DoctorArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let DoctorArgs { list: args, repair: repairs, migration, about_self: _ } = args;
+    if *migration {
+        return self::migration::run(args, place, invocation, output);
+    }
+    let mut workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
+    let repairs = repairs.then(|| settle_unfinished(&workspace));
+    if repairs.as_ref().is_some_and(|repairs| !repairs.is_empty()) {
+        workspace = Workspace::from_path(args.path.as_deref(), place, invocation)?;
+    }
+    let read = |item| workspace.open_item(item).map(Into::into);
+    let read = workspace.listed.items.par_iter().map(read).collect();
+    let checkup = DoctorReport::new(&workspace, read);
+    if args.json {
+        output.json(&report_json(&workspace, &checkup, repairs.as_deref()))?;
+    } else {
+        print(&workspace, &checkup, repairs.as_deref(), output)?;
+    }
+    if repairs.iter().flatten().any(Repair::has_failed) {
+        return Err(Failure::refused("cannot repair an interrupted commit; see the reason above"));
+    }
+    let errors = checkup.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
+    if errors == 0 {
+        return Ok(());
+    }
+    let errors = format_count(errors as u64, "problem is an error", "problems are errors");
+    Err(Failure::unreadable(format!("{}: {errors}; each explains what to do", workspace.listed.name)))
 }

@@ -8,14 +8,16 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
-use super::environment::Invocation;
-use super::failure::Failure;
+use super::environment::{Invocation, Workspace};
+use super::failure::{Failure, RETRY_LEAD};
 use super::other_names::words_for;
 use super::suggest::{alternatives, did_you_mean, nearest};
-use super::typed_line::{ANY_SESSION, CommandLine, plain_name, possible_values, type_line};
-use crate::cli::Cli;
+use crate::cli::{Cli, StoreArgs};
 use crate::format::amount::Amount;
 use crate::gateway::env::absolute;
+use crate::session::{Mark, SessionItem};
+use crate::text::shell;
+use crate::units::Moment;
 
 /// Returns the failure for a command line that cannot be read.
 pub(super) fn usage_failure(error: &clap::Error, words: &[OsString], invocation: &Invocation) -> Failure {
@@ -273,4 +275,127 @@ fn describe_missing_argument(arg: &Arg) -> String {
     }
     let words = expected(arg);
     format!("missing {name}: {}.", words.strip_prefix("the session: ").unwrap_or(&words))
+}
+
+// The typed command line, and lines to type instead.
+
+/// Stands for a session in a line to type where no store has one.
+pub(super) const ANY_SESSION: &str = "KEY";
+
+/// The words that were typed, and the command among them.
+pub(super) struct CommandLine<'a> {
+    /// Without the program's name.
+    pub(super) words: Vec<String>,
+    pub(super) command: Option<Command>,
+    pub(super) invocation: &'a Invocation,
+}
+
+impl<'a> CommandLine<'a> {
+    pub(super) fn new(words: &[OsString], invocation: &'a Invocation) -> Self {
+        let words: Vec<String> =
+            words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut root = Cli::command();
+        root.build();
+        let command = words.iter().find_map(|word| root.find_subcommand(word)).cloned();
+        Self { words, command, invocation }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.command.as_ref().map_or("clawscope", Command::get_name)
+    }
+
+    pub(super) fn help_line(&self) -> String {
+        let name =
+            self.command.as_ref().map_or_else(String::new, |command| format!("{} ", command.get_name()));
+        format!("`clawscope {name}--help` lists the options.")
+    }
+
+    /// Returns the first word that is neither an option nor the value of one.
+    pub(super) fn first_word(&self) -> Option<&str> {
+        self.plain_words().next()
+    }
+
+    /// Returns the words that are neither options nor values of options: the command and its arguments.
+    pub(super) fn plain_words(&self) -> impl Iterator<Item = &str> {
+        let root = Cli::command();
+        let takes_value = |word: &str| {
+            let args = self.command.iter().flat_map(Command::get_arguments).chain(root.get_arguments());
+            let mut named =
+                args.filter(|arg| arg.get_long().is_some() && arg.get_long() == word.strip_prefix("--"));
+            named.any(|arg| arg.get_action().takes_values())
+        };
+        let mut is_value = false;
+        let plain = self.words.iter().filter(move |word| {
+            !std::mem::replace(&mut is_value, takes_value(word)) && !word.starts_with('-')
+        });
+        plain.map(String::as_str).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns a value that an argument takes, for a line to type.
+    pub(super) fn sample_value(&self, arg: &Arg) -> String {
+        if let Some(known) = possible_values(arg).first() {
+            return known.clone();
+        }
+        match plain_name(&arg.to_string()).as_str() {
+            "SESSION" => self.newest_session(),
+            "TEXT" => "timeout".to_owned(),
+            _ => format!("./{}", self.name()),
+        }
+    }
+
+    /// Returns the newest readable session of the store that the line selects.
+    pub(super) fn newest_session(&self) -> String {
+        let line = |sample: &[&str]| {
+            let words = self.words.iter().map(String::as_str).chain(sample.iter().copied());
+            Cli::try_parse_from(["clawscope"].into_iter().chain(words)).ok()
+        };
+        let demo = self.words.iter().any(|word| word == "--demo");
+        let place =
+            line(&[ANY_SESSION]).or_else(|| line(&["--format", "html", ANY_SESSION])).map(|cli| cli.store);
+        let place = place.unwrap_or_else(|| StoreArgs { demo, ..Default::default() });
+        let workspace = Workspace::from_path(None, &place, self.invocation).ok();
+        let items = workspace.as_ref().map_or(&[][..], |workspace| &workspace.listed.items);
+        let is_readable = |item: &&SessionItem| item.path.is_some() && !item.has(Mark::Missing);
+        let readable = items.iter().filter(|item| is_readable(item) && !item.is_aside());
+        let newest = readable.max_by_key(|item| item.updated_ms.map(Moment::whole));
+        newest.map_or_else(|| ANY_SESSION.to_owned(), |item| item.key.0.clone())
+    }
+
+    /// Returns the first example of the command's help that has an option, with a session of the store.
+    pub(super) fn example_with(&self, option: &str) -> Option<String> {
+        let help = self.command.as_ref()?.get_after_long_help()?.to_string();
+        let example = help.lines().find(|line| line.starts_with("  clawscope ") && line.contains(option))?;
+        let example = example.trim().split("   ").next()?.trim_end_matches(['\\', ' ']);
+        let place = self.words.iter().any(|word| word == "--demo").then_some("--demo");
+        // The example is quoted already; only the session comes from a store.
+        let words = example.split(' ').map(|word| match word {
+            ANY_SESSION => shell::word(&self.newest_session()),
+            word => word.to_owned(),
+        });
+        let line = words.chain(place.map(str::to_owned)).collect::<Vec<_>>().join(" ");
+        Some(format!("{RETRY_LEAD}{line}"))
+    }
+
+    /// Builds the line with other words in the place of one; `None` if it was not typed as such.
+    pub(super) fn retry(&self, typed: &str, instead: &[&str]) -> Option<String> {
+        let at = self.words.iter().rposition(|word| word == typed)?;
+        let mut words = self.words.clone();
+        words.splice(at..=at, instead.iter().map(|word| (*word).to_owned()));
+        Some(type_line(&words))
+    }
+}
+
+pub(super) fn type_line(words: &[String]) -> String {
+    let words = words.iter().map(|word| shell::word(word));
+    let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    format!("{RETRY_LEAD}{line}")
+}
+
+pub(super) fn possible_values(arg: &Arg) -> Vec<String> {
+    arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
+}
+
+/// Returns the name of an argument without the signs of a usage line: `SESSION`, `--format FORMAT`.
+pub(super) fn plain_name(name: &str) -> String {
+    name.replace(['<', '>', '[', ']'], "").trim_end_matches("...").to_owned()
 }

@@ -6,7 +6,6 @@
 //! They are checked before the screen starts, so a mistake is reported with file, line and key. Only later modules know
 //! the themes and actions, so this module passes names on with their origin.
 
-mod alerts;
 mod commands;
 mod files;
 mod firing;
@@ -14,14 +13,13 @@ mod first_run;
 pub mod presets;
 mod summarizer;
 mod toml_fault;
-mod variables;
 
 use std::path::PathBuf;
 
-pub use alerts::{AlertsConfig, parse_share};
 pub use commands::{CommandError, CommandRow, CustomCommand, RowVariable};
 pub use files::{config_dir, load, log_dir};
 pub use firing::FiringLimits;
+pub use firing::{AlertsConfig, parse_share};
 pub use first_run::{is_first_run, remember_first_run};
 pub use summarizer::{SummarizerConfig, SummarizerKind};
 

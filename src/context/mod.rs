@@ -10,7 +10,6 @@ pub mod llm;
 mod message;
 mod messages;
 pub mod projection;
-mod row;
 pub mod rows;
 pub mod system;
 pub mod system_report;

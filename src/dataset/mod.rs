@@ -11,7 +11,6 @@ pub mod decode;
 pub mod documentation;
 pub mod encode;
 pub mod folder;
-mod host_folder;
 pub mod manifest;
 pub mod recipes;
 pub mod rewrite;

@@ -7,7 +7,6 @@ mod cell;
 mod colour;
 pub mod document;
 pub mod folder;
-mod glyphs;
 pub mod html;
 pub mod json;
 mod lines;
@@ -19,7 +18,6 @@ pub mod shape;
 mod shapes;
 pub mod stand_in;
 mod svg;
-mod tiles;
 mod words;
 
 use std::collections::BTreeMap;

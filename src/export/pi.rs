@@ -3,22 +3,27 @@
 //! Without a plan the branch's entries stay unchanged, including compactions and the entries before them. With a plan
 //! the file holds the messages that would be sent, including changes that a commit cannot write, such as a turn limit.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
 use crate::export::document::ExportRequest;
 use crate::export::shape;
 use crate::ids::EntryIx;
-use crate::js::{self, Object, Value, date_value, iso_text};
-use crate::plan::{self, CompactionSummary, Plan};
+use crate::js::{Object, Value, date_value, iso_text};
+use crate::plan::{CompactionSummary, Plan};
 use crate::policy::message_list::MessageOrigin;
 use crate::redact::Redactor;
 use crate::session::LoadedSession;
-use crate::store::body::{self, BodyError};
+use crate::store::body;
+use crate::store::body::BodyError;
 use crate::store::entry::EntryKind;
+use crate::store::index::Index;
 use crate::transcript::Leaf;
 use crate::transcript::labels::resolve_labels;
 use crate::units::Moment;
-use ids::ExportIds;
-
-mod ids;
+use crate::{js, plan};
 
 /// Version of the transcripts written here (store I2).
 const VERSION: f64 = 3.0;
@@ -282,4 +287,50 @@ fn summary_members(made: &CompactionSummary) -> Vec<(&'static str, Value)> {
     }
     members.push(("fromHook", Value::Bool(made.from_hook)));
     members
+}
+
+// Ids for the entries that an export adds. They are hashes of the export's input, so that the same export has the same
+// ids.
+
+/// New ids that the transcript does not have.
+struct ExportIds<'a> {
+    index: &'a Index,
+    seed: String,
+    used: HashSet<String>,
+    turn: u64,
+}
+
+impl<'a> ExportIds<'a> {
+    fn new(wanted: &ExportRequest<'a>) -> Self {
+        let index = &*wanted.session.index;
+        let leaf = wanted.session.context.leaf.map(|leaf| index.display_id(leaf));
+        let seed =
+            format!("{} {leaf:?} {} {}", index.path.display(), wanted.now_ms.whole(), wanted.plan.is_some());
+        Self { index, seed, used: HashSet::new(), turn: 0 }
+    }
+
+    fn hex(&mut self) -> String {
+        self.turn += 1;
+        let hash = Sha256::digest(format!("{} {}", self.seed, self.turn));
+        hash.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+
+    /// Returns the id of the session, in the form of a random UUID.
+    fn session(&mut self) -> String {
+        let hex = self.hex();
+        format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+    }
+
+    /// Returns the id of an entry: eight hex digits (store M2).
+    fn entry(&mut self) -> String {
+        loop {
+            let id = self.hex()[..8].to_owned();
+            if self.index.ids.find(&id).is_none() && self.used.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
 }

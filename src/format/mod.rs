@@ -7,7 +7,6 @@ mod money;
 mod number;
 mod size;
 mod time;
-mod zone;
 
 pub use money::{
     format_amount, format_cents, format_estimated_usd, format_estimated_usd_difference, format_short_usd,
@@ -23,4 +22,4 @@ pub use time::{
     age_group, format_age, format_displayed_timestamp, format_duration, format_local_time, format_short_age,
     format_time, format_timestamp, minute, time_of_day, utc_day,
 };
-pub use zone::{display_zone_note, set_display_zone, wall_clock, zone_name};
+pub use time::{display_zone_note, set_display_zone, wall_clock, zone_name};

@@ -3,13 +3,12 @@
 
 pub mod apply;
 pub mod cache_cost;
-mod effect;
 mod run;
 mod summary;
 mod unwritable;
 
 pub use apply::{EntryChange, entry_changes, message_after, messages_after, summary_message};
-pub use effect::PolicyEffect;
+pub use run::PolicyEffect;
 pub use run::{PlanError, PlanInput};
 pub use summary::CompactionSummary;
 pub use unwritable::{UnwritableChanges, omitted_positions};

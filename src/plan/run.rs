@@ -5,19 +5,17 @@ use std::sync::Arc;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
 use crate::plan::Plan;
-use crate::plan::effect::PolicyEffect;
 use crate::policy::clear_tool_uses::ClearTotals;
 use crate::policy::compact::{CompactionInput, Preparation};
 use crate::policy::features::ContentFeatures;
 use crate::policy::guard::GuardOutcome;
 use crate::policy::message_list::{MessageChange, MessageList, MessageOrigin, PlannedMessage};
-use crate::policy::preflight::FixedPressure;
-use crate::policy::preflight::PreflightResult;
+use crate::policy::preflight::{FixedPressure, PreflightResult};
 use crate::policy::prune::projections::ProjectionSnapshot;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::repair::pair_list;
 use crate::policy::trimming::{PolicyDetails, PolicyError, PolicyInput, PolicyOutcome, Windows};
-use crate::policy::{MessageFate, Policy, PolicySettings, Reason};
+use crate::policy::{Fate, MessageFate, Policy, PolicySettings, Reason};
 use crate::store::entry::CharCount;
 use crate::store::index::Index;
 use crate::units::Tokens;
@@ -263,6 +261,61 @@ impl<'a> PlanRun<'a> {
 fn merge(known: &mut MessageFate, fate: &MessageFate) {
     if fate.fate.is_change() || !known.fate.is_change() && fate.reason != Reason::Untouched {
         *known = MessageFate { before: known.before, ..*fate };
+    }
+}
+
+// The effect of one policy of a plan, in numbers.
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyEffect {
+    pub policy: Policy,
+    /// The policy replaced content, even if with the same bytes.
+    pub changed: bool,
+    /// Number of messages before the policy.
+    pub messages_before: usize,
+    /// Number of messages after it.
+    pub messages_after: usize,
+    /// Estimated tokens of the messages before the policy.
+    pub tokens_before: u64,
+    /// Estimated tokens of the messages after it.
+    pub tokens_after: u64,
+    /// Number of messages with each fate, in the order of [`Fate::ALL`].
+    pub counts: [usize; 7],
+}
+
+impl PolicyEffect {
+    /// Takes the number of messages and their estimated tokens before and after the policy.
+    pub(super) fn new(
+        policy: Policy,
+        fates: &[MessageFate],
+        before: (usize, u64),
+        after: (usize, u64),
+        changed: bool,
+    ) -> Self {
+        // Two tables, because consecutive increments of one counter would wait for each other.
+        let mut counts = [[0; 7]; 2];
+        for (at, fate) in fates.iter().enumerate() {
+            counts[at % 2][fate.fate as usize] += 1;
+        }
+        let counts = std::array::from_fn(|fate| counts[0][fate] + counts[1][fate]);
+        Self {
+            policy,
+            changed,
+            messages_before: before.0,
+            messages_after: after.0,
+            tokens_before: before.1,
+            tokens_after: after.1,
+            counts,
+        }
+    }
+
+    pub fn count(&self, fate: Fate) -> usize {
+        self.counts[fate as usize]
+    }
+
+    /// Counts the messages that the policy changed or removed.
+    pub fn changed_count(&self) -> usize {
+        Fate::ALL.iter().filter(|fate| fate.is_change()).map(|fate| self.count(*fate)).sum()
     }
 }
 

@@ -10,7 +10,6 @@
 
 mod compiled;
 mod detection;
-mod encoded;
 mod escapes;
 mod keys;
 mod known;
@@ -20,7 +19,6 @@ mod personal;
 mod proof;
 mod rules;
 mod screen;
-mod seen_texts;
 mod short;
 mod spans;
 mod tables;
@@ -30,11 +28,11 @@ mod views;
 mod windows;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-pub use screen::redact_screen;
-pub use short::{SecretDisplay, compile_rules, masked, masked_value};
+use rayon::prelude::*;
 
 use crate::js::{JsString, Object, Value};
 use compiled::COMPILED;
@@ -42,9 +40,11 @@ use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};
 use known::KnownSecrets;
 use personal::detect_personal;
 use proof::is_placeholder;
-use seen_texts::SeenTexts;
 use spans::Spans;
 use views::views;
+
+pub use screen::redact_screen;
+pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
@@ -382,14 +382,51 @@ fn is_image_data(object: &Object, key: &JsString) -> bool {
     key.eq_str("data") && object.get("type").is_some_and(|kind| kind.str_is("image"))
 }
 
+// Remembers what was detected in each text by the text's digest, so that the second pass need not search it again. The
+// keys of the digests are random for each document: no one can craft a text with the digest of a clean one.
+
+/// Digests have 128 bits, so two texts of one document do not collide by chance.
+#[derive(Debug, Default)]
+struct SeenTexts {
+    keys: (RandomState, RandomState),
+    detected: HashMap<(u64, u64), Arc<[DetectedSecret]>>,
+}
+
+impl SeenTexts {
+    /// Remembers what a function detects in each of these texts, which it reads side by side.
+    fn detect_all(&mut self, texts: &[String], detect: impl Fn(&str) -> Vec<DetectedSecret> + Sync) {
+        let detected: Vec<_> =
+            texts.par_iter().map(|text| (self.digest(text), detect(text).into())).collect();
+        self.detected.extend(detected);
+    }
+
+    fn digest(&self, text: &str) -> (u64, u64) {
+        (self.keys.0.hash_one(text), self.keys.1.hash_one(text))
+    }
+
+    /// The secrets of a text: those of the last time, else what a function detects.
+    fn detected(
+        &mut self,
+        text: &str,
+        detect: impl FnOnce() -> Vec<DetectedSecret>,
+    ) -> Arc<[DetectedSecret]> {
+        let digest = self.digest(text);
+        Arc::clone(self.detected.entry(digest).or_insert_with(|| detect().into()))
+    }
+}
+
 #[cfg(test)]
 mod corpus;
+
 #[cfg(test)]
 mod coverage;
+
 #[cfg(test)]
 mod disguises;
+
 #[cfg(test)]
 mod false_mask_tests;
+
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

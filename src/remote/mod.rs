@@ -9,7 +9,6 @@ mod arguments;
 mod copied;
 mod copy;
 mod ending;
-mod path_writer;
 mod run;
 mod transport;
 

@@ -4,14 +4,14 @@
 //! part of a store, such as a state dir, one agent's folder, a database or a single transcript; clawscope then finds
 //! the gateway around it, so that its configuration and rows apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::agents::{Agent, find_agents, find_store_files, find_transcript_dirs};
 use super::archive::{FileKind, classify};
 use super::contents::{STORE_FILE_NAME, empty_store};
-use super::foreign_file::{self, ForeignFile};
+use super::foreign_file::ForeignFile;
 use super::listed_databases::{
     add_databases, mark_leftovers_of_databases, no_sessions_diagnostic, note_databases,
 };
@@ -20,18 +20,18 @@ use super::listed_files::{
     not_a_file_diagnostic, real_path,
 };
 use super::path_kind::{PathKind, classify_path, is_pi_cwd_dir};
-use super::pi;
 use super::pi_dirs::agent_dir_of;
 use super::session::Session;
 use super::session_builder::{
     session_from_archive, session_from_file, session_from_moved_aside, session_from_orphan,
 };
-use super::sqlite::{self, SizeCache};
-use super::unique_keys::make_keys_unique;
+use super::sqlite::SizeCache;
+use super::{foreign_file, pi, sqlite};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::env::{Environment, absolute};
 use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
+use crate::ids::SessionKey;
 
 pub use super::contents::Store;
 pub use super::database_info::DatabaseInfo;
@@ -318,6 +318,112 @@ fn discover_gateway(
     store
 }
 
+// Makes session keys unique. Users select sessions by key, so a shared key could show, and write to, the transcript of
+// the wrong session.
+
+/// Renames every session whose key is already used. A record whose own text is the key wins over one whose key was
+/// completed (store D1), and records win over orphans and archives, which only have generated keys (store G2).
+pub(super) fn make_keys_unique(sessions: &mut [Session]) {
+    let own = |session: &Session| session.record.as_ref().is_some_and(|row| row.key.trim() == session.key.0);
+    let mut taken = HashSet::new();
+    let mut late = Vec::new();
+    for rank in [true, false] {
+        for at in (0..sessions.len()).filter(|at| own(&sessions[*at]) == rank) {
+            if !taken.insert(sessions[at].key.0.clone()) {
+                late.push(at);
+            }
+        }
+    }
+    for at in late {
+        let key = unused_key(&sessions[at], &taken);
+        taken.insert(key.clone());
+        sessions[at].key = SessionKey(key);
+    }
+}
+
+/// Returns a free key: the record's own text, that text with its agent, the file name, or the key with the id.
+fn unused_key(session: &Session, taken: &HashSet<String>) -> String {
+    let Session { key, agent, id, .. } = session;
+    let raw = session.record.as_ref().map(|row| row.key.trim());
+    let file = session.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let front = if key.0.starts_with("pi:") { "" } else { "agent:" };
+    let named = match raw {
+        Some(raw) if raw.starts_with("agent:") => None,
+        Some(raw) => Some(format!("agent:{agent}:{raw}")),
+        None => file.map(|file| format!("{front}{agent}:{file}")),
+    };
+    let numbered = (2_u32..).map(|count| format!("{key} ({id}) {count}"));
+    let candidates = raw.map(str::to_owned).into_iter().chain(named).chain([format!("{key} ({id})")]);
+    let free =
+        candidates.chain(numbered).find(|candidate| !candidate.is_empty() && !taken.contains(candidate));
+    free.unwrap_or_else(|| key.0.clone())
+}
+
 #[cfg(test)]
 #[path = "discovery_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod unique_keys_tests {
+    use std::ffi::OsStr;
+    use std::io::Write as _;
+    use std::path::Path;
+
+    use crate::gateway::env::Environment;
+    use crate::store::discovery::{Store, discover};
+
+    fn store(files: &[(&str, &str)]) -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        let store = discover(Some(dir.path()), &Environment::default());
+        (dir, store)
+    }
+
+    /// Returns the keys with the file names of their sessions.
+    fn listed(store: &Store) -> Vec<(&str, &str)> {
+        fn file(path: Option<&Path>) -> &str {
+            path.and_then(Path::file_name).and_then(OsStr::to_str).unwrap()
+        }
+        store.sessions.iter().map(|session| (session.key.0.as_str(), file(session.path.as_deref()))).collect()
+    }
+
+    #[test]
+    fn the_same_sentinel_in_two_agents_is_two_sessions() {
+        let rows = r#"{"global":{"sessionId":"a"}}"#;
+        let (_dir, store) = store(&[
+            ("agents/main/sessions/sessions.json", rows),
+            ("agents/ops/sessions/sessions.json", rows),
+        ]);
+        assert_eq!(listed(&store), [("global", "a.jsonl"), ("agent:ops:global", "a.jsonl")]);
+    }
+
+    #[test]
+    fn a_row_keeps_its_key_next_to_a_short_key_and_an_orphan() {
+        let rows = r#"{"main":{"sessionId":"short"},"agent:main:main":{"sessionId":"whole"}}"#;
+        let (_dir, store) =
+            store(&[("agents/main/sessions/sessions.json", rows), ("agents/main/sessions/main.jsonl", "")]);
+        assert_eq!(
+            listed(&store),
+            [
+                ("main", "short.jsonl"),
+                ("agent:main:main", "whole.jsonl"),
+                ("agent:main:main.jsonl", "main.jsonl")
+            ]
+        );
+    }
+
+    #[test]
+    fn copies_of_one_pi_session_are_distinguished() {
+        let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"cwd\":\"/w\"}\n";
+        let (_dir, store) = store(&[
+            ("sessions/--w--/1_x.jsonl", header),
+            ("sessions/--w--/2_x.jsonl", header),
+            ("auth.json", ""),
+        ]);
+        assert_eq!(listed(&store), [("pi:x", "1_x.jsonl"), ("pi:2_x.jsonl", "2_x.jsonl")]);
+    }
+}

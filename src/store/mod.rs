@@ -4,7 +4,6 @@
 //! into an [`index`] of sizes; [`body`] reads texts again on demand. [`sqlite`] does the same for agent databases,
 //! [`demo`] holds an embedded store, and [`migration`] compares files with their import in a database.
 
-mod agent_sessions;
 pub mod agents;
 pub(crate) mod aligned_buffer;
 pub mod archive;
@@ -33,7 +32,6 @@ mod limits;
 mod line;
 mod listed_databases;
 mod listed_files;
-mod listing;
 pub mod load;
 pub mod locate;
 pub mod location;
@@ -57,5 +55,3 @@ pub mod shared_vec;
 pub mod source;
 pub mod sqlite;
 pub mod trajectory;
-mod unique_keys;
-mod workspace_reports;

@@ -7,7 +7,6 @@
 mod calls;
 mod carried;
 mod draft;
-mod envelope;
 mod facts;
 mod words;
 

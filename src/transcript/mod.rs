@@ -1,6 +1,5 @@
 //! Turns entries into a tree with branches and names, without IO.
 
-mod ancestry;
 mod copies;
 pub mod drawing_order;
 pub mod envelope;

@@ -11,40 +11,40 @@ use regex::Regex;
 
 /// Lines of code by room: a folder of `src`, or `""` for the files beside them.
 const ROOMS: &[(&str, usize)] = &[
-    ("", 1019),
-    ("app", 14013),
+    ("", 1126),
+    ("app", 13995),
     ("cli", 853),
-    ("command", 15794),
-    ("commit", 3656),
-    ("config", 635),
-    ("context", 2649),
-    ("dataset", 1364),
-    ("export", 2506),
+    ("command", 15745),
+    ("commit", 3623),
+    ("config", 624),
+    ("context", 2639),
+    ("dataset", 1361),
+    ("export", 2496),
     ("files", 39),
-    ("format", 396),
-    ("gateway", 8063),
+    ("format", 391),
+    ("gateway", 8061),
     ("js", 2132),
-    ("plan", 611),
-    ("policy", 14215),
-    ("redact", 2740),
-    ("remote", 1284),
-    ("replay", 4453),
-    ("report", 14760),
-    ("runtime", 4248),
-    ("session", 10943),
-    ("store", 9258),
-    ("summarize", 1609),
-    ("text", 311),
-    ("transcript", 1244),
-    ("ui", 10957),
-    ("write", 2494),
+    ("plan", 607),
+    ("policy", 14120),
+    ("redact", 2729),
+    ("remote", 1285),
+    ("replay", 4429),
+    ("report", 14686),
+    ("runtime", 4235),
+    ("session", 10858),
+    ("store", 9229),
+    ("summarize", 1607),
+    ("text", 200),
+    ("transcript", 1238),
+    ("ui", 10950),
+    ("write", 2481),
 ];
 /// Rust files in `src`, tests included.
-const FILES: usize = 1267;
+const FILES: usize = 1167;
 /// Types that mirror a value only to be its JSON.
 const MIRRORS: usize = 199;
 /// Files that are named after a release.
-const DATED_FILES: usize = 9;
+const DATED_FILES: usize = 8;
 /// Lines of `tests`, comments and blank lines included.
 const TEST_LINES: usize = 50_000;
 /// What a room may be below its number before the number has to follow.

@@ -1,7 +1,6 @@
 //! The help window: the keys that work below it, the signs, every key, the guide and the rules; searched with `/`.
 
 mod content;
-mod document;
 mod numbers;
 mod page;
 
@@ -15,7 +14,7 @@ use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::screens::hint::{CLOSE, Hint};
 use crate::app::scroll::Scroll;
 pub use content::HelpSource;
-pub use document::HelpDocument;
+pub use page::HelpDocument;
 pub use page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
 
 /// The subject of the help.

@@ -1,8 +1,7 @@
 //! `clawscope doctor --self`: this program, its terminal, its files and the programs that it can use. Reads no session.
 
-mod build;
-mod components;
-mod folders;
+use std::env::consts::{ARCH, OS};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,14 +11,21 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::screen::read_settings;
 use super::table::{Align, Cell, Table};
-use crate::config::Config;
-use crate::export::json::JsonOutput;
+use crate::command::dataset::QUERY_PROGRAM;
+use crate::command::explain_json;
+use crate::config::presets::presets_dir;
+use crate::config::{Config, SummarizerKind, config_dir, log_dir};
+use crate::export::json::{JsonOutput, SCHEMA_VERSION};
+use crate::format::format_number;
 use crate::gateway::env::Environment;
-use crate::runtime::{Ability, Streams, TERMINAL_VARIABLES, is_remote, terminal_abilities, terminal_name};
-
-use build::{BuildJson, FeatureJson};
-use components::ComponentJson;
-use folders::FolderJson;
+use crate::gateway::programs::find_program;
+use crate::gateway::ruleset::Ruleset;
+use crate::gateway::state_dir::{config_path, state_dir};
+use crate::runtime::{
+    Ability, Streams, TERMINAL_VARIABLES, clipboard_programs, is_remote, pager_line, terminal_abilities,
+    terminal_name,
+};
+use crate::store::pi_dirs::pi_agent_dir;
 
 /// The program and its surroundings.
 #[derive(Serialize, JsonSchema)]
@@ -93,11 +99,11 @@ fn report(env: &Environment, streams: Streams) -> SelfReportJson {
     SelfReportJson {
         version: env!("CARGO_PKG_VERSION"),
         build: BuildJson::of_this_program(),
-        features: build::features(),
+        features: features(),
         terminal: terminal_json(env, &config, streams),
-        paths: folders::list(env),
+        paths: list(env),
         settings_error,
-        components: components::find(env, &config),
+        components: find(env, &config),
     }
 }
 
@@ -200,6 +206,169 @@ fn print_table(table: &Table, output: &mut Output) -> Result<(), Failure> {
     Ok(output.line(Tone::Plain, "")?)
 }
 
+// Facts about the running program that were fixed when it was built.
+
+/// The build of the program, and its file.
+#[derive(Serialize, JsonSchema)]
+struct BuildJson {
+    /// The target triple.
+    target: String,
+    /// `release` or `debug`.
+    profile: &'static str,
+    /// The commit that a release was built from; null for other builds.
+    commit: Option<&'static str>,
+    /// The path of the running program.
+    program: Option<String>,
+}
+
+impl BuildJson {
+    fn of_this_program() -> Self {
+        Self {
+            target: target(),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
+            commit: option_env!("CLAWSCOPE_COMMIT").filter(|commit| !commit.is_empty()),
+            program: std::env::current_exe().ok().map(|path| path.display().to_string()),
+        }
+    }
+}
+
+/// Returns the target triple; only build scripts get it from cargo.
+fn target() -> String {
+    let architecture = if ARCH == "x86" { "i686" } else { ARCH };
+    let abi = if cfg!(target_env = "musl") {
+        "-musl"
+    } else if cfg!(target_env = "gnu") {
+        "-gnu"
+    } else if cfg!(target_env = "msvc") {
+        "-msvc"
+    } else {
+        ""
+    };
+    match OS {
+        "macos" => format!("{architecture}-apple-darwin"),
+        "windows" => format!("{architecture}-pc-windows{abi}"),
+        system => format!("{architecture}-unknown-{system}{abi}"),
+    }
+}
+
+/// A part that is built in.
+#[derive(Serialize, JsonSchema)]
+struct FeatureJson {
+    name: &'static str,
+    detail: String,
+}
+
+/// Returns the parts whose version or presence matters in a report.
+fn features() -> Vec<FeatureJson> {
+    [
+        ("rules", Ruleset::known_releases()),
+        ("databases", format!("SQLite {}", rusqlite::version())),
+        ("datasets", "Parquet with gzip".to_owned()),
+        ("json", format!("schemaVersion {SCHEMA_VERSION}; explain {}", explain_json::SCHEMA_VERSION)),
+        ("threads", format_number(rayon::current_num_threads() as u64)),
+    ]
+    .into_iter()
+    .map(|(name, detail)| FeatureJson { name, detail })
+    .collect()
+}
+
+// Programs that clawscope can use, if they are there.
+
+/// A program and its use.
+#[derive(Serialize, JsonSchema)]
+struct ComponentJson {
+    /// The name of the program.
+    name: String,
+    purpose: String,
+    /// The file that runs; null if it is not found.
+    path: Option<String>,
+}
+
+impl ComponentJson {
+    fn new(env: &Environment, name: &str, purpose: impl Into<String>) -> Self {
+        let path = find_program(env, name).map(|path| path.display().to_string());
+        Self { name: name.to_owned(), purpose: purpose.into(), path }
+    }
+
+    fn state(&self) -> (&str, Tone) {
+        self.path.as_deref().map_or(("not found", Tone::Dim), |path| (path, Tone::Plain))
+    }
+}
+
+/// Finds the programs; none of them is run.
+fn find(env: &Environment, config: &Config) -> Vec<ComponentJson> {
+    let component = |name: &str, purpose: &str| ComponentJson::new(env, name, purpose);
+    let mut found = vec![component(QUERY_PROGRAM, "`export --query`")];
+    match pager_line(env) {
+        Some(line) => found.push(component(program_of(&line), "long output of commands")),
+        None => found.push(component("less", "long output of commands, unless a variable turns it off")),
+    }
+    found.push(component(program_of(env.get("PAGER").unwrap_or("less")), "long texts on the screen"));
+    let clipboard = clipboard_programs(env);
+    found.extend(clipboard.iter().map(|name| component(name, "the clipboard, besides OSC 52")));
+    if clipboard.is_empty() {
+        let purpose = "the clipboard: without DISPLAY and WAYLAND_DISPLAY only OSC 52 copies";
+        found.push(ComponentJson { name: "clipboard".to_owned(), purpose: purpose.to_owned(), path: None });
+    }
+    if config.summarizer.kind == SummarizerKind::Command
+        && let Some(program) = config.summarizer.command.first()
+    {
+        found.push(component(program, "summaries, by your settings"));
+    }
+    if let Some(program) = config.alerts.command.first() {
+        found.push(component(program, "alerts, by your settings"));
+    }
+    for command in &config.commands {
+        if let Some(program) = command.program() {
+            found.push(component(program, &format!("your command {:?}, key {}", command.name, command.key)));
+        }
+    }
+    found
+}
+
+/// Returns the program of a shell command line, after variables that it sets.
+fn program_of(line: &str) -> &str {
+    line.split_whitespace().find(|word| !word.contains('=')).unwrap_or(line)
+}
+
+// The files and folders that clawscope reads and writes, apart from sessions.
+
+/// A file or a folder.
+#[derive(Serialize, JsonSchema)]
+struct FolderJson {
+    name: &'static str,
+    path: String,
+    exists: bool,
+}
+
+impl FolderJson {
+    fn new(name: &'static str, path: &std::path::Path) -> Self {
+        Self { name, path: path.display().to_string(), exists: path.exists() }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.exists { "found" } else { "missing" }
+    }
+}
+
+/// Lists clawscope's own places, then those of the gateway and of pi. Without a home there are fewer.
+fn list(env: &Environment) -> Vec<FolderJson> {
+    let state = state_dir(env).path;
+    let settings = config_dir(env);
+    let own = |name: &str| settings.as_ref().map(|folder| folder.join(name));
+    let places: [(&'static str, Option<PathBuf>); 8] = [
+        ("settings", own("config.toml")),
+        ("keys", own("keymap.toml")),
+        ("presets", presets_dir(env)),
+        ("log, crash reports", Some(log_dir(env))),
+        ("temporary files", Some(std::env::temp_dir())),
+        ("gateway state", Some(state.clone())),
+        ("gateway settings", config_path(env, &state)),
+        ("pi", Some(pi_agent_dir(env))),
+    ];
+    places.into_iter().filter_map(|(name, path)| Some(FolderJson::new(name, &path?))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,5 +425,31 @@ mod tests {
             let failure = run(true, &invocation, &mut Output::new(&mut out, &mut err)).unwrap_err();
             assert_eq!(failure.exit().code(), 3);
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod components_tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_their_first_word_and_listed_by_use() {
+        let vars = [("PATH", "/bin:/usr/bin"), ("PAGER", "LESS=S sh -c more"), ("DISPLAY", ":0")];
+        let env = Environment::new(vars, None, "/".into());
+        let mut config = Config::default();
+        config.alerts.command = vec!["/nonexistent/bell".to_owned()];
+        let found = find(&env, &config);
+        let of = |purpose: &str| {
+            let found = found.iter().find(|component| component.purpose.contains(purpose)).unwrap();
+            (found.name.as_str(), found.path.is_some())
+        };
+        assert_eq!(of("long output"), ("sh", true));
+        assert_eq!(of("on the screen"), ("sh", true));
+        assert_eq!(of("alerts"), ("/nonexistent/bell", false));
+        assert_eq!(of("clipboard").0, if cfg!(target_os = "macos") { "pbcopy" } else { "xclip" });
+        let bare = find(&Environment::new([("PATH", "/bin")], None, "/".into()), &Config::default());
+        let clipboard = bare.iter().find(|component| component.purpose.contains("clipboard")).unwrap();
+        assert!(clipboard.path.is_none());
     }
 }

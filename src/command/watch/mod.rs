@@ -5,7 +5,6 @@ mod archives;
 mod followed_transcript;
 mod follower;
 mod lines;
-mod seen_entries;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

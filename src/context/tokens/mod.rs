@@ -3,7 +3,6 @@
 pub mod calibration;
 pub mod chars4;
 pub mod deviation;
-mod least_squares;
 mod own_runtime;
 pub mod projected;
 pub mod script;

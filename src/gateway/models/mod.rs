@@ -4,10 +4,9 @@
 //! `claude-opus-4-6` have 200,000 tokens in 2026.3.2 and 1,000,000 in 2026.9.6.
 
 mod fallback;
-mod price;
 mod table;
 
-pub use price::Price;
+pub use table::Price;
 pub use table::{ListRelease, ModelValues, Program};
 
 use std::cell::RefCell;

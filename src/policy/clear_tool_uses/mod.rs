@@ -2,11 +2,9 @@
 //! messages exceed a trigger, a placeholder replaces all tool results but the last few, oldest first.
 
 mod cleared_message;
-mod count;
 mod message;
 mod message_digest;
 mod policy;
-mod printable;
 mod python;
 pub mod server;
 mod settings;

@@ -5,9 +5,7 @@ pub mod after_compaction;
 pub mod branch;
 pub mod check;
 pub mod chunks;
-pub mod conversation;
 pub mod cut_point;
-pub mod failures;
 pub mod files;
 pub mod history_share;
 mod join;
@@ -23,7 +21,6 @@ mod properties;
 pub mod request;
 pub mod retry;
 pub mod stages;
-mod step;
 pub mod summarise;
 pub mod summary_spec;
 #[cfg(test)]
@@ -35,10 +32,10 @@ pub use after_compaction::{CompactedContext, CompactionEntry, context_after};
 pub use branch::{
     BranchEntry, ProjectedEntry, branch_entries, branch_entries_for_runtime, projected_branch_entries,
 };
-pub use conversation::{MAX_RESULT_UNITS, conversation_text_for};
 pub use cut_point::{CutPoint, find_cut_point};
 pub use files::{FileLists, FileOps};
 pub use policy::Compact;
+pub use policy::{CompactionResult, assumed_summary};
 pub use predicted_calls::{
     ASSUMED_SUMMARY_TOKENS, PredictedCall, PredictedCalls, assumed_summary_tokens, predict_calls,
     predict_calls_within,
@@ -46,8 +43,8 @@ pub use predicted_calls::{
 pub use prepare::{CompactionTexts, Preparation, prepare};
 pub use previous_compaction::PreviousCompaction;
 pub use request::{Identifiers, SummaryForm, SummaryPurpose, SummaryRequest};
+pub use request::{MAX_RESULT_UNITS, conversation_text_for};
 pub use stages::{Aborted, AnswerFailure, SummaryModel, max_summary_tokens};
-pub use step::{CompactionResult, assumed_summary};
 pub use summarise::summarise_within;
 pub use summary_spec::{CancelReason, DroppedHistory, NoSummary, StoredSummary, SummaryMode, SummarySpec};
 pub use v2026_9::{CompactionInput, prepare_under, stored_summary, weighted_tokens};

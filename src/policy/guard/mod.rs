@@ -7,15 +7,14 @@
 mod estimate;
 mod halved;
 mod limits;
-mod message;
 mod policy;
 mod step;
 mod text;
 
 pub use estimate::{GuardSize, IMAGE_CHARS, result_chars, unknown_chars};
+pub use halved::{compacted_message, cut_message};
 pub use halved::{halved_message, trimmed_message};
 pub use limits::{GuardLimits, UNKNOWN_WINDOW};
-pub use message::{compacted_message, cut_message};
 pub use policy::GuardPolicy;
 pub use step::{GuardOutcome, guard_list};
 pub use text::{COMPACTED, cut_metrics};

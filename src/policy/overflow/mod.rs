@@ -16,7 +16,6 @@ mod openclaw_releases;
 #[cfg(test)]
 mod pi_0_55;
 mod pi_releases;
-mod recognised;
 mod release;
 mod signs;
 mod stated_sizes;
@@ -27,10 +26,10 @@ mod word_order;
 
 pub use byte_limits::documented_request_limit;
 pub use detection::{Detection, detect};
+pub use detection::{Runtime, is_recognised, is_recognised_in_run};
 pub use error_class::ErrorClass;
 pub use judge::{Classification, Verdict, classify_error, is_bodyless_status, judge};
 pub use numbers::RefusalNumbers;
-pub use recognised::{Runtime, is_recognised, is_recognised_in_run};
 pub use stated_sizes::stated_sizes;
 pub use stop_details::StopDetails;
 pub use text_match::stated_excess;

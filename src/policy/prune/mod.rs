@@ -3,23 +3,19 @@
 
 pub mod gate;
 mod policy;
-mod projection_keys;
 pub mod projections;
 pub mod round;
 mod size;
 mod soft_trim;
 mod stages;
-mod step;
-mod step_2026_9;
 #[cfg(test)]
 mod vectors;
-mod weight;
 
 pub use gate::{Gate, gate_under, is_touched_by, last_touch_under, touches, touches_under};
 pub use policy::Prune;
+pub use policy::prune_list;
+pub use policy::{RoundInput, prune_round_list};
+pub use size::weighted_chars;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};
 pub use stages::{CHARS_PER_TOKEN, HardClearer, PruneInput, PruneOutcome, cutoff_among, keeps_images, prune};
-pub use step::prune_list;
-pub use step_2026_9::{RoundInput, prune_round_list};
-pub use weight::weighted_chars;

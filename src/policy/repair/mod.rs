@@ -10,11 +10,9 @@
 mod by_id;
 mod by_use;
 mod inputs;
-mod late_results;
 mod pair;
 mod pairing;
 mod policy;
-mod redact;
 mod rules;
 mod shape;
 mod step;

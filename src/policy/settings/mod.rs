@@ -1,6 +1,5 @@
 //! The parameters of all policies in one value: the input of a plan, and the state that the settings pane edits.
 
-mod compaction;
 mod pruning;
 mod rows;
 mod setting;
@@ -9,8 +8,8 @@ mod table;
 #[cfg(test)]
 mod table_tests;
 
-pub use compaction::compaction_settings;
 pub use pruning::prune_settings;
+pub use rows::compaction_settings;
 pub use rows::{
     PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
     settings_from_values,

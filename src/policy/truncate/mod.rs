@@ -10,10 +10,8 @@ mod policy;
 mod reduce_step;
 pub(in crate::policy) mod replaced_content;
 pub mod session;
-mod step;
 mod step_2026_9;
 mod suffix;
-mod text;
 pub mod v2026_9;
 mod weighted_slice;
 
@@ -22,16 +20,16 @@ pub use aggregate::{
     AppliedReduction, BudgetNotice, Reduction, ResultBudget, ResultEditor, reduce_results, result_budget,
 };
 pub use limits::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
+pub(crate) use message::js_max;
 pub(crate) use message::truncated_content;
+pub use message::{CutOptions, truncated_text};
 pub use message::{
     is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
 };
+pub use policy::truncate_list;
 pub use policy::{Reduce, Truncate};
 pub use reduce_step::{reduce_list, reduce_to_budget, reducible_chars};
-pub use step::truncate_list;
 pub use suffix::Suffix;
-pub(crate) use text::js_max;
-pub use text::{CutOptions, truncated_text};
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;

@@ -5,33 +5,32 @@
 //! here. Causes come from the files; only causes that they leave open are taken from the replay's recorded trace.
 
 mod cause;
-mod cost;
 mod description;
 mod evidence;
 mod requests;
 mod scan;
-#[cfg(test)]
-mod tests;
 mod totals;
+
+use crate::gateway::models::Price;
+use crate::gateway::retention::Retention;
+use crate::ids::EntryIx;
+use crate::js::Value;
+use crate::replay::Cost;
+use crate::replay::cache::TokenSplit;
+use crate::replay::cost::file_cost;
+use crate::session::LoadedSession;
+use crate::session::replay_inputs::ReplayInputs;
+use crate::session::usage_totals::PriceCache;
+use crate::store::body::{BodyError, read_entry};
+use crate::store::entry::Usage;
+use crate::units::{Millis, Moment, Tokens};
+use evidence::Evidence;
+use requests::{LedgerStep, Request, ledger_steps};
+use scan::{PromptScan, Reading};
 
 pub use cause::MissCause;
 pub use description::format_extra_cost;
 pub use totals::{CacheTotals, CallCount};
-
-use crate::gateway::retention::Retention;
-use crate::ids::EntryIx;
-use crate::replay::Cost;
-use crate::replay::cache::TokenSplit;
-use crate::session::LoadedSession;
-use crate::session::replay_inputs::ReplayInputs;
-use crate::session::usage_totals::PriceCache;
-use crate::store::body::BodyError;
-use crate::store::entry::Usage;
-use crate::units::{Millis, Moment, Tokens};
-
-use evidence::Evidence;
-use requests::{LedgerStep, ledger_steps};
-use scan::{PromptScan, Reading};
 
 /// The billed calls of a transcript, on every branch and in file order.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,7 +129,7 @@ pub fn cache_ledger_from(
             Reading::Uncached | Reading::Hit => None,
             Reading::Unread(unread) => {
                 let (cause, at) = evidence.cause_of(&request, unread)?;
-                let cost = cost::miss_cost(session, &request, unread.tokens, price.as_ref())?;
+                let cost = miss_cost(session, &request, unread.tokens, price.as_ref())?;
                 Some(CacheMiss { tokens: unread.tokens, cost, age_ms: unread.age_ms(&request), cause, at })
             }
         };
@@ -173,3 +172,66 @@ pub fn missed_share(session: &LoadedSession) -> f64 {
     }
     if all > 0.0 { missed / all } else { 0.0 }
 }
+
+// The extra cost of a miss: its tokens at the rate of the call instead of the rate of a cached read.
+
+/// The recorded cost of a prompt by price class, USD.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct PromptCost {
+    input: f64,
+    read: f64,
+    write: f64,
+}
+
+/// Returns the extra cost of `tokens` missed tokens: from the recorded parts of the call's cost, otherwise at list prices.
+fn miss_cost(
+    session: &LoadedSession,
+    request: &Request,
+    tokens: Tokens,
+    price: Option<&Price>,
+) -> Result<Cost, BodyError> {
+    let split = TokenSplit::from_usage(&request.usage);
+    // The whole prompt decides the rates, not the part that was missed.
+    let price = price.map(|price| price.at((split.input + split.read + split.write).get()));
+    let list_read = price.map_or(0.0, |price| price.cache_read / 1e6);
+    let parts = match file_cost(&request.usage).filter(|usd| *usd > 0.0) {
+        Some(_) => recorded_parts(&read_entry(&session.source, &session.index, request.entry)?),
+        None => None,
+    };
+    let recorded = parts.map(|parts| extra_cost(tokens, &split, &parts, list_read));
+    let listed = price.map(|price| extra_cost(tokens, &split, &listed_parts(&split, &price), list_read));
+    let mut cost = Cost::default();
+    match recorded {
+        // A recorded part of 0 is an answer too: the call paid nothing extra.
+        Some(usd) if usd <= 0.0 => cost.recorded = Some(0.0),
+        recorded => cost.add_call(recorded, listed),
+    }
+    Ok(cost)
+}
+
+/// Missed tokens are either input or written, so the rate paid for both is theirs.
+fn extra_cost(tokens: Tokens, split: &TokenSplit, cost: &PromptCost, list_read: f64) -> f64 {
+    let paid = split.input + split.write;
+    let paid_rate = if paid > Tokens::ZERO { (cost.input + cost.write) / paid.get() } else { 0.0 };
+    let read_rate = if split.read > Tokens::ZERO { cost.read / split.read.get() } else { list_read };
+    (tokens * (paid_rate - read_rate).max(0.0)).get()
+}
+
+fn listed_parts(split: &TokenSplit, price: &Price) -> PromptCost {
+    let of = |part: TokenSplit| part.cost(price);
+    PromptCost {
+        input: of(TokenSplit { input: split.input, ..TokenSplit::default() }),
+        read: of(TokenSplit { read: split.read, ..TokenSplit::default() }),
+        write: of(TokenSplit { write: split.write, ..TokenSplit::default() }),
+    }
+}
+
+/// Reads the parts of an answer's recorded cost; `None` if the file records only a total.
+fn recorded_parts(entry: &Value) -> Option<PromptCost> {
+    let cost = entry.get("message")?.get("usage")?.get("cost")?;
+    let usd = |key: &str| cost.get(key)?.as_f64().filter(|usd| usd.is_finite());
+    Some(PromptCost { input: usd("input")?, read: usd("cacheRead")?, write: usd("cacheWrite")? })
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,9 +12,9 @@ use crate::context::tokens::sent::{SentSize, each_text};
 use crate::context::tokens::weighted;
 use crate::ids::EntryIx;
 use crate::js::Value;
-use crate::report::estimators::progress::{EstimatesError, Progress};
 use crate::session::LoadedSession;
-use crate::store::body::{self, BodyError};
+use crate::store::body;
+use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, MessageSize};
 use crate::units::{Bytes, Chars};
 
@@ -126,3 +126,18 @@ fn weigh_entry(session: &LoadedSession, ix: EntryIx) -> Result<Weights, BodyErro
     let value = body::read_entry(&session.source, &session.index, ix)?;
     Ok(Weights::from_message(&size, &entry_message(&value, entry.kind)))
 }
+
+// Progress of reading a path, and the reasons for stopping without estimates.
+
+#[derive(Debug, thiserror::Error)]
+pub enum EstimatesError {
+    /// The caller cancelled the read.
+    #[error("stopped")]
+    Stopped,
+    /// A message could not be read again.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+}
+
+/// Receives bytes done and bytes in total; returns whether to continue.
+pub type Progress<'a> = &'a mut dyn FnMut(Bytes, Bytes) -> bool;

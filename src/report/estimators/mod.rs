@@ -3,7 +3,6 @@
 
 pub mod description;
 mod message_weights;
-mod progress;
 mod walk;
 
 use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
@@ -16,7 +15,7 @@ use crate::ids::EntryIx;
 use crate::session::{CountSource, LoadedSession};
 use crate::units::Tokens;
 use message_weights::Weights;
-pub use progress::{EstimatesError, Progress};
+pub use message_weights::{EstimatesError, Progress};
 use walk::{Anchor, Prompt};
 
 /// A method to estimate the tokens of a prompt.

@@ -6,17 +6,15 @@
 mod comparison;
 mod rebuilt;
 mod recording_match;
-mod redaction;
-mod repairs;
 #[cfg(test)]
 mod repairs_tests;
 mod run;
 #[cfg(test)]
 mod tests;
 
+pub use comparison::AppliedRepair;
 pub use comparison::{Difference, DifferenceCause, DifferingMessage, RecordingComparison};
 pub use recording_match::RecordingCut;
-pub use repairs::AppliedRepair;
 pub use run::{RecordedRun, RunError, read_run};
 
 use std::path::PathBuf;

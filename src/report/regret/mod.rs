@@ -6,9 +6,7 @@
 //! prompt would have lacked.
 
 mod description;
-mod identifiers;
 pub mod json;
-mod need;
 mod needs;
 mod path_message;
 mod sources;
@@ -16,7 +14,7 @@ mod sources;
 mod tests;
 mod texts;
 
-pub use need::{Need, NeedKind};
+pub use needs::{Need, NeedKind};
 pub use texts::RegretTexts;
 
 use std::collections::{HashMap, HashSet};

@@ -10,15 +10,14 @@
 mod axis;
 mod cell;
 mod choose;
-mod front;
 mod grid;
 pub mod json;
 mod sides;
 
 pub use axis::{Axis, AxisContext, AxisError, AxisPoint, MAX_VALUES};
 pub use cell::Cell;
+pub use cell::{CellScore, pareto_front, smallest_fitting};
 pub use choose::{default_axes, usual_axes};
-pub use front::{CellScore, pareto_front, smallest_fitting};
 pub use grid::{Grid, MAX_CELLS};
 pub use sides::{Side, SideComparison, SideName, SideOutcome, compare_sides};
 

@@ -4,7 +4,6 @@
 
 mod event;
 mod folder;
-mod mode;
 mod polling;
 mod remote;
 mod thread;
@@ -16,8 +15,8 @@ use std::sync::mpsc::{Sender, channel};
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
 use crate::store::discovery::Store;
 use crate::units::Moment;
+pub use event::{POLL_VARIABLE, WatchMode};
 pub use event::{PollReason, PolledFolder, WatchEvent};
-pub use mode::{POLL_VARIABLE, WatchMode};
 
 /// Watches folders until it is dropped. The thread sleeps until something changes, unless it has to poll.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ mod fate_explanation;
 mod indent;
 pub mod parts;
 mod policy_explanation;
-mod text_part;
 
 use std::borrow::Cow;
 
@@ -22,8 +21,8 @@ use crate::store::entry::{EntryKind, Replacement, Role, ToolCall};
 use crate::store::index::Index;
 
 pub use crate::session::message::fate_explanation::explain_fate;
+pub use crate::session::message::parts::{PartKind, TextPart};
 pub use crate::session::message::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
-pub use crate::session::message::text_part::{PartKind, TextPart};
 
 /// A message that was read back from its file.
 #[derive(Debug, Clone, PartialEq)]

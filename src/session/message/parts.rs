@@ -1,8 +1,8 @@
 //! Splits a message into its parts and turns each into text.
 
-use crate::js::{self, JsString, Value};
+use crate::js;
+use crate::js::{JsString, Value};
 use crate::session::message::indent;
-use crate::session::message::text_part::{PartKind, TextPart};
 use crate::store::entry::{EntryKind, Role};
 use crate::units::Chars;
 
@@ -143,4 +143,36 @@ fn json_part(value: &Value) -> TextPart {
 
 fn text_part(kind: PartKind, text: String) -> TextPart {
     TextPart { kind, text }
+}
+
+// One part of a message as text.
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartKind {
+    /// Text of any role.
+    Text,
+    Thinking,
+    Call {
+        /// Name of the tool.
+        name: String,
+        /// Id that the tool's result repeats.
+        id: String,
+    },
+    Image {
+        /// Media type, as `image/png`.
+        mime: String,
+        /// Chars of its base64 data.
+        chars: Chars,
+    },
+    /// An error that the provider or the runtime reports.
+    Error,
+    /// Any other block, as JSON.
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextPart {
+    pub kind: PartKind,
+    /// The text, not yet escaped for the screen.
+    pub text: String,
 }

@@ -3,20 +3,21 @@
 use crate::ids::EntryIx;
 use crate::js;
 use crate::policy::overflow::{
-    Classification, Runtime, StopDetails, Verdict, classify_error, gateway, is_bodyless_status,
-    is_recognised, is_recognised_in_run, judge, stated_excess,
+    Classification, ErrorClass, Runtime, StopDetails, Verdict, classify_error, documented_request_limit,
+    gateway, is_bodyless_status, is_recognised, is_recognised_in_run, judge, stated_excess, stated_sizes,
 };
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
 use crate::session::overflow::call_error::CallError;
-use crate::session::overflow::request_bytes::may_exceed_bytes;
-use crate::session::overflow::unknown_words::find_stated_size;
+use crate::session::prompt_estimates::PromptEstimates;
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
+use crate::units::{Bytes, Chars, Moment};
 
 /// Type of the custom entry that records a prompt that threw.
 pub(crate) const PROMPT_ERROR: &str = "openclaw:prompt-error";
+
 /// First words of the gateway's own refusals, when it notes them itself.
 const GATEWAY_REFUSAL_PREFIX: &str = "Context overflow:";
 
@@ -206,4 +207,157 @@ fn is_same_call(index: &Index, known: &Overflow, other: &Overflow) -> bool {
             || entry.kind == EntryKind::Compaction
     };
     alike && !between.into_iter().any(speaks)
+}
+
+// Whether a request that was refused with a status and no text may have been too large in bytes (overflow-texts 5.1).
+
+/// Chars of a request from which the smallest common limit of servers, 1 MB, may refuse it for its bytes.
+const SMALLEST_BODY_LIMIT: Chars = Chars(1_000_000.0);
+
+/// Share of a documented limit that the estimate must reach: the request holds the prompt and the tools too.
+const MIN_LIMIT_SHARE: f64 = 0.9;
+
+/// Fewer bytes in a message for each of its images mean that a copy of the store lacks their data.
+const MIN_IMAGE_BYTES: u64 = 1_000;
+
+/// Chars per estimated token.
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// Whether the request of a failed call may have been too large in bytes: by the limit that its provider documents, else if
+/// it had images, or as many chars as the smallest common limit of servers.
+pub(super) fn may_exceed_bytes(index: &Index, call: EntryIx, provider: &str) -> bool {
+    let estimates = PromptEstimates::new(index, None);
+    let chars = estimates.sent_to(call).to_chars(CHARS_PER_TOKEN);
+    let path = std::iter::successors(estimates.parent(call), |ix| estimates.parent(*ix));
+    let sent =
+        path.take_while(|ix| !matches!(index.entry(*ix).kind, EntryKind::Compaction | EntryKind::Reset));
+    let with_images = sent.filter_map(|ix| Some((index.entry(ix), index.entry(ix).message?.images)));
+    let (mut images, mut data, mut is_complete) = (0, 0, true);
+    for (entry, count) in with_images.filter(|(_, count)| *count > 0) {
+        images += count;
+        data += entry.bytes().0;
+        is_complete &= entry.bytes().0 >= MIN_IMAGE_BYTES * u64::from(count);
+    }
+    match documented_request_limit(provider) {
+        Some(Bytes(limit)) if is_complete => chars.get() + data as f64 >= MIN_LIMIT_SHARE * limit as f64,
+        _ => images > 0 || chars >= SMALLEST_BODY_LIMIT,
+    }
+}
+
+// Refusals in words that name no cause, but that state the size of the prompt (releases R78).
+
+/// The rule that recognises such a refusal.
+pub(crate) const UNKNOWN_WORDS: &str = "R78";
+
+/// Returns the overflow behind an error of no known class, if its text states a size as large as the prompt is by
+/// the usage of the call before it, and a smaller one.
+pub(super) fn find_stated_size(index: &Index, error: &CallError, time_ms: Moment) -> Option<Overflow> {
+    if error.class != ErrorClass::Other || error.noted_by_gateway {
+        return None;
+    }
+    let prompt = || PromptEstimates::new(index, None).counted_to(index, error.entry);
+    let numbers = stated_sizes(&error.text, prompt)?;
+    Some(Overflow {
+        text: error.text.clone(),
+        rule: UNKNOWN_WORDS,
+        requested: numbers.requested,
+        limit: numbers.limit,
+        recognised: Some(false),
+        ..Overflow::from_usage(error.entry, OverflowKind::Refused, time_ms, error.model)
+    })
+}
+
+impl Overflow {
+    /// Whether only the sizes in unknown words show it.
+    pub fn is_by_stated_size(&self) -> bool {
+        self.rule == UNKNOWN_WORDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::session::overflow::OverflowKind;
+    use crate::session::testing::{loaded_session, message, transcript, user};
+
+    fn kind_after(first: &str, provider: &str) -> OverflowKind {
+        let failed = format!(
+            r#"{{"role":"assistant","provider":"{provider}","model":"m","content":[],"stopReason":"error","errorMessage":"413 status code (no body)"}}"#
+        );
+        let session = loaded_session(&transcript(&[first.to_owned(), message(&failed)]), 200_000.0);
+        session.overflows.first().expect("an overflow").kind
+    }
+
+    fn image(bytes: usize) -> String {
+        let data = "A".repeat(bytes);
+        let content = format!(
+            r#"{{"role":"user","content":[{{"type":"image","data":"{data}","mimeType":"image/png"}}]}}"#
+        );
+        message(&content)
+    }
+
+    #[test]
+    fn where_no_limit_is_known_a_413_without_a_body_is_for_bytes_if_the_request_may_have_many() {
+        assert_eq!(kind_after(&user(&"x".repeat(40_000)), "p"), OverflowKind::Refused);
+        assert_eq!(kind_after(&user(&"x".repeat(1_100_000)), "p"), OverflowKind::Bytes);
+        assert_eq!(kind_after(&image(4), "p"), OverflowKind::Bytes);
+    }
+
+    #[test]
+    fn the_documented_limit_of_the_provider_decides_where_there_is_one() {
+        assert_eq!(kind_after(&user(&"x".repeat(1_100_000)), "anthropic"), OverflowKind::Refused);
+        assert_eq!(kind_after(&image(1_500_000), "anthropic"), OverflowKind::Refused);
+        assert_eq!(kind_after(&image(19_000_000), "google"), OverflowKind::Bytes);
+        assert_eq!(kind_after(&image(19_000_000), "anthropic"), OverflowKind::Refused);
+        assert_eq!(
+            kind_after(&image(4), "anthropic"),
+            OverflowKind::Bytes,
+            "a copy without the image's data"
+        );
+    }
+}
+
+#[cfg(test)]
+mod unknown_words_tests {
+    use crate::session::overflow::OverflowKind;
+    use crate::session::testing::{loaded_session, message, transcript, user};
+
+    /// Returns what a refusal with this text counts as, after an answer whose prompt and reply have 6,100 tokens.
+    fn judged(text: &str, usage: &str) -> Option<(OverflowKind, Option<u64>, Option<u64>)> {
+        let answer = format!(
+            r#"{{"role":"assistant","provider":"p","model":"m","content":[{{"type":"text","text":"hi"}}],"stopReason":"stop","usage":{usage}}}"#
+        );
+        let failed = format!(
+            r#"{{"role":"assistant","provider":"p","model":"m","content":[],"stopReason":"error","errorMessage":"{text}"}}"#
+        );
+        let lines = [user("hi"), message(&answer), user("on"), message(&failed)];
+        let session = loaded_session(&transcript(&lines), 200_000.0);
+        session.overflows.first().map(|it| (it.kind, it.requested, it.limit))
+    }
+
+    const USAGE: &str = r#"{"input":6000,"output":100,"cacheRead":0,"cacheWrite":0,"totalTokens":6100}"#;
+
+    #[test]
+    fn unknown_words_with_the_size_of_the_prompt_and_a_smaller_one_are_an_overflow() {
+        let refused = Some((OverflowKind::Refused, Some(6_150), Some(5_000)));
+        assert_eq!(
+            judged("400 Input payload of 6150 units is above the plan's ceiling (5000).", USAGE),
+            refused
+        );
+        assert_eq!(judged("400 输入6150超过5000", USAGE), refused);
+    }
+
+    #[test]
+    fn errors_of_a_known_class_and_sizes_that_nothing_confirms_are_none() {
+        assert_eq!(judged("429 Rate limit reached: limit 5000, used 6150", USAGE), None);
+        assert_eq!(judged("500 Internal server error 6150 5000", USAGE), None);
+        assert_eq!(
+            judged("400 Input payload of 9150 units is above the plan's ceiling (5000).", USAGE),
+            None
+        );
+        let uncounted = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0}"#;
+        assert_eq!(
+            judged("400 Input payload of 6150 units is above the plan's ceiling (5000).", uncounted),
+            None
+        );
+    }
 }

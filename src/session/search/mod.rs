@@ -5,7 +5,6 @@
 
 pub mod hits;
 mod in_session;
-mod lines;
 pub mod query;
 mod seen_text;
 pub mod store_search;

@@ -4,7 +4,6 @@
 //! of the importer and of the gateway's repairs do not count as differences, so each fault that remains is a loss.
 
 mod compare;
-mod dead_branches;
 mod importer;
 mod known_rewrites;
 mod line_record;

@@ -2,14 +2,13 @@
 //! by line, reads them by attempt. The recorder may replace any value with a mark, so every value here is optional.
 
 mod attempt;
-mod compiled;
 mod find;
 mod location;
 mod recording;
 mod rows;
 
 pub use attempt::{AttemptDetails, RunAttempt, TokenUsage};
-pub use compiled::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
+pub use attempt::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
 pub use find::{RecordingLookup, find_recording};
 pub use location::RecordingLocation;
 pub use recording::{RecordedEvent, Recording};

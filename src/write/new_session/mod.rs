@@ -9,25 +9,27 @@ mod gateway_place;
 mod import_error;
 mod import_steps;
 mod record;
-mod refusals;
 mod run;
-mod staging;
 
-use crate::commit::{PreparedCommit, RandomIds};
+use crate::commit::{PreparedCommit, RandomIds, ReceiptKind, Refusal};
 use crate::ids::SessionKey;
 use crate::js;
+use crate::session::{LoadedSession, ManualChange};
+use crate::text::shell;
 use crate::transcript::Leaf;
 use crate::units::Bytes;
-use crate::write::action::WriteRequest;
+use crate::write::action::{WriteAction, WriteRequest};
+use crate::write::commit_list::{CommitRecord, list_commits};
 use crate::write::error::WriteError;
 use crate::write::requested_change::RequestedChange;
 use branch_copy::BranchCopy;
+use record::SessionDraft;
+
 pub use gateway_place::GatewayPlace;
 pub use import_error::ImportError;
 pub use import_steps::{ImportLines, ImportStep};
-use record::SessionDraft;
 pub use run::{ImportedSession, run_import};
-pub use staging::{StagedSession, staging_root};
+pub use run::{StagedSession, staging_root};
 
 /// A plan as a new session. Nothing has been written.
 #[derive(Debug, Clone)]
@@ -53,7 +55,7 @@ impl NewSession {
     /// As for a commit to a file, and when the gateway's importer does not take sessions of this store.
     pub fn prepare(request: &WriteRequest<'_>) -> Result<Self, WriteError> {
         let session = request.session;
-        if let Some(refusal) = refusals::refuse_action(request) {
+        if let Some(refusal) = refuse_action(request) {
             return Err(refusal.into());
         }
         let place = GatewayPlace::of(session)?;
@@ -89,5 +91,46 @@ impl NewSession {
 
     pub fn byte_len(&self) -> Bytes {
         Bytes::from_len(self.transcript.len())
+    }
+}
+
+// Actions that a new session cannot carry, with the supported way to the same end.
+
+/// Refuses to switch branches, which a running gateway does itself, and to undo, because a commit left the old session
+/// as it was (sqlite J4).
+fn refuse_action(request: &WriteRequest<'_>) -> Option<Refusal> {
+    let session = request.session;
+    let path = || session.source.path().to_path_buf();
+    let key = &session.item.key.0;
+    match &request.action {
+        WriteAction::Commit { .. } | WriteAction::ByHand(ManualChange::Drop(_)) => None,
+        WriteAction::ByHand(ManualChange::Branch(_)) => {
+            let params = [("sessionKey", key.as_str()), ("leafEntryId", "…")];
+            let params = js::stringify(&js::Value::Object(params.into_iter().collect()));
+            let instead = format!(
+                "A running gateway switches branches with `openclaw gateway call sessions.branches.switch --params {}`; \
+                 `clawscope tree --json` lists them.",
+                shell::word(&params)
+            );
+            Some(Refusal::Database { path: path(), instead })
+        }
+        WriteAction::Undo(_) => Some(Refusal::NothingInPlace { path: path(), what: describe_both(session) }),
+    }
+}
+
+/// Describes where the session before a commit is, and how to put the committed one away.
+fn describe_both(session: &LoadedSession) -> String {
+    let is_commit = |record: &CommitRecord| record.receipt.kind == ReceiptKind::Commit;
+    let is_committed = list_commits(session).is_ok_and(|records| records.iter().any(is_commit));
+    match session.item.parent.as_ref().filter(|_| is_committed) {
+        Some(parent) => format!(
+            "a commit copied this session from {}, which is as it was: continue with that one. `openclaw sessions archive \
+             {}` puts this one away, with the gateway running.",
+            shell::word(&parent.0),
+            shell::word(&session.item.key.0)
+        ),
+        None => "nothing was written to this session: on a gateway with a database a commit begins a session of its \
+                 own, and the old one stays as it is. `clawscope sessions` lists both."
+            .to_owned(),
     }
 }

@@ -1,11 +1,15 @@
 //! The rows of a page of the help, distributed over columns.
 
 use crate::app::legend::Tone;
-use crate::app::screens::help::document::HelpDocument;
+use crate::guide::Topic;
+use crate::rulebook;
+use crate::rulebook::Rule;
 
 /// Columns of one column of entries, and of the keys before an entry.
 const COLUMN_WIDTH: usize = 42;
+
 pub const LEAD_WIDTH: usize = 14;
+
 /// Columns of a row of the legend with a long meaning.
 const SIGN_COLUMN_WIDTH: usize = 62;
 
@@ -106,4 +110,33 @@ fn distribute(groups: &[Vec<HelpLine>], rows: usize) -> Vec<Vec<HelpLine>> {
         }
     }
     columns
+}
+
+// The documents that the help shows as pages: the topics of the guide, and the rules.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HelpDocument {
+    Topic(Topic),
+    Rule(Rule),
+}
+
+impl HelpDocument {
+    /// Finds the first rule of a citation such as `pruning 5.12` or `releases R35–R38`.
+    pub(in crate::app) fn cited(citation: &str) -> Option<Self> {
+        rulebook::find(citation.split(['–', ',']).next().unwrap_or_default()).map(Self::Rule)
+    }
+
+    pub fn title(self) -> String {
+        match self {
+            Self::Topic(topic) => topic.title().to_owned(),
+            Self::Rule(rule) => format!("Rule {} {}", rule.document.name, rule.id),
+        }
+    }
+
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Topic(topic) => topic.text,
+            Self::Rule(rule) => rule.text,
+        }
+    }
 }

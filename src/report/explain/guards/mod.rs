@@ -1,7 +1,6 @@
 //! The guards before the failing call, and why each did not prevent the overflow. One row per guard, in the gateway's
 //! order.
 
-mod compaction;
 mod gates;
 mod guard_report;
 mod inert;
@@ -12,8 +11,10 @@ use crate::policy::guard::GuardLimits;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::OverflowCase;
+use crate::report::explain::check::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
-use crate::units::Chars;
+use crate::store::entry::EntryKind;
+use crate::units::{Chars, Tokens};
 
 pub(super) use gates::{GateResult, try_gates};
 pub use guard_report::{GuardKind, GuardReport, GuardState};
@@ -23,6 +24,7 @@ pub use reason::{Comparison, GuardReason};
 
 /// The guard's chars per token (pruning 6.30).
 const GUARD_CHARS_PER_TOKEN: f64 = 4.0;
+
 /// Times that the guard counts the chars of a result (pruning 6.32).
 const RESULT_WEIGHT: f64 = 2.0;
 
@@ -35,9 +37,9 @@ pub(super) fn report_guards(
     let sent = case.replays.as_ref().and_then(|runner| runner.recorded_call(failure.overflow.entry));
     let mut guards = vec![history_guard(failure, sent), pruning_guard(case, failure, sent, opened)];
     guards.extend(context_guard(case, failure, sent));
-    guards.push(compaction::threshold_guard(case, failure));
+    guards.push(threshold_guard(case, failure));
     if !failure.overflow.is_truncated() {
-        guards.push(compaction::recovery_guard(case, failure));
+        guards.push(recovery_guard(case, failure));
     }
     guards
 }
@@ -116,4 +118,48 @@ fn context_guard(
         Some(_) => new(GuardState::FreedNothing, GuardReason::NoLargeResult),
         None => not_due,
     })
+}
+
+// Compaction as a guard: above its trigger before the call, and after the refusal.
+
+fn threshold_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
+    let new = |state, reason| GuardReport::new(GuardKind::Compaction, state, reason);
+    let settings = failure.session.configured_settings.compaction;
+    if !settings.enabled {
+        return new(GuardState::Blocked, GuardReason::CompactionOff);
+    }
+    let trigger = failure.session.trigger_point_for(&failure.believed_window).tokens.max(Tokens::ZERO);
+    let Some(check) = last_check(failure, &case.calls) else {
+        return new(GuardState::NotDue, GuardReason::NothingToCompare { trigger });
+    };
+    let compared = |outcome| GuardReason::Compared { tokens: check.tokens, trigger, outcome };
+    if check.tokens <= trigger {
+        let repeats_in_run = checks_between_turns(&failure.session);
+        return new(GuardState::NotDue, compared(Comparison::Below { repeats_in_run }))
+            .with_missing_tokens(trigger - check.tokens, false)
+            .with_entry(check.entry);
+    }
+    let index = &case.session.index;
+    let after = check.entry.index() + 1..failure.overflow.entry.index();
+    let acted = after.clone().any(|at| index.entries[at].kind == EntryKind::Compaction);
+    let (state, outcome) = if acted {
+        (GuardState::Acted, Comparison::Compacted)
+    } else {
+        (GuardState::Failed, Comparison::NotCompacted)
+    };
+    new(state, compared(outcome)).with_entry(check.entry)
+}
+
+fn recovery_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
+    let own = failure.overflow.entry;
+    let follows = |entry| entry > own || failure.overflow.is_compaction() && entry == own;
+    let done = case.compactions.iter().filter(|it| follows(it.entry)).count();
+    let (state, reason) = match (failure.overflow.recognised, done) {
+        (Some(false), 0) => {
+            (GuardState::Blocked, GuardReason::NotRecognised { release: case.session.gateway_release() })
+        }
+        (_, 0) => (GuardState::Failed, GuardReason::NoCompaction),
+        (_, done) => (GuardState::Acted, GuardReason::CompactionsAfter(done)),
+    };
+    GuardReport::new(GuardKind::Recovery, state, reason).with_entry(failure.overflow.entry)
 }

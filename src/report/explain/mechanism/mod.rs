@@ -4,18 +4,10 @@
 //! qualifies only if it is large for this session; otherwise any message would explain a prompt that exceeded the limit
 //! by a few tokens.
 
-mod cap;
 mod cause;
-mod counted_more;
 mod large_prompt;
 mod parts;
 mod recurring;
-
-pub use cause::Mechanism;
-pub(super) use large_prompt::mechanism_finding;
-pub use large_prompt::{LargePrompt, MessageFit};
-pub(super) use parts::prompt_parts;
-pub use parts::{PromptPart, PromptPartKind};
 
 use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
@@ -25,22 +17,36 @@ use crate::session::overflow::Overflow;
 use crate::store::entry::{EntryKind, Role};
 use crate::units::Tokens;
 
+pub use cause::Mechanism;
+pub(super) use large_prompt::mechanism_finding;
+pub use large_prompt::{LargePrompt, MessageFit};
+pub(super) use parts::prompt_parts;
+pub use parts::{PromptPart, PromptPartKind};
+
 /// Share of the limit above which one new part is large.
 const LARGE_SHARE: f64 = 0.15;
+
 /// Factor by which a part must exceed its siblings to be an outlier.
 const OUTLIER_RATIO: f64 = 1.5;
+
 /// The same factor for a message among the other user messages.
 const MESSAGE_OUTLIER_RATIO: f64 = 3.0;
+
 /// Share of the newest results that a single one must have to be the cause.
 const SINGLE_RESULT_SHARE: f64 = 0.7;
+
 /// Share of the prompt that messages of extensions, or outputs of commands, must take.
 const FLOOD_SHARE: f64 = 0.4;
+
 /// Share of the prompt that images must take.
 const IMAGE_SHARE: f64 = 0.4;
+
 /// Share of the room for messages that the results of a run must take to be a loop, and their minimum number.
 const LOOP_THRESHOLD: (f64, usize) = (0.4, 3);
+
 /// Share of the limit that the tokens before the messages must take.
 const FIXED_SHARE: f64 = 0.6;
+
 /// Share of the limit that the previous model must have been sent.
 const PREVIOUS_MODEL_SHARE: f64 = 0.5;
 
@@ -49,7 +55,7 @@ pub(super) fn find_mechanism(case: &OverflowCase<'_>, failure: &Failure) -> Mech
     let own = [
         detect_byte_limit,
         detect_model_switch,
-        counted_more::detect_count_shift,
+        detect_count_shift,
         detect_fixed_alone,
         detect_images,
         detect_user_message,
@@ -85,7 +91,7 @@ fn detect_model_switch(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mec
     let runner = case.replays.as_ref()?;
     // In the tokens of the previous model, too: another tokenizer can count more for the same text.
     let counted = failure.prompt_tokens as f64;
-    let own_count = counted_more::largest_expected(failure).map_or(counted, |expected| expected.min(counted));
+    let own_count = largest_expected(failure).map_or(counted, |expected| expected.min(counted));
     let fitted = runner.learned_limit(Some(from))? as f64 >= own_count;
     (from != to && took && fitted).then(|| Mechanism {
         class: FindingClass::ModelSwitch,
@@ -284,6 +290,51 @@ fn is_large(failure: &Failure, tokens: Tokens) -> bool {
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
+}
+
+// A prompt that grew without its messages: the provider counts more tokens for the same text than before.
+
+/// Counted tokens per expected token from which the count has shifted.
+const MIN_SHIFT: f64 = 1.1;
+
+/// Tokens per estimated token that new text has at most: other scripts take more than chars/4.
+const MAX_TEXT_FACTOR: f64 = 3.0;
+
+/// Relative difference up to which the growth is the reply's reservation.
+const RESERVE_TOLERANCE: f64 = 0.05;
+
+/// Detects a prompt that the provider counts higher than the last one of the same model, although the messages since
+/// add almost nothing: another host, another tokenizer, or more before the messages.
+fn detect_count_shift(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mechanism> {
+    let (before, _) = failure.last_counted?;
+    let is_same_model = case.session.index.entry(before).model == failure.model;
+    let expected = largest_expected(failure)?;
+    let shifted = failure.prompt_tokens as f64 - expected;
+    let is_shift = failure.is_measured
+        && is_same_model
+        && failure.prompt_tokens as f64 >= MIN_SHIFT * expected
+        && expected <= failure.limit as f64
+        && !is_reply_reserve(case, shifted);
+    is_shift.then(|| Mechanism {
+        class: FindingClass::CountShift,
+        tokens: Tokens(shifted),
+        count: 1,
+        entries: vec![before],
+    })
+}
+
+/// Returns the most tokens that the prompt can have if the provider counts as it did for the last accepted call.
+fn largest_expected(failure: &Failure) -> Option<f64> {
+    let (_, counted) = failure.last_counted?;
+    let added = failure.expected_tokens()?.saturating_sub(counted);
+    Some(counted as f64 + MAX_TEXT_FACTOR * added as f64)
+}
+
+/// Whether the additional tokens are those that the model's configuration reserves for the reply.
+fn is_reply_reserve(case: &OverflowCase<'_>, tokens: f64) -> bool {
+    let session = case.session;
+    let reserve = session.max_tokens(&(session.provider.clone(), session.model.clone())).map(Tokens::get);
+    reserve.is_some_and(|reserve| (tokens - reserve).abs() <= RESERVE_TOLERANCE * reserve)
 }
 
 #[cfg(test)]

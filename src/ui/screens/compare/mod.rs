@@ -2,7 +2,6 @@
 
 mod foot;
 mod head;
-mod levels;
 mod list;
 mod map;
 mod scatter;

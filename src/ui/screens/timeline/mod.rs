@@ -6,7 +6,6 @@ mod bars;
 mod cache_lane;
 mod call;
 mod chart;
-mod dots;
 mod head;
 mod signs;
 
