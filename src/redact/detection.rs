@@ -249,7 +249,7 @@ const MIN_CHARS: usize = 20;
 pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
     let (bytes, mut at) = (text.as_bytes(), 0);
-    // Each run of so many chars has one at every such step.
+    // A run of MIN_CHARS or more covers one of the places probed here, which are that far apart.
     while let Some(probe) = bytes.get(at + MIN_CHARS - 1) {
         if !is_encoded(*probe) {
             at += MIN_CHARS;
