@@ -3,9 +3,8 @@
 //! A line character has up to four arms, each with a weight. Arms overlap by half a stroke where they meet, so that
 //! corners close and lines join from cell to cell.
 
-use super::cell::{CELL_HEIGHT, CELL_WIDTH, Origin};
 use super::colour::Rgb;
-use super::shapes::{PixelRect, Shapes};
+use super::shapes::{CELL_HEIGHT, CELL_WIDTH, Origin, PixelRect, Shapes};
 
 /// Pixel column and row of light lines.
 const CENTRE: (i32, i32) = (5, 10);

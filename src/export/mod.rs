@@ -3,29 +3,29 @@
 //!
 //! Everything here is a pure function from loaded data to text; the caller writes the file.
 
-mod cell;
 mod colour;
 pub mod document;
 pub mod folder;
+mod glyphs;
 pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
 mod runtime_words;
-mod screen_image;
 pub mod shape;
 mod shapes;
 pub mod stand_in;
 mod svg;
+mod tiles;
 mod words;
 
 use std::collections::BTreeMap;
 
 pub use colour::Rgb;
 pub use document::{Document, ExportRequest};
-pub use screen_image::ScreenImage;
 pub use svg::svg;
+pub use tiles::ScreenImage;
 
 use crate::format::quantity;
 use crate::js;

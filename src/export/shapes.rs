@@ -8,6 +8,18 @@ use std::fmt::Write as _;
 
 use super::colour::{Rgb, hex};
 
+/// Width of a terminal cell in pixels.
+pub(super) const CELL_WIDTH: i32 = 10;
+/// Height of a terminal cell in pixels.
+pub(super) const CELL_HEIGHT: i32 = 21;
+
+/// The top left pixel of a cell.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) x: i32,
+    pub(super) y: i32,
+}
+
 /// A rectangle on whole pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PixelRect {

@@ -3,24 +3,17 @@
 //! Cells are 10 by 21 pixels, and everything except letters, arcs and dots is on whole pixels, so that there are no
 //! seams. Each letter has its own position, which rules out ligatures and drift over a long line.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
-use ratatui::style::{Color, Modifier};
-
-use super::cell::{CELL_HEIGHT, CELL_WIDTH, Origin};
-use super::colour::{Rgb, hex, mix, resolve};
-use super::lines;
-use super::screen_image::ScreenImage;
-use super::shapes::{PixelRect, Shapes};
+use super::colour::{Rgb, hex};
+use super::glyphs;
+use super::shapes::{CELL_HEIGHT, CELL_WIDTH, Origin, PixelRect, Shapes};
+use super::tiles::{self, FontStyle, ScreenImage, Tile};
 
 /// Empty pixels around the cells.
 const MARGIN: i32 = 8;
-
 /// Letters advance by 0.6 of this in the font used: ten pixels, the width of a cell.
 const FONT_SIZE: &str = "16.667";
-
 /// The size fits the first font; the others provide the characters that it lacks.
 const FONT_FAMILY: &str = "'JetBrains Mono', 'DejaVu Sans Mono', 'Noto Sans CJK SC', monospace";
 
@@ -30,9 +23,7 @@ const KEEP_BLANKS: &str = "text{white-space:pre}\n";
 
 // Pixel rows of a cell, from its top.
 const BASELINE: i32 = 16;
-
 const UNDERLINE: i32 = 18;
-
 const CROSSED_OUT: i32 = 11;
 
 /// Draws a screen as an SVG document of `10 * columns + 16` by `21 * rows + 16` pixels.
@@ -74,7 +65,7 @@ impl Layers {
     fn row(&mut self, picture: &ScreenImage<'_>, y: u16) {
         let top = MARGIN + CELL_HEIGHT * i32::from(y - picture.buffer.area.top());
         let mut run = None;
-        for tile in &row_tiles(picture, y) {
+        for tile in &tiles::row_tiles(picture, y) {
             let at = Origin { x: MARGIN + CELL_WIDTH * tile.column, y: top };
             self.rectangles(picture, tile, at);
             let drawn = tile.character().is_some_and(|c| self.shape(c, at, tile));
@@ -99,7 +90,7 @@ impl Layers {
     }
 
     fn shape(&mut self, c: char, at: Origin, tile: &Tile<'_>) -> bool {
-        draw(c, at, tile.foreground, tile.background, &mut self.shapes)
+        glyphs::draw(c, at, tile.foreground, tile.background, &mut self.shapes)
     }
 
     fn content(&self) -> String {
@@ -203,198 +194,6 @@ fn escape(symbol: &str, out: &mut String) {
             _ => out.push(c),
         }
     }
-}
-
-// Draws characters as shapes instead of letters: blocks, shades, lines, braille, diagonals, arcs.
-//
-// They must meet at the edges of their cells, which no font achieves at every size.
-
-/// Pixels of the braille dots, chosen so that rows are evenly spaced from cell to cell and dots are crisp.
-const DOT_COLUMNS: [i32; 2] = [2, 7];
-
-const DOT_ROWS: [i32; 4] = [2, 7, 13, 18];
-
-/// Column and row of each braille bit, lowest first; Unicode added the last two below the first six.
-const DOTS: [(usize, usize); 8] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
-
-/// Quarters filled by U+2596 to U+259F: bits for upper left, upper right, lower left, lower right.
-const QUADRANTS: [u8; 10] = [4, 8, 1, 13, 9, 7, 11, 2, 6, 14];
-
-/// Draws `c` if it is made of shapes; returns false to leave it to a font.
-pub(super) fn draw(c: char, at: Origin, ink: Rgb, paper: Rgb, shapes: &mut Shapes) -> bool {
-    match c {
-        '▀'..='▟' => block_element(c, at, ink, paper, shapes),
-        '\u{2800}'..='\u{28ff}' => braille(c, at, ink, shapes),
-        '╭'..='╳' => stroke(c, at, ink, shapes),
-        _ => return lines::draw(c, at, ink, shapes),
-    }
-    true
-}
-
-fn block_element(c: char, at: Origin, ink: Rgb, paper: Rgb, shapes: &mut Shapes) {
-    let number = c as i32;
-    match c {
-        '▀' => eighths(at, ink, [0, 0, 8, 4], shapes),
-        '▁'..='█' => eighths(at, ink, [0, 8 - (number - 0x2580), 8, 8], shapes),
-        '▉'..='▏' => eighths(at, ink, [0, 0, 0x2590 - number, 8], shapes),
-        '▐' => eighths(at, ink, [4, 0, 8, 8], shapes),
-        '░' => eighths(at, mix(ink, paper, 25), [0, 0, 8, 8], shapes),
-        '▒' => eighths(at, mix(ink, paper, 50), [0, 0, 8, 8], shapes),
-        '▓' => eighths(at, mix(ink, paper, 75), [0, 0, 8, 8], shapes),
-        '▔' => eighths(at, ink, [0, 0, 8, 1], shapes),
-        '▕' => eighths(at, ink, [7, 0, 8, 8], shapes),
-        _ => quadrants(QUADRANTS[(number - 0x2596) as usize % QUADRANTS.len()], at, ink, shapes),
-    }
-}
-
-/// Fills a rectangle with edges (left, top, right, bottom) in eighths of the cell, rounded to whole pixels.
-fn eighths(at: Origin, ink: Rgb, edges: [i32; 4], shapes: &mut Shapes) {
-    let across = |eighth: i32| (eighth * CELL_WIDTH + 4) / 8;
-    let down = |eighth: i32| (eighth * CELL_HEIGHT + 4) / 8;
-    let [left, top, right, bottom] = edges;
-    let (x, y) = (across(left), down(top));
-    let block = PixelRect { x: at.x + x, y: at.y + y, width: across(right) - x, height: down(bottom) - y };
-    shapes.block(ink, block);
-}
-
-fn quadrants(bits: u8, at: Origin, ink: Rgb, shapes: &mut Shapes) {
-    for (bit, edges) in [[0, 0, 4, 4], [4, 0, 8, 4], [0, 4, 4, 8], [4, 4, 8, 8]].into_iter().enumerate() {
-        if bits >> bit & 1 == 1 {
-            eighths(at, ink, edges, shapes);
-        }
-    }
-}
-
-fn braille(c: char, at: Origin, ink: Rgb, shapes: &mut Shapes) {
-    let bits = c as u32 - 0x2800;
-    for (bit, (column, row)) in DOTS.into_iter().enumerate() {
-        if bits >> bit & 1 == 1 {
-            shapes.dot(ink, at.x + DOT_COLUMNS[column], at.y + DOT_ROWS[row]);
-        }
-    }
-}
-
-/// Draws arcs and diagonals. Arcs start and end in the middle of the pixels of straight lines.
-fn stroke(c: char, Origin { x, y }: Origin, ink: Rgb, shapes: &mut Shapes) {
-    let (right, bottom) = (x + CELL_WIDTH, y + CELL_HEIGHT);
-    let rising = format!("M{right} {y}L{x} {bottom}");
-    let falling = format!("M{x} {y}L{right} {bottom}");
-    let (cx, cy) = (x + 5, y + 10);
-    let path = match c {
-        '╭' => format!("M{cx}.5 {bottom}V{}a4.5 4.5 0 0 1 4.5 -4.5", cy + 5),
-        '╮' => format!("M{x} {cy}.5h1a4.5 4.5 0 0 1 4.5 4.5V{bottom}"),
-        '╯' => format!("M{x} {cy}.5h1a4.5 4.5 0 0 0 4.5 -4.5V{y}"),
-        '╰' => format!("M{cx}.5 {y}V{}a4.5 4.5 0 0 0 4.5 4.5", cy - 4),
-        '╱' => rising,
-        '╲' => falling,
-        _ => rising + &falling,
-    };
-    shapes.stroke(ink, &path);
-}
-
-// The cells of a buffer in their painted form: colours resolved, modifiers applied, wide characters spanning their
-// cells, and no symbol that a document must not contain.
-
-/// Share of its colour that dimmed text keeps, in percent.
-const DIM_PERCENT: u16 = 60;
-
-/// Replaces a forbidden symbol.
-const REPLACEMENT: &str = "\u{fffd}";
-
-/// One character with the cells it covers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tile<'a> {
-    /// The first column, from the left edge of the buffer.
-    pub(super) column: i32,
-    /// Number of columns, 1 or more.
-    pub(super) width: i32,
-    pub(super) symbol: Cow<'a, str>,
-    pub(super) foreground: Rgb,
-    pub(super) background: Rgb,
-    pub(super) font: FontStyle,
-    /// Colour of the underline.
-    pub(super) underline: Option<Rgb>,
-    pub(super) crossed_out: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct FontStyle {
-    pub(super) bold: bool,
-    pub(super) italic: bool,
-}
-
-impl Tile<'_> {
-    /// Whether no letter shows.
-    pub(super) fn is_blank(&self) -> bool {
-        self.symbol.chars().all(char::is_whitespace)
-    }
-
-    /// Returns the symbol if it is one character.
-    pub(super) fn character(&self) -> Option<char> {
-        let mut chars = self.symbol.chars();
-        chars.next().filter(|_| chars.next().is_none())
-    }
-}
-
-/// Returns the tiles of one row; `y` is in buffer coordinates. Together they cover each column once.
-pub(super) fn row_tiles<'a>(picture: &ScreenImage<'a>, y: u16) -> Vec<Tile<'a>> {
-    let buffer: &'a Buffer = picture.buffer;
-    let area = buffer.area;
-    let mut tiles = Vec::with_capacity(usize::from(area.width));
-    let mut column = 0;
-    while column < area.width {
-        let Some(cell) = buffer.cell((area.x + column, y)) else { break };
-        let tile = tile(picture, cell, column, area.width - column);
-        column += tile.width as u16;
-        tiles.push(tile);
-    }
-    tiles
-}
-
-fn tile<'a>(picture: &ScreenImage<'_>, cell: &'a Cell, column: u16, room: u16) -> Tile<'a> {
-    let symbol = drawable_symbol(cell.symbol());
-    let width = match cell.diff_option {
-        CellDiffOption::ForcedWidth(width) => width.get(),
-        _ => symbol.cell_width(),
-    };
-    let has = |modifier| cell.modifier.contains(modifier);
-    let (ink, paper) = colours(picture, cell);
-    Tile {
-        column: i32::from(column),
-        // A wide character is cut at the edge; one without width still covers its cell.
-        width: i32::from(width.clamp(1, room)),
-        symbol: if width == 0 || has(Modifier::HIDDEN) { Cow::Borrowed(" ") } else { symbol },
-        foreground: ink,
-        background: paper,
-        font: FontStyle { bold: has(Modifier::BOLD), italic: has(Modifier::ITALIC) },
-        underline: has(Modifier::UNDERLINED).then(|| match cell.underline_color {
-            Color::Reset => ink,
-            color => resolve(color, ink),
-        }),
-        crossed_out: has(Modifier::CROSSED_OUT),
-    }
-}
-
-/// Returns foreground and background of a cell: reversed first, then dimmed towards the resulting background.
-fn colours(picture: &ScreenImage<'_>, cell: &Cell) -> (Rgb, Rgb) {
-    let fg = resolve(cell.fg, picture.foreground);
-    let bg = resolve(cell.bg, picture.background);
-    let (ink, paper) = if cell.modifier.contains(Modifier::REVERSED) { (bg, fg) } else { (fg, bg) };
-    let ink = if cell.modifier.contains(Modifier::DIM) { mix(ink, paper, DIM_PERCENT) } else { ink };
-    (ink, paper)
-}
-
-/// Returns the symbol, or the replacement for one that would break the document or reorder its text.
-fn drawable_symbol(symbol: &str) -> Cow<'_, str> {
-    if symbol.chars().any(is_forbidden) { Cow::Borrowed(REPLACEMENT) } else { Cow::Borrowed(symbol) }
-}
-
-/// Whether a character is a control, one of the two code points that XML forbids, or a mark that changes text
-/// direction.
-fn is_forbidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{fffe}' | '\u{ffff}')
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -518,135 +317,5 @@ mod tests {
         let buffer = Buffer::empty(Rect::ZERO);
         let svg = svg(&ScreenImage { buffer: &buffer, background: DARK, foreground: PALE });
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{svg}");
-    }
-}
-
-#[cfg(test)]
-mod glyphs_tests {
-    use super::*;
-
-    const AT: Origin = Origin { x: 0, y: 0 };
-
-    fn pixels(c: char) -> Vec<String> {
-        let mut shapes = Shapes::default();
-        assert!(draw(c, AT, (0, 0, 0), (255, 255, 255), &mut shapes));
-        shapes.raster(CELL_WIDTH, CELL_HEIGHT)
-    }
-
-    fn text(c: char) -> String {
-        let (mut shapes, mut out) = (Shapes::default(), String::new());
-        assert!(draw(c, AT, (0, 0, 0), (255, 255, 255), &mut shapes));
-        shapes.write(&mut out);
-        out
-    }
-
-    #[test]
-    fn eighths_grow_by_whole_pixels_up_to_a_full_cell() {
-        let heights: Vec<usize> =
-            ('▁'..='█').map(|c| pixels(c).iter().filter(|row| row.contains('#')).count()).collect();
-        assert_eq!(heights, [3, 5, 8, 10, 13, 16, 18, 21]);
-        let widths: Vec<usize> = ('▉'..='▏').map(|c| pixels(c)[0].matches('#').count()).collect();
-        assert_eq!(widths, [9, 8, 6, 5, 4, 3, 1]);
-    }
-
-    #[test]
-    fn a_half_and_the_other_half_are_a_whole() {
-        for (one, other) in [('▀', '▄'), ('▌', '▐'), ('▚', '▞'), ('▙', '▝'), ('▟', '▘'), ('▜', '▖')]
-        {
-            for (a, b) in pixels(one).iter().zip(pixels(other)) {
-                assert!(a.bytes().zip(b.bytes()).all(|(a, b)| a != b), "{one} {other}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_shade_is_one_flat_colour_between_ink_and_paper() {
-        assert!(text('▒').contains("fill=\"#808080\" d=\"M0 0h10v21h-10z\""));
-        assert!(text('░').contains("#bfbfbf"));
-    }
-
-    #[test]
-    fn braille_bits_land_on_their_dots() {
-        assert!(text('⠁').contains("d=\"M2.5 2.5h.01\""));
-        assert!(text('⢀').contains("d=\"M7.5 18.5h.01\""));
-        assert_eq!(text('⣿').matches("h.01").count(), 8);
-        assert_eq!(text('\u{2800}'), "");
-    }
-
-    #[test]
-    fn arcs_end_where_straight_lines_start() {
-        assert!(text('╭').contains("M5.5 21V15a4.5 4.5 0 0 1 4.5 -4.5"));
-        assert!(text('╯').contains("M0 10.5h1a4.5 4.5 0 0 0 4.5 -4.5V0"));
-    }
-
-    #[test]
-    fn letters_are_left_to_fonts() {
-        assert!(!draw('●', AT, (0, 0, 0), (9, 9, 9), &mut Shapes::default()));
-    }
-}
-
-#[cfg(test)]
-mod tiles_tests {
-    use ratatui::layout::Rect;
-    use ratatui::style::Style;
-
-    use super::*;
-
-    const DARK: Rgb = (10, 10, 10);
-    const PALE: Rgb = (200, 200, 200);
-
-    fn tiles(width: u16, fill: impl Fn(&mut Buffer)) -> Vec<(i32, i32, String, Rgb, Rgb)> {
-        let mut buffer = Buffer::empty(Rect::new(3, 2, width, 1));
-        fill(&mut buffer);
-        let picture = ScreenImage { buffer: &buffer, background: DARK, foreground: PALE };
-        row_tiles(&picture, 2)
-            .into_iter()
-            .map(|t| (t.column, t.width, t.symbol.into_owned(), t.foreground, t.background))
-            .collect()
-    }
-
-    #[test]
-    fn a_wide_character_owns_both_cells() {
-        let tiles = tiles(4, |b| b.set_string(3, 2, "a书b", Style::new()));
-        let shape: Vec<_> = tiles.iter().map(|t| (t.0, t.1, t.2.as_str())).collect();
-        assert_eq!(shape, [(0, 1, "a"), (1, 2, "书"), (3, 1, "b")]);
-    }
-
-    #[test]
-    fn a_wide_character_is_cut_at_the_edge() {
-        let tiles = tiles(1, |b| {
-            b[(3, 2)].set_symbol("书");
-        });
-        assert_eq!((tiles.len(), tiles[0].1), (1, 1));
-    }
-
-    #[test]
-    fn reversed_swaps_even_the_default_colours() {
-        let tiles = tiles(1, |b| b.set_string(3, 2, "x", Style::new().reversed()));
-        assert_eq!((tiles[0].3, tiles[0].4), (DARK, PALE));
-    }
-
-    #[test]
-    fn dim_moves_the_ink_towards_the_paper() {
-        let tiles = tiles(1, |b| b.set_string(3, 2, "x", Style::new().dim()));
-        assert_eq!((tiles[0].3, tiles[0].4), ((124, 124, 124), DARK));
-    }
-
-    #[test]
-    fn controls_and_direction_marks_become_the_replacement_sign() {
-        for bad in ["\u{1b}[31m", "\u{7}", "\r\n", "\u{9b}", "\u{7f}", "a\u{202e}", "\u{2067}", "\u{ffff}"] {
-            let tiles = tiles(2, |b| {
-                b[(3, 2)].set_symbol(bad);
-            });
-            assert_eq!((tiles.len(), tiles[0].2.as_str()), (2, REPLACEMENT), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn a_symbol_without_width_is_a_blank() {
-        let tiles = tiles(2, |b| {
-            b[(3, 2)].set_symbol("\u{301}");
-        });
-        assert_eq!((tiles.len(), tiles[0].2.as_str()), (2, " "));
     }
 }
