@@ -26,6 +26,7 @@
 //!   [`replay`], every model call of a session under other settings.
 //! * **Writing**: [`commit`], the only writer of session files; [`summarize`], who writes a compaction summary.
 //! * **Answers**: [`session`], one opened session and the list it is in; [`mod@write`], a commit as a person requests it;
+//!   [`doc`], sentences and tables that a command prints and a screen draws;
 //!   [`report`], questions about a session answered as values, among them [`report::explain`], [`report::sweep`], [`report::cache_ledger`], [`report::regret`] and [`report::summary_audit`];
 //!   [`export`], sessions and screens as documents without secrets; [`dataset`], sessions as tables for other engines.
 //! * **Program**: [`app`], events in and effects out, without IO; [`ui`], state to cells; [`runtime`], the only terminal
@@ -80,6 +81,7 @@ pub mod config;
 pub mod context;
 pub mod dataset;
 pub mod diagnostic;
+pub mod doc;
 pub mod export;
 pub mod files;
 pub mod format;

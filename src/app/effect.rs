@@ -143,7 +143,7 @@ pub enum Effect {
         request_id: u64,
     },
     StopProblems,
-    /// Computes the estimates of a session; [`super::event::Event::Estimates`] answers.
+    /// Computes the estimates of a session; [`super::event::Event::FoldedReport`] answers.
     ComputeEstimates {
         session: Arc<LoadedSession>,
     },

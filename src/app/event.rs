@@ -9,18 +9,17 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::app::effect_error::EffectError;
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::SweepUpdate;
+use crate::app::screens::explain::FoldedReport;
 use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::config::presets::PresetFile;
 use crate::diagnostic::Diagnostic;
+use crate::doc::Doc;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::report::breakdown::HeavyBlocks;
 use crate::report::compare::BranchComparison;
-use crate::report::estimators::Estimates;
 use crate::report::explain::Explanation;
-use crate::report::record::RecordView;
-use crate::report::recovery::RecoveryView;
 use crate::report::timeline::{RecordedSession, Timeline};
 use crate::session::message::MessageText;
 use crate::session::message::excerpt::Excerpt;
@@ -162,17 +161,12 @@ pub enum Event {
         done: Bytes,
         total: Bytes,
     },
-    /// The requested estimates.
-    Estimates {
+    /// A requested report of the explain screen.
+    FoldedReport {
         epoch: Epoch,
-        /// The estimates, or why computing them failed.
-        estimates: Result<Arc<Estimates>, EffectError>,
-    },
-    /// The requested recovery.
-    Recovery {
-        epoch: Epoch,
-        /// The recovery, or why reading it failed.
-        recovery: Result<Arc<RecoveryView>, EffectError>,
+        report: FoldedReport,
+        /// Its document, or why it failed.
+        doc: Result<Arc<Doc>, EffectError>,
     },
     /// Progress of the requested summary.
     Summary {
@@ -194,7 +188,7 @@ pub enum Event {
     /// The record of a session.
     Record {
         key: SessionKey,
-        view: Result<Arc<RecordView>, EffectError>,
+        doc: Result<Doc, EffectError>,
     },
     /// The requested comparison of two branches.
     BranchesCompared {

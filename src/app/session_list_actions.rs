@@ -1,14 +1,13 @@
 //! Actions on the list of sessions: filter, order, folds, and the record of a session.
 
-use std::sync::Arc;
-
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
 use crate::app::layout::Pane;
+use crate::app::screens::record::RecordScreen;
 use crate::app::state::{App, Overlay};
+use crate::doc::Doc;
 use crate::ids::SessionKey;
-use crate::report::record::RecordView;
 use crate::session::order::SessionOrder;
 
 impl App {
@@ -54,13 +53,14 @@ impl App {
         }
     }
 
-    pub(super) fn on_record(&mut self, key: &SessionKey, view: Result<Arc<RecordView>, EffectError>) {
+    pub(super) fn on_record(&mut self, key: &SessionKey, doc: Result<Doc, EffectError>) {
+        let size = RecordScreen::page_size(&self.screen_context());
         let open = self.views.find_mut(|view| match view {
             Overlay::Record(screen) if screen.key == *key => Some(screen),
             _ => None,
         });
         if let Some(screen) = open {
-            screen.view = Some(view);
+            screen.set_doc(doc, size);
         }
     }
 

@@ -26,7 +26,6 @@ impl App {
             }
             Event::Excerpts { epoch, .. }
             | Event::Blocks { epoch, .. }
-            | Event::Recovery { epoch, .. }
             | Event::Explanation { epoch, .. }
             | Event::Commits { epoch, .. }
             | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),
@@ -40,7 +39,7 @@ impl App {
                 !self.problems.is_running || self.problems.request_id != *request_id
             }
             Event::EstimateProgress { epoch, .. }
-            | Event::Estimates { epoch, .. }
+            | Event::FoldedReport { epoch, .. }
             | Event::Recording { epoch, .. } => !self.is_current(*epoch),
             Event::SummaryCalls { request, .. } => self.requested_summary_calls() != Some(*request),
             Event::Summary { epoch, .. } => !self.awaits_summary(*epoch),

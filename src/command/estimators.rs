@@ -9,20 +9,16 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{SessionJson, print_session_header, session_json};
-use super::table::{Align, Cell, Table};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_deviation, format_number, format_signed_percent};
 use crate::js::Members;
-use crate::report::estimators::{Estimates, Estimator, MeasuredCall, description, read};
+use crate::report::estimators::{Estimates, Estimator, MeasuredCall, read};
 use crate::session::LoadedSession;
 
 /// Newest calls printed without `--all`.
 const MAX_CALLS: usize = 20;
-/// Relative error from which an estimate is highlighted.
-const NOTABLE_ERROR: f64 = 0.1;
 
 pub(super) fn run(
     args: &ContextViewArgs,
@@ -41,94 +37,11 @@ pub(super) fn run(
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
-    output.line(Tone::Strong, &description::headline(&estimates))?;
-    let lines = [description::describe_fixed(&estimates), description::describe_factors(&estimates)];
-    for line in lines.into_iter().chain(description::describe_confidence(&estimates)) {
-        output.line(Tone::Plain, &line)?;
-    }
-    writeln!(output)?;
-    estimator_table(&estimates).print(output, "")?;
-    print_calls(&session, &estimates, args.all, output)
-}
-
-fn estimator_table(estimates: &Estimates) -> Table {
-    let mut table = Table::new(&[
-        ("estimator", Align::Left),
-        ("next prompt", Align::Right),
-        ("last call", Align::Right),
-        ("mean error", Align::Right),
-        ("bias", Align::Right),
-        ("worst", Align::Right),
-        ("", Align::Left),
-    ]);
-    for estimator in Estimator::ALL {
-        let deviation = estimates.deviation(estimator);
-        let last = estimates.last_reliable_call().and_then(|call| call.error(estimator));
-        let of = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".to_owned()));
-        table.push(vec![
-            estimator.name().into(),
-            of(estimates.describe_next(estimator)),
-            error_cell(last),
-            of(deviation.map(|deviation| format_deviation(deviation.mean))),
-            of(deviation.map(|deviation| format_signed_percent(deviation.bias))),
-            of(deviation.map(|deviation| format_deviation(deviation.max))),
-            Cell::new(estimator.description(), Tone::Dim),
-        ]);
-    }
-    table
-}
-
-fn error_cell(error: Option<f64>) -> Cell {
-    let Some(error) = error else { return Cell::new("-", Tone::Dim) };
-    let tone = if error.abs() > NOTABLE_ERROR { Tone::Warning } else { Tone::Plain };
-    Cell::new(&format_signed_percent(error), tone)
-}
-
-fn print_calls(
-    session: &LoadedSession,
-    estimates: &Estimates,
-    all: bool,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let calls = &estimates.calls;
-    if calls.is_empty() {
-        return Ok(());
-    }
-    let shown = if all { calls.len() } else { MAX_CALLS.min(calls.len()) };
-    writeln!(output)?;
-    let count = format_count(calls.len() as u64, "call with a count", "calls with a count");
-    let which = if shown < calls.len() {
-        format!(", the last {shown} (--all shows every call)")
-    } else {
-        String::new()
-    };
-    output.line(Tone::Strong, &format!("{count}{which}; error of each estimator"))?;
-    let mut columns = vec![("entry", Align::Left), ("counted", Align::Right)];
-    columns.extend(Estimator::ALL.map(|estimator| (estimator.name(), Align::Right)));
-    columns.push(("", Align::Left));
-    let mut table = Table::new(&columns);
-    for call in &calls[calls.len() - shown..] {
-        let mut row = vec![session.index.display_id(call.entry).into(), format_number(call.measured).into()];
-        row.extend(Estimator::ALL.map(|estimator| error_cell(call.error(estimator))));
-        row.push(Cell::new(if call.shrunk { "shrunk" } else { "" }, Tone::Dim));
-        table.push(row);
-    }
-    table.print(output, "")?;
-    print_excluded_calls(estimates, output)
-}
-
-fn print_excluded_calls(estimates: &Estimates, output: &mut Output) -> Result<(), Failure> {
-    if estimates.calls.iter().any(|call| call.shrunk) {
-        let why = "shrunk: fewer tokens than the previous call although the context grew, for example because of pruning; \
-                   not included in the errors above";
-        output.line(Tone::Dim, why)?;
-    }
-    if estimates.copies > 0 {
-        let copies = format_count(estimates.copies as u64, "answer", "answers");
-        output.line(
-            Tone::Dim,
-            &format!("{copies} left out: copied to this branch with the usage of another branch"),
-        )?;
+    let doc = estimates.doc(&session, if args.all { usize::MAX } else { MAX_CALLS });
+    output.line(Tone::Strong, &doc.headline)?;
+    output.doc(&doc)?;
+    if !args.all && estimates.calls.len() > MAX_CALLS {
+        output.line(Tone::Dim, "--all lists every call")?;
     }
     Ok(())
 }

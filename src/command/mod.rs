@@ -84,7 +84,6 @@ mod undo;
 mod usage_error;
 mod usage_totals;
 mod watch;
-mod wrap;
 mod writing;
 
 use std::ffi::OsString;

@@ -8,27 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::{Failure, RETRY_LEAD};
-use super::wrap::wrap_line;
+pub use crate::doc::Tone;
+use crate::doc::{Doc, Line, Table, wrap_line};
 pub use crate::export::json::SCHEMA_VERSION;
 use crate::export::json::{self, JsonOutput};
-use crate::text::visible;
-
-/// The meaning of a text. Colour is never the only sign of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tone {
-    #[default]
-    Plain,
-    /// A heading or the main number.
-    Strong,
-    Dim,
-    Good,
-    Warning,
-    Bad,
-    /// Shortened by a plan.
-    Trimmed,
-    /// Cleared by a plan.
-    Cleared,
-}
+use crate::text::{visible, width};
 
 /// The two output streams of a command.
 pub struct Output<'a> {
@@ -82,7 +66,7 @@ impl<'a> Output<'a> {
         match tone {
             Tone::Plain => text.to_owned(),
             Tone::Strong => text.bold().to_string(),
-            Tone::Dim => text.with(Color::DarkGrey).to_string(),
+            Tone::Dim | Tone::Part(_) => text.with(Color::DarkGrey).to_string(),
             Tone::Good => text.with(Color::Green).to_string(),
             Tone::Warning => text.with(Color::Yellow).to_string(),
             Tone::Bad => text.with(Color::Red).to_string(),
@@ -98,6 +82,28 @@ impl<'a> Output<'a> {
             return writeln!(self.out, "{text}");
         };
         wrap_line(text, columns).iter().try_for_each(|line| writeln!(self.out, "{}", self.paint(tone, line)))
+    }
+
+    /// Writes a document.
+    pub(super) fn doc(&mut self, doc: &Doc) -> io::Result<()> {
+        self.lines("", &doc.lines(self.width))
+    }
+
+    /// Writes a document below its title.
+    pub(super) fn indented_doc(&mut self, doc: &Doc) -> io::Result<()> {
+        self.lines("  ", &doc.lines(self.width_beside("  ")))
+    }
+
+    fn width_beside(&self, indent: &str) -> Option<usize> {
+        self.width.map(|columns| columns.saturating_sub(width(indent)).max(1))
+    }
+
+    fn lines(&mut self, indent: &str, lines: &[Line]) -> io::Result<()> {
+        for line in lines {
+            let painted: String = line.spans.iter().map(|span| self.paint(span.tone, &span.text)).collect();
+            writeln!(self.out, "{}", format!("{indent}{painted}").trim_end())?;
+        }
+        Ok(())
     }
 
     /// Wraps the lines of a message for the error stream. A command line to type stays whole.
@@ -131,6 +137,13 @@ impl<'a> Output<'a> {
         let (message, candidates) = (message.clone(), candidates.clone());
         let error = ErrorJson { code: exit.code(), kind: exit.word(), message, candidates };
         writeln!(self.err, "{}", json::to_line(&FailureJson { error })?)
+    }
+}
+
+impl Table {
+    /// Prints heading and rows with `indent` before each line.
+    pub(super) fn print(&self, output: &mut Output, indent: &str) -> io::Result<()> {
+        output.lines(indent, &self.lines(output.width_beside(indent)))
     }
 }
 

@@ -10,7 +10,6 @@ use super::failure::Failure;
 use super::output::{Output, Tone};
 use super::session_output::{SessionJson, session_json};
 use super::sessions::RollupJson;
-use super::table::{Align, Cell, Table};
 use crate::cli::{SessionsArgs, StoreArgs};
 use crate::export::json::JsonOutput;
 use crate::ids::SessionKey;
@@ -46,12 +45,7 @@ pub(super) fn run(
     if let Some(words) = rollup.as_ref().and_then(describe_rollup) {
         output.line(Tone::Plain, &words)?;
     }
-    for section in view.fields.chunk_by(|one, next| one.section == next.section) {
-        output.line(Tone::Plain, "")?;
-        output.line(Tone::Strong, section[0].section)?;
-        table(section).print_rows(output, "  ")?;
-    }
-    Ok(())
+    Ok(output.doc(&view.doc())?)
 }
 
 /// Refuses the options of the list for one session.
@@ -62,14 +56,6 @@ fn refuse_list_options(args: &SessionsArgs, session: &str) -> Result<(), Failure
             "{option} selects sessions of a list, and {session} is one session. A store is a PATH, such as ./{session}."
         )))
     })
-}
-
-fn table(fields: &[RecordField]) -> Table {
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
-    for field in fields {
-        table.push(vec![Cell::new(&field.name, Tone::Dim), field.value.as_str().into()]);
-    }
-    table
 }
 
 /// Reads the session and those that it started, and sums up their usage. `None` for a session that is not listed.

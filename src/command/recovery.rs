@@ -12,21 +12,17 @@ use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
     SessionJson, WindowJson, finite, print_session_header, session_json, window_json,
 };
-use super::table::{Align, Cell, Table};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::export::json::JsonOutput;
-use crate::format::{format_count, format_estimate, format_number, format_time};
 use crate::ids::EntryIx;
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
 };
-use crate::policy::truncate::max_result_chars_under;
-use crate::redact::masked;
 use crate::report::recovery::{
-    RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, RowMark, load_recovery,
+    RecoveryEvent, RecoveryRow, RecoveryView, RefusedCall, RowKind, load_recovery, max_result_chars,
 };
 use crate::session::LoadedSession;
-use crate::units::{Chars, Moment, Tokens};
+use crate::units::{Moment, Tokens};
 
 pub(super) fn run(
     args: &ExplainArgs,
@@ -42,11 +38,6 @@ pub(super) fn run(
         return Ok(output.json(&report_json(&session, &view))?);
     }
     print(&session, &view, output)
-}
-
-/// Returns the limit in chars for one tool result under the session's ruleset.
-fn max_result_chars(session: &LoadedSession) -> Chars {
-    max_result_chars_under(session.ruleset.id.rules(), session.window.tokens)
 }
 
 /// The gateway's recovery after an overflow, expected and recorded.
@@ -293,105 +284,13 @@ fn ending_json(ending: Ending) -> EndingJson {
 
 fn print(session: &LoadedSession, view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
     print_session_header(output, session, session.window)?;
-    let refusal = &view.refusal;
-    let head = match refusal.entry {
-        Some(ix) => {
-            let tokens = refusal.tokens.map(|tokens| format!(" · {} tokens", format_number(tokens)));
-            let name = session.index.display_id(ix);
-            format!("overflow at {name} · {}{}", format_time(refusal.time_ms), tokens.unwrap_or_default())
-        }
-        None => match &view.unanswered {
-            Some(error) => format!(
-                "nothing to recover from: {} failed, and not for its size ({})",
-                session.index.display_id(error.entry),
-                error.class.as_str()
-            ),
-            None => "no overflow is recorded; this is what the next one would cause".to_owned(),
-        },
-    };
     writeln!(output)?;
-    output.line(if view.is_recorded() { Tone::Bad } else { Tone::Strong }, &head)?;
-    if view.is_recorded() && !refusal.text.is_empty() {
-        output.line(Tone::Plain, &format!("{} ({})", refusal.shown_text(), refusal.source.label()))?;
-    }
-    if view.earlier_overflows > 0 {
-        output.line(
-            Tone::Dim,
-            &format_count(view.earlier_overflows as u64, "earlier overflow", "earlier overflows"),
-        )?;
-    }
-    let line = format!(
-        "compaction {} · reserve {} · keepRecentTokens {} · result limit {} chars",
-        session.limits.compaction_mode.as_str(),
-        format_number(session.configured_settings.compaction.reserve_tokens.whole()),
-        format_number(session.configured_settings.compaction.keep_recent_tokens.whole()),
-        format_number(max_result_chars(session).whole()),
-    );
-    output.line(Tone::Dim, &line)?;
-    if view.is_recorded() {
-        output.line(Tone::Plain, &view.comparison())?;
-    }
-    if let Some(error) = session.limits.run_error.as_deref() {
-        output.line(Tone::Warning, &format!("the gateway recorded for the last run: {}", masked(error)))?;
-    }
-    writeln!(output)?;
-    table(session, view).print(output, "")?;
-    if let Some(row) = view.rows.iter().find(|row| !row.rule.is_empty()) {
-        let hint = format!("`clawscope rules {}` prints a rule", row.rule.replacen(' ', "-", 1));
+    let doc = view.doc(session);
+    output.line(Tone::Strong, &doc.headline)?;
+    output.doc(&doc)?;
+    if let Some(rule) = doc.rows().map(|row| row.rule).find(|rule| !rule.is_empty()) {
+        let hint = format!("`clawscope rules {}` prints a rule", rule.replacen(' ', "-", 1));
         output.line(Tone::Dim, &hint)?;
-    }
-    print_explanations(view, output)
-}
-
-fn table(session: &LoadedSession, view: &RecoveryView) -> Table {
-    let mut columns = vec![("expected", Align::Left), ("tokens", Align::Right), ("rule", Align::Left)];
-    if view.is_recorded() {
-        columns.extend([("recorded", Align::Left), ("entry", Align::Left)]);
-    }
-    let mut table = Table::new(&columns);
-    for row in &view.rows {
-        let head = matches!(row.kind, RowKind::Attempt(_));
-        let words = if head { row.label.clone() } else { format!("  {} {}", row.mark.glyph(), row.label) };
-        let measured =
-            row.tokens.is_some() && row.tokens == view.refusal.tokens && row.mark == RowMark::Refused;
-        let tokens =
-            row.tokens.map(|tokens| if measured { format_number(tokens) } else { format_estimate(tokens) });
-        let mut cells = vec![
-            Cell::new(&words, row_tone(row)),
-            tokens.unwrap_or_default().into(),
-            Cell::new(row.rule, Tone::Dim),
-        ];
-        if view.is_recorded() {
-            let shown = row.observed.as_deref();
-            let shown = shown.unwrap_or(if head { "" } else { "—" });
-            let entry = row.entry.filter(|_| row.observed.is_some()).map(|ix| session.index.display_id(ix));
-            cells.push(Cell::new(shown, if row.observed.is_some() { Tone::Plain } else { Tone::Dim }));
-            cells.push(Cell::new(&entry.unwrap_or_default(), Tone::Dim));
-        }
-        table.push(cells);
-    }
-    table
-}
-
-fn row_tone(row: &RecoveryRow) -> Tone {
-    match (row.kind, row.mark) {
-        (RowKind::Attempt(_), _) => Tone::Strong,
-        (_, RowMark::Refused) => Tone::Bad,
-        (_, RowMark::Failed) => Tone::Warning,
-        (_, RowMark::Done) => Tone::Good,
-        (_, RowMark::Continued | RowMark::Neutral) => Tone::Plain,
-    }
-}
-
-/// Prints each explanation of a row once.
-fn print_explanations(view: &RecoveryView, output: &mut Output) -> Result<(), Failure> {
-    writeln!(output)?;
-    let mut reported: Vec<&str> = Vec::new();
-    for row in view.rows.iter().filter(|row| !matches!(row.kind, RowKind::Attempt(_))) {
-        if !reported.contains(&row.explanation.as_str()) {
-            reported.push(&row.explanation);
-            output.line(Tone::Plain, &format!("{} {}: {}", row.mark.glyph(), row.label, row.explanation))?;
-        }
     }
     Ok(())
 }

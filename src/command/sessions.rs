@@ -407,7 +407,7 @@ fn table(
     for item in items {
         let cells =
             cells(workspace, &item, sort.is_some()).into_iter().enumerate().filter(|(at, _)| shown(*at));
-        table.push(cells.map(|(_, cell)| cell).collect());
+        table.push(cells.map(|(_, cell)| cell).collect::<Vec<_>>());
     }
     table
 }

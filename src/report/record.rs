@@ -1,6 +1,7 @@
 //! Everything that a store knows of a session besides its transcript: the record with its toggles, overrides and
 //! counters, fields unknown to clawscope too, with secrets masked.
 
+use crate::doc::{Align, Cell, Doc, Table, Tone};
 use crate::format::{
     format_age, format_amount, format_displayed_timestamp, format_number, format_short_tokens, format_size,
     quantity,
@@ -186,14 +187,19 @@ impl RecordView {
         Self { title: redactor.redact_text(&session.title).into_owned(), fields, record }
     }
 
-    /// Returns the facts as lines of text, for the clipboard.
-    pub fn text(&self) -> String {
-        let groups = self.fields.chunk_by(|one, next| one.section == next.section);
-        let lines = |group: &[RecordField]| {
-            let line = |field: &RecordField| format!("  {}: {}\n", field.name, field.value);
-            format!("{}\n{}", group[0].section, group.iter().map(line).collect::<String>())
-        };
-        groups.map(lines).collect()
+    pub fn doc(&self) -> Doc {
+        let mut doc = Doc::new(self.title.clone());
+        for section in self.fields.chunk_by(|one, next| one.section == next.section) {
+            doc.gap();
+            doc.say(Tone::Strong, section[0].section);
+            let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+            for field in section {
+                let name = Cell::new(&field.name, Tone::Dim).after_sign("  ", Tone::Plain);
+                table.push(vec![name, field.value.as_str().into()]);
+            }
+            doc.table(table);
+        }
+        doc
     }
 }
 

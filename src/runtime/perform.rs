@@ -10,6 +10,7 @@ use crate::app::effect_error::EffectError;
 use crate::app::event::{Event, SummaryUpdate};
 use crate::app::regret::FoundRegret;
 use crate::app::screens::compare::{SweepQuery, SweepUpdate, run_sweep};
+use crate::app::screens::explain::FoldedReport;
 use crate::app::screens::problems::ProblemsUpdate;
 use crate::app::screens::search::StoreSearchUpdate;
 use crate::commit::{Clock, SystemDisk, recover_commit};
@@ -115,7 +116,8 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         Effect::FindProblems { request_id } => return find_store_problems(request_id, inputs, listener),
         Effect::ComputeEstimates { session } => return estimate(&session, listener),
         Effect::ReadRecovery { session } => {
-            Event::Recovery { epoch: session.epoch, recovery: shared(load_recovery(&session)) }
+            let doc = shared(load_recovery(&session).map(|view| view.doc(&session)));
+            Event::FoldedReport { epoch: session.epoch, report: FoldedReport::Recovery, doc }
         }
         Effect::Summarise { session, plan, consented } => {
             return summarise(&session, &plan, consented, inputs, listener);
@@ -230,8 +232,8 @@ fn shared<T, E: Into<EffectError>>(read: Result<T, E>) -> Result<Arc<T>, EffectE
 fn read_record(key: SessionKey, inputs: &Inputs) -> Event {
     let sessions = inputs.store.iter().flat_map(|store| &store.sessions);
     let session = sessions.into_iter().find(|session| session.key == key);
-    let view = session.map(|session| Arc::new(RecordView::new(session, inputs.now_ms)));
-    Event::Record { key, view: view.ok_or(EffectError::SessionGone) }
+    let doc = session.map(|session| RecordView::new(session, inputs.now_ms).doc());
+    Event::Record { key, doc: doc.ok_or(EffectError::SessionGone) }
 }
 
 /// Reads excerpts of entries. A failed excerpt leaves its row without text; opening the message shows why.
@@ -317,6 +319,9 @@ fn predict_calls(session: &LoadedSession, request: SummaryCallsRequest, inputs: 
     Some(Event::SummaryCalls { request, calls: calls.map_err(EffectError::from) })
 }
 
+/// The most counted calls on the page: the newest ones.
+const MAX_COUNTED_CALLS: usize = 100;
+
 fn estimate(session: &LoadedSession, listener: &Listener<'_>) {
     let mut throttle = Throttle::new(PROGRESS_INTERVAL);
     let epoch = session.epoch;
@@ -327,7 +332,8 @@ fn estimate(session: &LoadedSession, listener: &Listener<'_>) {
         (listener.is_wanted)()
     });
     if !matches!(estimates, Err(EstimatesError::Stopped)) {
-        (listener.send)(Event::Estimates { epoch, estimates: shared(estimates) });
+        let doc = shared(estimates.map(|estimates| estimates.doc(session, MAX_COUNTED_CALLS)));
+        (listener.send)(Event::FoldedReport { epoch, report: FoldedReport::Estimators, doc });
     }
 }
 

@@ -24,6 +24,7 @@ const ROWS: &[&[&str]] = &[
     &["commit"],
     &["session"],
     &["write"],
+    &["doc"],
     &["report"],
     &["export", "dataset"],
     &["app"],

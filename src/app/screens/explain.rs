@@ -2,9 +2,8 @@
 
 mod block;
 mod dimensions;
-pub mod estimators;
+mod folded;
 pub mod page;
-pub mod recovery;
 mod rows;
 mod screen;
 pub mod wording;
@@ -13,13 +12,12 @@ use std::sync::Arc;
 
 use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
-use crate::report::estimators::Estimates;
+use crate::doc::Doc;
 use crate::report::explain::Explanation;
-use crate::report::recovery::RecoveryView;
 use crate::units::Bytes;
-pub use block::ExplainRow;
-use estimators::EstimatesState;
-pub use screen::{ExplainScreen, advice_letter};
+pub use block::{ExplainBlock, ExplainRow};
+pub use folded::FoldedReport;
+pub use screen::ExplainScreen;
 
 impl App {
     /// The explanation, perhaps below another screen.
@@ -44,23 +42,24 @@ impl App {
     }
 
     pub(in crate::app) fn on_explanation(&mut self, view: Result<Arc<Explanation>, EffectError>) {
-        self.change_explanation(|screen| screen.result = Some(view));
+        let session = self.displayed_session().cloned();
+        self.change_explanation(|screen| screen.set_result(view, session.as_deref()));
     }
 
-    pub(in crate::app) fn on_recovery(&mut self, view: Result<Arc<RecoveryView>, EffectError>) {
-        self.change_explanation(|screen| screen.recovery.result = Some(view));
+    pub(in crate::app) fn on_folded_report(
+        &mut self,
+        report: FoldedReport,
+        answer: Result<Arc<Doc>, EffectError>,
+    ) {
+        self.change_explanation(|screen| screen.folded_mut(report).set_answer(answer));
     }
 
     pub(in crate::app) fn on_estimate_progress(&mut self, done: Bytes, total: Bytes) {
         self.change_explanation(|screen| {
-            if screen.estimators.is_reading() {
-                screen.estimators.state = EstimatesState::Reading(done, total);
+            if screen.estimators.is_awaited() {
+                screen.estimators.set_progress(done, total);
             }
         });
-    }
-
-    pub(in crate::app) fn on_estimates(&mut self, estimates: Result<Arc<Estimates>, EffectError>) {
-        self.change_explanation(|screen| screen.estimators.set_estimates(estimates));
     }
 
     /// Whether the block of the estimators is open, so that its messages are to be read.

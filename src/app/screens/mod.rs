@@ -5,6 +5,7 @@ pub mod branches;
 pub mod breakdown;
 pub mod compare;
 pub mod context;
+pub mod doc_page;
 pub mod explain;
 pub mod help;
 pub mod hint;
@@ -126,7 +127,7 @@ impl Overlay {
             Self::Breakdown(screen) => screen.blocks.is_empty(),
             Self::Explain(screen) => screen.is_waiting(),
             Self::Branches(screen) => screen.is_waiting(),
-            Self::Record(screen) => screen.view.is_none(),
+            Self::Record(screen) => screen.page.is_none(),
             Self::Help(_)
             | Self::Palette(_)
             | Self::Letters(_)
@@ -252,10 +253,10 @@ impl Overlay {
     /// Returns the rows of a page; `None` for a screen that scrolls with the focused pane.
     pub(super) fn page_rows(&self, context: &ScreenContext) -> Option<usize> {
         match self {
-            Self::Breakdown(_) => Some(BreakdownScreen::list_rows(context)),
+            Self::Breakdown(_) => Some(BreakdownScreen::page_size(context).lines),
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
             Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
-            Self::Record(_) => Some(RecordScreen::list_rows(context)),
+            Self::Record(_) => Some(RecordScreen::page_size(context).lines),
             Self::Search => Some(usize::from(search::areas(context.body(), false).0.height)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
             Self::Help(_) => Some(HelpArea::new(context.size).rows),

@@ -7,6 +7,7 @@
 //! first.
 
 mod blocks;
+mod document;
 mod lines;
 mod prompt_sections;
 mod remainder;

@@ -21,7 +21,7 @@ fn chars4_error(estimates: &Estimates) -> Option<(u64, u64, f64, Option<f64>)> {
 const NO_MEASURED_CALL: &str = "The provider counted no call on this path.";
 
 /// Says in one line by how much chars/4 is off at the last call.
-pub fn headline(estimates: &Estimates) -> String {
+pub(super) fn headline(estimates: &Estimates) -> String {
     let Some((pi, counted, whole, messages)) = chars4_error(estimates) else {
         return NO_MEASURED_CALL.to_owned();
     };
@@ -35,7 +35,7 @@ pub fn headline(estimates: &Estimates) -> String {
 }
 
 /// Describes the tokens before the messages.
-pub fn describe_fixed(estimates: &Estimates) -> String {
+pub(super) fn describe_fixed(estimates: &Estimates) -> String {
     match estimates.fixed_tokens {
         Some(tokens) => format!("system prompt, tools and files: ~{}, from the last run's report", format_number(tokens)),
         None => "system prompt, tools and files: no run stored a report, so only usage and calibrated include them".to_owned(),
@@ -43,7 +43,7 @@ pub fn describe_fixed(estimates: &Estimates) -> String {
 }
 
 /// Describes the fitted factors, or why there is no fit.
-pub fn describe_factors(estimates: &Estimates) -> String {
+pub(super) fn describe_factors(estimates: &Estimates) -> String {
     let fit = match &estimates.calibration {
         Ok(fit) => fit,
         Err(too_few) => return format!("calibrated: {too_few}"),
@@ -70,7 +70,7 @@ pub fn describe_factors(estimates: &Estimates) -> String {
 }
 
 /// Describes the confidence of the fit; `None` without a fit.
-pub fn describe_confidence(estimates: &Estimates) -> Option<String> {
+pub(super) fn describe_confidence(estimates: &Estimates) -> Option<String> {
     let fit = estimates.calibration.as_ref().ok()?;
     let off = format!(
         "mean error {}, at most {}",

@@ -1,7 +1,8 @@
 //! Compares every estimator with the tokens that the provider counted, call by call along the path, and estimates the
 //! next prompt with each. Each body is read once, weighed and dropped.
 
-pub mod description;
+mod description;
+mod document;
 mod message_weights;
 mod walk;
 
@@ -46,17 +47,6 @@ impl Estimator {
             Self::Weighted => "weighted",
             Self::Usage => "usage",
             Self::Calibrated => "calibrated",
-        }
-    }
-
-    /// The name for narrow columns, at most six chars.
-    pub fn short_name(self) -> &'static str {
-        match self {
-            Self::Pi => "pi",
-            Self::Gateway => "gatew.",
-            Self::Weighted => "weigh.",
-            Self::Usage => "usage",
-            Self::Calibrated => "calib.",
         }
     }
 

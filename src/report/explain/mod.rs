@@ -44,6 +44,7 @@ pub use aftermath::Aftermath;
 pub use cache_misses::{CacheMisses, CauseOfMisses};
 pub use counts::{Counter, PromptCount};
 pub use description::Evidence;
+pub use description::{Question, advice_letter, error_message};
 pub use engine::EngineOwned;
 pub use estimator::{EstimatorError, TwiceCounted};
 pub use explanation::{CallHistory, CallPoint};

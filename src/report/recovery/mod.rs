@@ -2,10 +2,12 @@
 //! overflowed, next to the events in the transcript (compaction 8.8–8.20).
 
 mod description;
+mod document;
 mod events;
 mod refused_call;
 mod rows;
 
+pub use document::max_result_chars;
 pub use events::RecoveryEvent;
 pub use refused_call::RefusedCall;
 pub use rows::{RecoveryRow, RowKind, RowMark};
@@ -17,7 +19,6 @@ use crate::context::{ContextMessage, entries_since_reset};
 use crate::ids::EntryIx;
 use crate::policy::compact::branch_entries;
 use crate::policy::recovery::{self, Branch, ErrorSource, MessageWeight, RecoveryInput};
-use crate::policy::truncate::max_result_chars_under;
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallError, Overflow};
 use crate::store::body::{self, BodyError};
@@ -93,7 +94,7 @@ pub fn load_recovery(session: &LoadedSession) -> Result<RecoveryView, BodyError>
             same_model: true,
             predates_compaction: compacted_at.is_some_and(|at| refusal.time_ms < at),
             has_gateway: limits.is_gateway_run,
-            result_limit: max_result_chars_under(rules, session.window.tokens),
+            result_limit: max_result_chars(session),
             rules,
             is_chat: limits.is_chat && rules.recovery.resets_session,
         })

@@ -3,6 +3,7 @@
 mod branches;
 mod breakdown;
 mod compare;
+mod doc_page;
 mod explain;
 mod help;
 mod letters;

@@ -1,5 +1,6 @@
 //! Widgets that all screens share: text in cells, title lines, thin bars, scrollbars, numbers.
 
+mod doc_line;
 mod page;
 mod pane;
 mod thin_bar;
@@ -10,6 +11,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::text;
+pub use doc_line::put_doc_line;
 pub use page::{clear, note};
 pub use pane::{content_left, on_title, scrollbar, title};
 pub use thin_bar::ThinBar;

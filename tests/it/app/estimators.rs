@@ -1,10 +1,12 @@
 //! The block of the estimators in the explanation.
 
+use std::sync::Arc;
+
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::screens::explain::estimators::{EstimatesState, EstimatorsBlock};
-use clawscope::app::screens::explain::{ExplainRow, ExplainScreen};
+use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
+use clawscope::doc::Row;
 use clawscope::ids::Epoch;
 
 use crate::support::driver::Driver;
@@ -13,9 +15,14 @@ fn explanation(driver: &Driver) -> &ExplainScreen {
     driver.app.explain_screen().expect("open")
 }
 
-fn block(driver: &Driver) -> &EstimatorsBlock {
-    &explanation(driver).estimators
+/// The rows of the counted calls; none while the block is folded.
+fn calls(driver: &Driver) -> Vec<Row> {
+    let doc = explanation(driver).estimators.shown();
+    doc.into_iter().flat_map(|doc| doc.rows()).filter(|row| row.entry.is_some()).cloned().collect()
 }
+
+/// The number of estimators, whose rows are above those of the calls.
+const ESTIMATORS: usize = 5;
 
 fn computes(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| matches!(effect, Effect::ComputeEstimates { .. }))
@@ -30,7 +37,7 @@ fn folded() -> Driver {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("feishu:direct:ou_3f7c21ab");
     driver.press("e G");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Estimators));
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Headline(FoldedReport::Estimators)));
     driver
 }
 
@@ -44,7 +51,7 @@ fn estimators() -> Driver {
 #[test]
 fn messages_are_read_only_while_the_block_is_open() {
     let mut driver = folded();
-    assert!(block(&driver).estimates().is_none());
+    assert!(explanation(&driver).estimators.shown().is_none());
     assert!(computes(&driver.key_effects("enter")));
     assert!(stops(&driver.key_effects("enter")), "folded again");
     assert!(computes(&driver.key_effects("enter")));
@@ -54,42 +61,44 @@ fn messages_are_read_only_while_the_block_is_open() {
 #[test]
 fn enter_on_a_counted_call_opens_its_answer() {
     let mut driver = estimators();
-    let calls = block(&driver).calls().len();
-    assert!(calls > 20, "{calls} calls");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::CountedCall(calls - 1)));
+    let calls = calls(&driver);
+    assert!(calls.len() > 20, "{} calls", calls.len());
+    let last = ExplainRow::Line(ExplainBlock::Folded(FoldedReport::Estimators), ESTIMATORS + calls.len() - 1);
+    assert_eq!(explanation(&driver).selected(), Some(last));
     driver.press("k k");
-    let entry = block(&driver).calls()[calls - 3].entry;
+    let entry = calls[calls.len() - 3].entry;
     driver.press("enter");
     assert!(driver.app.overlay().is_none());
     assert_eq!(driver.app.focus, Pane::Transcript);
     let row = driver.app.transcript.as_ref().and_then(|pane| pane.selected().copied()).expect("a row");
-    assert_eq!(row.entry, entry);
+    assert_eq!(Some(row.entry), entry);
 }
 
 #[test]
-fn a_copied_call_includes_every_estimate() {
+fn a_copied_call_names_its_count_and_the_error_of_each_estimator() {
     let mut driver = estimators();
     driver.press("y");
     let line = driver.copied.last().expect("a line");
-    assert!(line.contains("counted") && line.contains("pi ~") && line.contains("calibrated ~"), "{line}");
+    assert_eq!((line.matches('%').count(), line.split("  ").count()), (ESTIMATORS, ESTIMATORS + 2), "{line}");
 }
 
 #[test]
 fn estimates_of_another_reading_are_dropped() {
     let mut driver = estimators();
-    let EstimatesState::Done(estimates) = block(&driver).state.clone() else { panic!("estimates") };
+    let doc = explanation(&driver).estimators.shown().expect("estimates").clone();
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
     driver.press("e G");
     assert!(computes(&driver.key_effects("enter")));
-    driver.effects(Event::Estimates { epoch: Epoch::default(), estimates: Ok(estimates) });
-    assert!(block(&driver).calls().is_empty(), "an older reading");
+    let report = FoldedReport::Estimators;
+    driver.effects(Event::FoldedReport { epoch: Epoch::default(), report, doc: Ok(Arc::new(doc)) });
+    assert!(calls(&driver).is_empty(), "an older reading");
 }
 
 #[test]
 fn a_growing_session_is_estimated_again() {
     let mut driver = estimators();
-    let before = block(&driver).calls().len();
+    let before = calls(&driver).len();
     let session = driver.app.displayed_session().expect("a session");
     let leaf = session.index.display_id(session.context.leaf.expect("a leaf"));
     driver.append(&format!(
@@ -97,6 +106,6 @@ fn a_growing_session_is_estimated_again() {
     ));
     let path = driver.path();
     driver.event(Event::FilesChanged(vec![path]));
-    assert_eq!(block(&driver).calls().len(), before + 1);
-    assert_eq!(block(&driver).calls().last().map(|call| call.measured), Some(110_000));
+    assert_eq!(calls(&driver).len(), before + 1);
+    assert!(calls(&driver).last().is_some_and(|call| call.text().contains("110,000")));
 }

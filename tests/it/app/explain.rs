@@ -3,9 +3,10 @@
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
-use clawscope::app::screens::explain::ExplainRow;
+use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, FoldedReport};
 use clawscope::app::state::Overlay;
 use clawscope::policy::Policy;
+use clawscope::report::explain::Question;
 
 use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
@@ -60,7 +61,9 @@ fn refused_pi(width: u16, height: u16) -> Driver {
 fn frame_and_fixes(driver: &Driver) -> (String, usize) {
     let (screen, size) = (explanation(driver), driver.app.size);
     let shown = screen.scroll.top..screen.scroll.top + screen.page_rows(size);
-    let is_fix = |row: &ExplainRow| matches!(row, ExplainRow::Advice(_) | ExplainRow::WayOut(_));
+    let is_fix = |row: &ExplainRow| {
+        matches!(row, ExplainRow::Line(ExplainBlock::Answer(Question::Advice | Question::WaysOut), _))
+    };
     let page = screen.page(size);
     let placed = page.blocks.iter().flat_map(|block| &block.rows).filter(|placed| is_fix(&placed.row));
     let visible = placed.filter(|placed| {
@@ -90,7 +93,7 @@ fn headline_fixes_and_patch_are_visible_at_every_size() {
             let patch = format!("\"{key}\": ");
             assert!(frame.contains(*headline) && frame.contains(&patch), "{shape} {width}x{height}\n{frame}");
             assert!(fixes >= 2.min(explanation(driver).explanation().expect("read").advice.len()), "{frame}");
-            assert_eq!(explanation(driver).selected(), Some(ExplainRow::Advice(0)), "{frame}");
+            assert_eq!(explanation(driver).selected(), Some(ExplainRow::of(Question::Advice, 0)), "{frame}");
             assert!(frame.contains("Patch for a"), "{frame}");
         }
         healthy.event(Event::Resize { width, height });
@@ -108,7 +111,7 @@ fn e_explains_the_session_and_enter_opens_the_evidence() {
     let verdict = view.verdict().expect("a verdict");
     assert_eq!(verdict.class, clawscope::report::explain::FindingClass::ParallelResults);
     let wanted = verdict.evidence()[1].entries[0];
-    go_to_row(&mut driver, ExplainRow::Evidence(0, 1));
+    go_to_row(&mut driver, ExplainRow::of(Question::Findings, 1));
     driver.press("enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     assert_eq!(driver.app.selected_entry(), Some(wanted));
@@ -140,11 +143,11 @@ fn a_session_without_an_overflow_has_its_counted_calls_and_no_served_limit() {
     let course = explanation(&driver).explanation().expect("read").course.clone();
     assert_eq!((course.calls.len(), course.total, course.served_limit), (40, 99, None));
     assert!(course.calls.iter().all(|call| call.is_measured && !call.is_refused && call.tokens > 0));
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Evidence(0, 0)));
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::of(Question::Findings, 0)));
 }
 
 #[test]
-fn the_cursor_visits_changes_call_mechanism_guards_counts_and_evidence_in_this_order() {
+fn the_cursor_visits_changes_call_parts_guards_counts_and_evidence_in_this_order() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("slack:channel:c07infra");
     driver.press("e g");
@@ -155,19 +158,25 @@ fn the_cursor_visits_changes_call_mechanism_guards_counts_and_evidence_in_this_o
     }
     let kind = |row: &ExplainRow| match row {
         ExplainRow::Call => "call",
-        ExplainRow::Mechanism => "mechanism",
-        ExplainRow::Guard(_) => "guard",
-        ExplainRow::Count(_) => "count",
-        ExplainRow::WayOut(_) => "way out",
-        ExplainRow::Advice(_) => "change",
-        ExplainRow::OtherCall(_) => "event",
-        ExplainRow::Finding(_) | ExplainRow::Evidence(..) => "finding",
-        ExplainRow::Recovery | ExplainRow::RecoveryStep(_) => "recovery",
-        ExplainRow::Estimators | ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => "estimators",
+        ExplainRow::Headline(report) | ExplainRow::Line(ExplainBlock::Folded(report), _) => match report {
+            FoldedReport::Recovery => "recovery",
+            FoldedReport::Estimators => "estimators",
+        },
+        ExplainRow::Line(ExplainBlock::Answer(question), _) => match question {
+            Question::Parts => "part",
+            Question::Guards => "guard",
+            Question::Counts => "count",
+            Question::WaysOut => "way out",
+            Question::Advice => "change",
+            Question::Overflows => "call",
+            Question::GatewayRecord => "gateway",
+            Question::Findings => "finding",
+        },
+        ExplainRow::Line(..) => "drawn",
     };
     let mut kinds: Vec<_> = seen.iter().map(kind).collect();
     kinds.dedup();
-    assert_eq!(kinds, ["change", "call", "mechanism", "guard", "count", "finding", "recovery", "estimators"]);
+    assert_eq!(kinds, ["change", "call", "part", "guard", "count", "finding", "recovery", "estimators"]);
     let page = explanation(&driver).page((130, 36));
     assert!(seen.iter().all(|row| page.row(*row).is_some()), "every row has a place");
 }
@@ -226,7 +235,7 @@ fn a_change_is_copied_as_a_patch_and_as_a_command() {
     let second = "openclaw config set agents.defaults.compaction.reserveTokens 30000";
     assert_eq!(driver.copied.last().map(String::as_str), Some(second), "of the change under the cursor");
     // On other rows both keys copy the best change.
-    go_to_row(&mut driver, ExplainRow::Guard(0));
+    go_to_row(&mut driver, ExplainRow::of(Question::Guards, 0));
     for (key, wanted) in [(":copy-patch", patch), ("Y", "contextPruning.ttl 30m")] {
         driver.press(key);
         assert!(driver.copied.last().is_some_and(|text| text.contains(wanted)), "{key} {:?}", driver.copied);
@@ -258,7 +267,7 @@ fn enter_takes_a_change_into_the_tuning_pane_with_the_preview_on() {
     assert_eq!((0..tuning.rows.len()).filter(|at| tuning.is_changed(*at)).count(), 1);
     // Another change replaces it; it is not added.
     driver.press("2 e");
-    go_to_row(&mut driver, ExplainRow::Advice(1));
+    go_to_row(&mut driver, ExplainRow::of(Question::Advice, 1));
     driver.press("enter");
     let tuning = &driver.app.tuning;
     let changed: Vec<_> =
@@ -291,7 +300,7 @@ fn enter_on_a_row_without_an_entry_keeps_the_screen_open() {
     let rows = explanation(&driver).rows.len();
     driver.perform(requested);
     assert_eq!(explanation(&driver).rows.len(), rows);
-    go_to_row(&mut driver, ExplainRow::Guard(0));
+    go_to_row(&mut driver, ExplainRow::of(Question::Guards, 0));
     driver.press("enter");
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
     driver.press("esc");

@@ -1,7 +1,7 @@
 //! The block of the recovery in the explanation.
 
 use clawscope::app::layout::Pane;
-use clawscope::app::screens::explain::{ExplainRow, ExplainScreen};
+use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
 use clawscope::app::state::Overlay;
 
 use crate::support::driver::Driver;
@@ -10,13 +10,18 @@ fn explanation(driver: &Driver) -> &ExplainScreen {
     driver.app.explain_screen().expect("open")
 }
 
+/// The rows on the page.
+fn rows(driver: &Driver) -> usize {
+    explanation(driver).recovery.shown().map_or(0, |doc| doc.rows().count())
+}
+
 /// Opens the block in a session that overflowed.
 fn recovery(width: u16, height: u16) -> Driver {
     let mut driver = Driver::demo(width, height);
     driver.go_to("slack:channel:c07infra");
     driver.press("g e G k");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Recovery));
-    assert!(explanation(&driver).recovery.rows().is_empty(), "folded");
+    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Headline(FoldedReport::Recovery)));
+    assert_eq!(rows(&driver), 0, "folded");
     driver.press("enter");
     driver
 }
@@ -24,12 +29,16 @@ fn recovery(width: u16, height: u16) -> Driver {
 #[test]
 fn the_recovery_is_one_headline_that_opens_with_enter() {
     let mut driver = recovery(130, 36);
-    assert_eq!(explanation(&driver).recovery.rows().len(), 5);
-    let headline = explanation(&driver).row_text(ExplainRow::Recovery);
+    assert_eq!(rows(&driver), 5);
+    let headline = explanation(&driver).row_text(ExplainRow::Headline(FoldedReport::Recovery));
     assert!(headline.starts_with("expected: ") && headline.contains("recorded: "), "{headline}");
     driver.press("j h");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::Recovery), "h folds from inside");
-    assert!(explanation(&driver).recovery.rows().is_empty());
+    assert_eq!(
+        explanation(&driver).selected(),
+        Some(ExplainRow::Headline(FoldedReport::Recovery)),
+        "h folds from inside"
+    );
+    assert_eq!(rows(&driver), 0);
     driver.press("l j j enter");
     assert!(driver.app.overlay().is_none() && driver.app.focus == Pane::Transcript);
     let session = driver.app.displayed_session().expect("a session");
@@ -69,7 +78,10 @@ fn a_screens_key_opens_it_from_any_other_and_closes_it() {
 fn enter_on_an_expected_row_keeps_the_screen_open() {
     let mut driver = recovery(80, 24);
     driver.press("G k enter");
-    assert_eq!(explanation(&driver).selected(), Some(ExplainRow::RecoveryStep(4)));
+    assert_eq!(
+        explanation(&driver).selected(),
+        Some(ExplainRow::Line(ExplainBlock::Folded(FoldedReport::Recovery), 4))
+    );
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry for this line")));
     driver.press("esc");
     assert!(driver.app.overlay().is_none());
@@ -82,8 +94,12 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let requested = driver.key_effects("e");
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
-    let recorded = |driver: &Driver| explanation(driver).recovery.view().expect("read").events.len();
-    assert_eq!(recorded(&driver), 2);
+    driver.press("G k enter");
+    let recorded = |driver: &Driver| {
+        let doc = explanation(driver).recovery.shown().expect("read");
+        doc.rows().filter(|row| row.text().contains("5 before")).count()
+    };
+    assert_eq!(recorded(&driver), 1);
     driver.perform(requested);
-    assert_eq!(recorded(&driver), 2);
+    assert_eq!(recorded(&driver), 1);
 }

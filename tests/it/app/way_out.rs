@@ -2,6 +2,7 @@
 
 use clawscope::app::screens::explain::{ExplainRow, ExplainScreen};
 use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::report::explain::Question;
 use clawscope::session::overflow::CallState;
 use clawscope::write::request::WritePreview;
 
@@ -71,7 +72,7 @@ fn enter_on_a_way_out_drops_the_message_and_u_takes_it_back() {
     driver.press("e");
     assert_eq!(
         (state(&driver), explained(&driver).selected()),
-        (CallState::Refused, Some(ExplainRow::WayOut(0)))
+        (CallState::Refused, Some(ExplainRow::of(Question::WaysOut, 0)))
     );
     driver.press("y");
     assert_eq!(driver.copied, ["clawscope commit agent:main:main --drop image-0"]);

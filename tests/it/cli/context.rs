@@ -76,7 +76,10 @@ fn estimators_in_words_show_the_last_calls_and_all_on_demand() {
     };
     let text = words(&[]);
     assert!(text.contains("chars/4 estimates ~") && text.contains("; messages alone "), "{text}");
-    assert!(text.contains("the last 20 (--all shows every call)"), "{text}");
+    assert!(
+        text.contains("the last 20, with the error") && text.contains("--all lists every call"),
+        "{text}"
+    );
     assert!(words(&["--all"]).lines().count() > text.lines().count());
 }
 

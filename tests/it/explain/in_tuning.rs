@@ -3,7 +3,7 @@
 use clawscope::app::screens::explain::ExplainRow;
 use clawscope::app::state::Overlay;
 use clawscope::app::target::Target;
-use clawscope::report::explain::Advice;
+use clawscope::report::explain::{Advice, Question};
 
 use super::on_store::Read;
 use crate::support::driver::Driver;
@@ -58,7 +58,7 @@ fn select(driver: &mut Driver, advice: usize) {
     driver.press("g");
     for _ in 0..200 {
         let Some(Overlay::Explain(screen)) = driver.app.overlay() else { panic!("explain is open") };
-        if screen.selected() == Some(ExplainRow::Advice(advice)) {
+        if screen.selected() == Some(ExplainRow::of(Question::Advice, advice)) {
             return;
         }
         driver.press("j");

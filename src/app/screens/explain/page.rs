@@ -4,37 +4,26 @@
 use ratatui::layout::Rect;
 
 pub use crate::app::screens::explain::block::ExplainBlock;
-use crate::app::screens::explain::recovery::step_text;
-use crate::app::screens::explain::rows::{block_rows, count_parts};
-use crate::app::screens::explain::wording::mechanism_part;
+use crate::app::screens::explain::rows::count_parts;
 use crate::app::screens::explain::{ExplainRow, ExplainScreen};
-use crate::report::explain::Explanation;
+use crate::doc;
+use crate::report::explain::{Explanation, Question};
 use crate::text;
 
 /// Columns from which two blocks are side by side.
 pub const WIDE: u16 = 110;
-/// Columns from which counts and changes have bars.
-pub const BARS_MIN_WIDTH: u16 = 126;
 /// Rows from which the page has a chart and the footer shows the whole text of a row.
 pub(super) const TALL: u16 = 24;
 /// Rows of the chart with its title and times; the page takes the first height that fits.
 const CHART_HEIGHTS: [u16; 4] = [9, 8, 7, 6];
-/// Columns of an entry at the end of a row: `→ 41044ad8`.
-pub const ENTRY_COLUMNS: u16 = 10;
 /// Columns of one part in the legend of the refused call.
 pub const LEGEND_COLUMNS: u16 = 18;
 /// Lines of the error text in the block of the refused call.
 pub const MAX_CALL_LINES: usize = 2;
 /// Chars of a row: an error may contain a whole document.
 const MAX_ROW_CHARS: usize = 600;
-/// Columns of a guard's sign with its name, and of its state.
-pub const GUARD_COLUMNS: (u16, u16) = (16, 18);
-/// Columns of a count before its note: source, tokens and difference; then those of its bar.
-pub const COUNT_COLUMNS: (u16, u16) = (35, 14);
-/// Columns of another refused call before its error: time and kind.
-pub const OTHER_CALL_COLUMNS: u16 = 30;
-/// Columns before the sentences about a step of the recovery.
-pub const STEP_TEXT_INDENT: u16 = 4;
+/// Columns before the lines of a report that opens in place.
+pub const DOC_INDENT: u16 = 2;
 /// Columns of the block of parts next to the guards.
 const PARTS_COLUMNS: u16 = 46;
 
@@ -55,6 +44,8 @@ pub struct PlacedBlock {
     pub area: Rect,
     /// The selectable rows.
     pub rows: Vec<PlacedRow>,
+    /// The lines of its document, at the end of the block.
+    pub doc: Vec<doc::Line>,
 }
 
 /// The blocks with their places.
@@ -136,65 +127,48 @@ impl PageDraft<'_> {
     }
 
     fn layers(&self) -> Vec<Vec<(ExplainBlock, u16)>> {
-        let explanation = self.explanation;
-        let has_calls = !explanation.course.calls.is_empty();
-        let bar = if explanation.failure.is_some() { ExplainBlock::Call } else { ExplainBlock::NextPrompt };
-        let first = [Some(ExplainBlock::Chart).filter(|_| has_calls), Some(bar)];
-        let second = [
-            (!explanation.parts.is_empty()).then_some(ExplainBlock::Parts),
-            (!explanation.guards.is_empty()).then_some(ExplainBlock::Guards),
-        ];
-        let fixes = [
-            (ExplainBlock::WaysOut, !explanation.ways_out().is_empty()),
-            (ExplainBlock::Advice, !explanation.advice.is_empty()),
-        ];
-        // The answer comes before its reasons, so that it is visible at every height.
-        let mut layers = self.whole_rows(fixes);
-        if self.tall {
-            layers.extend(
-                self.side_by_side(first, self.width.saturating_sub((self.width * 3 / 8).max(PARTS_COLUMNS))),
-            );
-        } else if bar == ExplainBlock::Call {
-            layers.push(vec![(bar, self.width)]);
-        }
-        layers.extend(self.side_by_side(second, PARTS_COLUMNS));
-        let more = [
-            (ExplainBlock::Counts, !explanation.counts.is_empty()),
-            (ExplainBlock::OtherCalls, explanation.overflows.len() > 1),
-            (ExplainBlock::Findings, true),
-            (ExplainBlock::Recovery, true),
-            (ExplainBlock::Estimators, true),
-        ];
-        layers.extend(self.whole_rows(more));
-        layers
-    }
-
-    /// Puts each shown block into its own layer.
-    fn whole_rows<const N: usize>(&self, blocks: [(ExplainBlock, bool); N]) -> Vec<Vec<(ExplainBlock, u16)>> {
-        let shown = blocks.into_iter().filter(|(_, is_shown)| *is_shown);
-        shown.map(|(block, _)| vec![(block, self.width)]).collect()
-    }
-
-    /// Puts two blocks side by side if the width allows, otherwise one below the other.
-    fn side_by_side(&self, blocks: [Option<ExplainBlock>; 2], left: u16) -> Vec<Vec<(ExplainBlock, u16)>> {
-        match blocks {
-            [Some(one), Some(other)] if self.width >= WIDE => {
-                vec![vec![(one, left), (other, self.width - left)]]
+        let mut layers: Vec<Vec<(ExplainBlock, u16)>> = Vec::new();
+        let chart_width = self.width.saturating_sub((self.width * 3 / 8).max(PARTS_COLUMNS));
+        for block in self.screen.blocks(self.explanation) {
+            let before = layers.last().and_then(|layer| layer.first()).map(|placed| placed.0);
+            let left = match (before, block) {
+                (Some(ExplainBlock::Chart), ExplainBlock::Call | ExplainBlock::NextPrompt) => {
+                    Some(chart_width)
+                }
+                (Some(ExplainBlock::Answer(Question::Parts)), ExplainBlock::Answer(Question::Guards)) => {
+                    Some(PARTS_COLUMNS)
+                }
+                _ => None,
+            };
+            let is_drawn = matches!(block, ExplainBlock::Chart | ExplainBlock::NextPrompt);
+            match (left.filter(|_| self.width >= WIDE), layers.last_mut()) {
+                _ if is_drawn && !self.tall => {}
+                (Some(left), Some(layer)) => {
+                    layer[0].1 = left;
+                    layer.push((block, self.width - left));
+                }
+                _ => layers.push(vec![(block, self.width)]),
             }
-            blocks => blocks.into_iter().flatten().map(|block| vec![(block, self.width)]).collect(),
         }
+        layers
     }
 
     fn place_block(&self, block: ExplainBlock, area: Rect) -> PlacedBlock {
         let mut y = area.y + 1;
         let mut rows = Vec::new();
-        for row in block_rows(self.screen, self.explanation, block, self.is_open) {
+        let head = match block {
+            ExplainBlock::Call => Some(ExplainRow::Call),
+            ExplainBlock::Folded(report) => Some(ExplainRow::Headline(report)),
+            _ => None,
+        };
+        if let Some(row) = head {
             let (x, end) = content_columns(area);
-            y += self.lines_before(row, end.saturating_sub(x));
             let (lines, height) = self.wrap_row(row, end.saturating_sub(x));
             rows.push(PlacedRow { row, area: Rect { y, height, ..area }, lines });
             y += height;
         }
+        let doc = self.place_doc(block, area, y, &mut rows);
+        y += doc.len() as u16;
         let height = match block {
             ExplainBlock::Chart if self.width < WIDE => 5,
             ExplainBlock::Chart => self.chart_rows,
@@ -204,110 +178,52 @@ impl PageDraft<'_> {
                 3 + legend_rows(self.legend_parts, area) + words as u16
             }
             ExplainBlock::NextPrompt => CHART_HEIGHTS[3],
-            ExplainBlock::Parts => y - area.y + self.parts_after(),
             _ => y - area.y,
         };
-        PlacedBlock { block, area: Rect { height, ..area }, rows }
+        PlacedBlock { block, area: Rect { height, ..area }, rows, doc }
     }
 
-    /// Lines of the block before a row that cannot be selected.
-    fn lines_before(&self, row: ExplainRow, columns: u16) -> u16 {
-        match row {
-            ExplainRow::Mechanism => self.parts_before(),
-            // The settings or a blank line, and the heads of the columns.
-            ExplainRow::RecoveryStep(0) | ExplainRow::CountedCall(0) => 2,
-            ExplainRow::Estimator(0) => wrapped_notes(self.screen, columns).len() as u16 + 1,
-            _ => 0,
+    /// Places the rows of a block's document from line `y` on; returns its lines.
+    fn place_doc(
+        &self,
+        block: ExplainBlock,
+        area: Rect,
+        y: u16,
+        rows: &mut Vec<PlacedRow>,
+    ) -> Vec<doc::Line> {
+        let is_folded = matches!(block, ExplainBlock::Folded(_));
+        let Some(doc) = self.screen.doc(block).filter(|_| self.is_open || !is_folded) else {
+            return Vec::new();
+        };
+        let (x, end) = content_columns(area);
+        let indent = if is_folded { DOC_INDENT } else { 0 };
+        let lines = doc.lines(Some(usize::from(end.saturating_sub(x + indent))));
+        for (y, line) in (y..).zip(&lines) {
+            let Some(row) = line.row.map(|at| ExplainRow::Line(block, at)) else { continue };
+            match rows.last_mut() {
+                Some(last) if last.row == row => last.area.height += 1,
+                _ => rows.push(PlacedRow { row, area: Rect { y, height: 1, ..area }, lines: Vec::new() }),
+            }
         }
-    }
-
-    /// Counts the parts above the mechanism's line: up to the mechanism's own part, or all.
-    fn parts_before(&self) -> u16 {
-        let parts = &self.explanation.parts;
-        let own = self.explanation.mechanism.as_ref().and_then(mechanism_part);
-        let at = parts.iter().position(|part| Some(part.kind) == own);
-        at.map_or(parts.len(), |at| at + 1) as u16
-    }
-
-    fn parts_after(&self) -> u16 {
-        self.explanation.parts.len() as u16 - self.parts_before()
+        lines
     }
 
     /// Wraps the text of a row in a block of `width` columns; returns the lines and the row's height.
     fn wrap_row(&self, row: ExplainRow, width: u16) -> (Vec<String>, u16) {
-        let words = self.row_text(row);
-        let room = width.saturating_sub(if self.width >= WIDE { ENTRY_COLUMNS + 1 } else { 3 });
-        let beneath = self.is_below_columns(row, &words, room);
-        let columns = match row {
-            ExplainRow::Call => width,
-            ExplainRow::Advice(_) => width.saturating_sub(5 + advice_columns(self.width)),
-            // The last two are numbers in columns.
-            ExplainRow::Finding(_)
-            | ExplainRow::WayOut(_)
-            | ExplainRow::Estimator(_)
-            | ExplainRow::CountedCall(_) => room,
-            ExplainRow::Mechanism
-            | ExplainRow::Evidence(..)
-            | ExplainRow::Recovery
-            | ExplainRow::Estimators => room.saturating_sub(2),
-            ExplainRow::RecoveryStep(_) => room.saturating_sub(STEP_TEXT_INDENT),
-            ExplainRow::OtherCall(_) => room.saturating_sub(OTHER_CALL_COLUMNS),
-            ExplainRow::Guard(_) | ExplainRow::Count(_) if beneath => room.saturating_sub(2),
-            ExplainRow::Guard(_) => room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1),
-            ExplainRow::Count(_) => room.saturating_sub(
-                COUNT_COLUMNS.0 + if self.width >= BARS_MIN_WIDTH { COUNT_COLUMNS.1 } else { 0 },
-            ),
-        };
-        let lines = text::wrap(&words, usize::from(columns.max(8)));
-        let height = if row == ExplainRow::Call { 1 } else { lines.len() as u16 + u16::from(beneath) };
-        (lines, height)
-    }
-
-    /// Returns the text of a row beside or below its columns.
-    fn row_text(&self, row: ExplainRow) -> String {
-        let mut words = match row {
-            ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => return String::new(),
-            ExplainRow::RecoveryStep(at) => self.screen.step(at).map_or_else(String::new, step_text),
-            row => self.screen.row_text(row),
-        };
+        let mut words = self.screen.row_text(row);
         if let Some((end, _)) = words.char_indices().nth(MAX_ROW_CHARS) {
             words.truncate(end);
             words.push('…');
         }
-        words
+        let columns = if row == ExplainRow::Call { width } else { width.saturating_sub(DOC_INDENT) };
+        let lines = text::wrap(&words, usize::from(columns.max(8)));
+        let height = if row == ExplainRow::Call { 1 } else { lines.len() as u16 };
+        (lines, height)
     }
-
-    /// Whether the text of a guard or a count is placed below its columns for lack of width.
-    fn is_below_columns(&self, row: ExplainRow, words: &str, room: u16) -> bool {
-        match row {
-            ExplainRow::Guard(_) => {
-                text::width(words) > usize::from(room.saturating_sub(GUARD_COLUMNS.0 + GUARD_COLUMNS.1))
-            }
-            ExplainRow::Count(_) => self.width < 80,
-            ExplainRow::RecoveryStep(_) => !words.is_empty(),
-            _ => false,
-        }
-    }
-}
-
-/// Wraps the sentences about the estimators for a block of `columns` columns, of which the first two are blank.
-pub fn wrapped_notes(screen: &ExplainScreen, columns: u16) -> Vec<String> {
-    let columns = usize::from(columns.max(10)) - 2;
-    screen.estimators.notes.iter().flat_map(|note| text::wrap(note, columns)).collect()
 }
 
 /// Returns the rows of a legend of `parts` parts in a block.
 pub fn legend_rows(parts: u16, area: Rect) -> u16 {
     let (x, end) = content_columns(area);
     parts.div_ceil((end.saturating_sub(x) / LEGEND_COLUMNS).max(1))
-}
-
-/// Columns at the end of an advice row: bar, failed call, overflows, peak and cost.
-pub fn advice_columns(width: u16) -> u16 {
-    match width {
-        BARS_MIN_WIDTH.. => 61,
-        WIDE.. => 47,
-        80.. => 22,
-        _ => 6,
-    }
 }

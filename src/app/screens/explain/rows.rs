@@ -1,90 +1,59 @@
-//! The selectable rows of each block of the explain screen.
+//! The blocks that the page has, from top to bottom, and their selectable rows.
 
 use crate::app::screens::explain::page::ExplainBlock;
-use crate::app::screens::explain::{ExplainRow, ExplainScreen};
+use crate::app::screens::explain::{ExplainRow, ExplainScreen, FoldedReport};
 use crate::context::budget::BudgetPart;
-use crate::report::estimators::Estimator;
-use crate::report::explain::{Explanation, Failure, Finding};
-
-/// The most listed other calls: the newest ones.
-const MAX_OTHER_CALLS: usize = 6;
-
-/// The rows of a block, from top to bottom. `is_open`: with those of the blocks that a person opened.
-pub(super) fn block_rows(
-    screen: &ExplainScreen,
-    explanation: &Explanation,
-    block: ExplainBlock,
-    is_open: bool,
-) -> Vec<ExplainRow> {
-    let own = explanation.failure.as_ref().map(|failure| failure.overflow.entry);
-    match block {
-        ExplainBlock::Chart | ExplainBlock::NextPrompt => Vec::new(),
-        ExplainBlock::Call => vec![ExplainRow::Call],
-        ExplainBlock::Parts => explanation.mechanism.iter().map(|_| ExplainRow::Mechanism).collect(),
-        ExplainBlock::Guards => (0..explanation.guards.len()).map(ExplainRow::Guard).collect(),
-        ExplainBlock::Counts => (0..explanation.counts.len()).map(ExplainRow::Count).collect(),
-        ExplainBlock::WaysOut => (0..explanation.ways_out().len()).map(ExplainRow::WayOut).collect(),
-        ExplainBlock::Advice => (0..explanation.advice.len()).map(ExplainRow::Advice).collect(),
-        ExplainBlock::OtherCalls => {
-            let others = explanation.overflows.iter().enumerate().filter(|(_, it)| Some(it.entry) != own);
-            let mut newest: Vec<ExplainRow> =
-                others.rev().take(MAX_OTHER_CALLS).map(|(at, _)| ExplainRow::OtherCall(at)).collect();
-            newest.reverse();
-            newest
-        }
-        ExplainBlock::Findings => {
-            let lines = |(at, finding): (usize, &Finding)| {
-                let head = (at > 0).then_some(ExplainRow::Finding(at));
-                let lines = 0..finding.evidence().len();
-                head.into_iter().chain(lines.map(move |line| ExplainRow::Evidence(at, line)))
-            };
-            explanation.findings.iter().enumerate().flat_map(lines).collect()
-        }
-        ExplainBlock::Recovery => {
-            let steps = screen.recovery.rows().len() * usize::from(is_open);
-            [ExplainRow::Recovery].into_iter().chain((0..steps).map(ExplainRow::RecoveryStep)).collect()
-        }
-        ExplainBlock::Estimators => {
-            let shown = screen.estimators.shown().filter(|_| is_open);
-            let estimators = shown.map_or(0, |_| Estimator::ALL.len());
-            let calls = shown.map_or(0, |_| screen.estimators.calls().len());
-            let rows = (0..estimators).map(ExplainRow::Estimator);
-            let rows = rows.chain((0..calls).map(ExplainRow::CountedCall));
-            [ExplainRow::Estimators].into_iter().chain(rows).collect()
-        }
-    }
-}
+use crate::report::explain::{Explanation, Failure, Question};
 
 impl ExplainScreen {
+    /// Returns the blocks in the order of the page. The answer comes before its reasons, so that it is visible at every
+    /// height.
+    pub(super) fn blocks(&self, explanation: &Explanation) -> Vec<ExplainBlock> {
+        let has_calls = !explanation.course.calls.is_empty();
+        let bar = if explanation.failure.is_some() { ExplainBlock::Call } else { ExplainBlock::NextPrompt };
+        let blocks = [
+            ExplainBlock::Answer(Question::WaysOut),
+            ExplainBlock::Answer(Question::Advice),
+            ExplainBlock::Chart,
+            bar,
+            ExplainBlock::Answer(Question::Parts),
+            ExplainBlock::Answer(Question::Guards),
+            ExplainBlock::Answer(Question::Counts),
+            ExplainBlock::Answer(Question::Overflows),
+            ExplainBlock::Answer(Question::GatewayRecord),
+            ExplainBlock::Answer(Question::Findings),
+            ExplainBlock::Folded(FoldedReport::Recovery),
+            ExplainBlock::Folded(FoldedReport::Estimators),
+        ];
+        let is_shown = |block: &ExplainBlock| match block {
+            ExplainBlock::Chart => has_calls,
+            // The explained call has a block of its own.
+            ExplainBlock::Answer(Question::Overflows) => explanation.overflows.len() > 1,
+            ExplainBlock::Answer(_) => self.doc(*block).is_some_and(|doc| doc.rows().next().is_some()),
+            ExplainBlock::Call | ExplainBlock::NextPrompt | ExplainBlock::Folded(_) => true,
+        };
+        blocks.into_iter().filter(is_shown).collect()
+    }
+
     /// Lists the selectable rows again, with the cursor on the same row.
     pub(super) fn list_rows(&mut self, selected: Option<ExplainRow>, size: (u16, u16)) {
-        let rows = self.explanation().map(|explanation| all_rows(self, explanation)).unwrap_or_default();
-        self.rows = rows;
+        let blocks = self.explanation().map(|explanation| self.blocks(explanation)).unwrap_or_default();
+        self.rows = blocks.into_iter().flat_map(|block| self.block_rows(block)).collect();
         if let Some(at) = self.rows.iter().position(|row| Some(*row) == selected) {
             self.scroll.cursor = at;
         }
         self.move_by(0, size);
     }
-}
 
-/// Every selectable row, in the order of the page.
-fn all_rows(screen: &ExplainScreen, explanation: &Explanation) -> Vec<ExplainRow> {
-    let (failed, several) = (explanation.failure.is_some(), explanation.overflows.len() > 1);
-    let blocks = [
-        ExplainBlock::WaysOut,
-        ExplainBlock::Advice,
-        ExplainBlock::Call,
-        ExplainBlock::Parts,
-        ExplainBlock::Guards,
-        ExplainBlock::Counts,
-        ExplainBlock::OtherCalls,
-    ];
-    let shown = |block: &ExplainBlock| {
-        (*block != ExplainBlock::Call || failed) && (*block != ExplainBlock::OtherCalls || several)
-    };
-    let last = [ExplainBlock::Findings, ExplainBlock::Recovery, ExplainBlock::Estimators];
-    let blocks = blocks.into_iter().filter(shown).chain(last);
-    blocks.flat_map(|block| block_rows(screen, explanation, block, true)).collect()
+    fn block_rows(&self, block: ExplainBlock) -> Vec<ExplainRow> {
+        let head = match block {
+            ExplainBlock::Call => Some(ExplainRow::Call),
+            ExplainBlock::Folded(report) => Some(ExplainRow::Headline(report)),
+            _ => None,
+        };
+        let lines = 0..self.doc(block).map_or(0, |doc| doc.rows().count());
+        head.into_iter().chain(lines.map(|at| ExplainRow::Line(block, at))).collect()
+    }
 }
 
 /// Counts the parts of the refused prompt that have tokens.

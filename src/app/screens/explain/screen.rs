@@ -6,36 +6,46 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
 use crate::app::screens::context::{Outcome, ScreenContext};
-use crate::app::screens::explain::block::ExplainRow;
-use crate::app::screens::explain::estimators::{EstimatesState, EstimatorsBlock};
-use crate::app::screens::explain::recovery::{RecoveryBlock, step_text};
-use crate::app::screens::explain::wording;
+use crate::app::screens::explain::block::{ExplainBlock, ExplainRow};
+use crate::app::screens::explain::folded::{FoldedBlock, FoldedReport};
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
+use crate::doc::{self, Doc};
 use crate::ids::EntryIx;
-use crate::report::estimators::Estimator;
-use crate::report::explain::{Advice, AdvisedChange, Evidence, Explanation, Finding, WayOut};
-use crate::report::recovery::RecoveryRow;
+use crate::report::explain::{
+    Advice, AdvisedChange, Explanation, Question, WayOut, advice_letter, error_message,
+};
 use crate::session::LoadedSession;
 
 /// Lines of the page that stay visible around the cursor.
 const MARGIN: usize = 2;
 
-/// The letter that labels a change.
-pub fn advice_letter(at: usize) -> char {
-    char::from(b'a' + (at % 26) as u8)
-}
-
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ExplainScreen {
     /// The explanation, or why it failed; `None` while it is being computed.
     pub result: Option<Result<Arc<Explanation>, EffectError>>,
+    /// The answers of the explanation.
+    docs: Vec<(Question, Doc)>,
     /// The selectable rows.
     pub rows: Vec<ExplainRow>,
     /// The selected row, and the first visible line of the page.
     pub scroll: Scroll,
-    pub recovery: RecoveryBlock,
-    pub estimators: EstimatorsBlock,
+    pub recovery: FoldedBlock,
+    pub estimators: FoldedBlock,
+}
+
+impl Default for ExplainScreen {
+    fn default() -> Self {
+        let estimators = "compare every estimator with the provider's counts (reads every message)";
+        Self {
+            result: None,
+            docs: Vec::new(),
+            rows: Vec::new(),
+            scroll: Scroll::default(),
+            recovery: FoldedBlock::new("reading…"),
+            estimators: FoldedBlock::new(estimators),
+        }
+    }
 }
 
 impl ExplainScreen {
@@ -44,14 +54,15 @@ impl ExplainScreen {
     }
 
     pub(in crate::app) fn is_waiting(&self) -> bool {
-        self.result.is_none() || self.recovery.result.is_none() || self.estimators.is_reading()
+        let estimates = self.estimators.is_open && self.estimators.is_awaited();
+        self.result.is_none() || self.recovery.is_awaited() || estimates
     }
 
     /// Returns the change whose patch is shown, with its letter: the selected one, otherwise the first that helps.
     pub fn shown_patch(&self) -> Option<(char, &Advice)> {
         let advice = &self.explanation()?.advice;
         let at = match self.selected() {
-            Some(ExplainRow::Advice(at)) => at,
+            Some(row) if self.advice(row).is_some() => answer_row(row, Question::Advice)?,
             _ => advice.iter().position(|advice| advice.fits_all)?,
         };
         Some((advice_letter(at), advice.get(at)?))
@@ -61,79 +72,91 @@ impl ExplainScreen {
         self.rows.get(self.scroll.cursor).copied()
     }
 
-    /// Returns the finding of a row.
-    pub fn finding(&self, row: ExplainRow) -> Option<&Finding> {
-        match row {
-            ExplainRow::Finding(at) | ExplainRow::Evidence(at, _) => self.explanation()?.findings.get(at),
-            _ => None,
-        }
-    }
-
-    pub fn evidence(&self, row: ExplainRow) -> Option<Evidence> {
-        let ExplainRow::Evidence(_, line) = row else { return None };
-        self.finding(row)?.evidence().into_iter().nth(line)
-    }
-
     pub fn advice(&self, row: ExplainRow) -> Option<&Advice> {
-        let ExplainRow::Advice(at) = row else { return None };
-        self.explanation()?.advice.get(at)
-    }
-
-    /// Returns a step of the open recovery.
-    pub fn step(&self, at: usize) -> Option<&RecoveryRow> {
-        self.recovery.rows().get(at)
+        self.explanation()?.advice.get(answer_row(row, Question::Advice)?)
     }
 
     pub fn way_out(&self, row: ExplainRow) -> Option<&WayOut> {
-        let ExplainRow::WayOut(at) = row else { return None };
-        self.explanation()?.ways_out().get(at).copied()
+        self.explanation()?.ways_out().get(answer_row(row, Question::WaysOut)?).copied()
+    }
+
+    /// Shows an explanation, answered question by question.
+    pub(super) fn set_result(
+        &mut self,
+        result: Result<Arc<Explanation>, EffectError>,
+        session: Option<&LoadedSession>,
+    ) {
+        let docs = result.iter().zip(session).flat_map(|(explanation, session)| {
+            Question::ALL.map(|question| (question, explanation.doc(session, question)))
+        });
+        self.docs = docs.collect();
+        self.result = Some(result);
+    }
+
+    /// Returns the document of a block on the page; `None` while it is folded, and for a block that is drawn.
+    pub fn doc(&self, block: ExplainBlock) -> Option<&Doc> {
+        match block {
+            ExplainBlock::Answer(question) => {
+                self.docs.iter().find(|(own, _)| *own == question).map(|(_, doc)| doc)
+            }
+            ExplainBlock::Folded(report) => self.folded(report).shown(),
+            ExplainBlock::Chart | ExplainBlock::Call | ExplainBlock::NextPrompt => None,
+        }
+    }
+
+    pub fn folded(&self, report: FoldedReport) -> &FoldedBlock {
+        match report {
+            FoldedReport::Recovery => &self.recovery,
+            FoldedReport::Estimators => &self.estimators,
+        }
+    }
+
+    pub(super) fn folded_mut(&mut self, report: FoldedReport) -> &mut FoldedBlock {
+        match report {
+            FoldedReport::Recovery => &mut self.recovery,
+            FoldedReport::Estimators => &mut self.estimators,
+        }
+    }
+
+    fn line(&self, row: ExplainRow) -> Option<&doc::Row> {
+        let ExplainRow::Line(block, at) = row else { return None };
+        self.doc(block)?.rows().nth(at)
     }
 
     /// Returns the entry that a row leads to.
     pub fn entry(&self, row: ExplainRow) -> Option<EntryIx> {
-        let explanation = self.explanation()?;
         match row {
-            ExplainRow::Call => Some(explanation.failure.as_ref()?.overflow.entry),
-            ExplainRow::Mechanism => explanation.mechanism.as_ref()?.entries.first().copied(),
-            ExplainRow::Guard(at) => explanation.guards.get(at)?.entry,
-            ExplainRow::Count(at) => explanation.counts.get(at)?.entry,
-            ExplainRow::OtherCall(at) => Some(explanation.overflows.get(at)?.entry),
-            ExplainRow::RecoveryStep(at) => self.step(at)?.entry,
-            ExplainRow::CountedCall(at) => Some(self.estimators.calls().get(at)?.entry),
-            ExplainRow::WayOut(_)
-            | ExplainRow::Advice(_)
-            | ExplainRow::Recovery
-            | ExplainRow::Estimators
-            | ExplainRow::Estimator(_) => None,
-            ExplainRow::Evidence(..) => self.evidence(row)?.entries.first().copied(),
-            ExplainRow::Finding(_) => {
-                self.finding(row)?.evidence().into_iter().flat_map(|evidence| evidence.entries).next()
-            }
+            ExplainRow::Call => Some(self.explanation()?.failure.as_ref()?.overflow.entry),
+            _ => self.line(row)?.entry,
         }
     }
 
     /// Returns the rule behind the selected row; empty if it has none.
     pub(in crate::app) fn cited_rule(&self) -> &'static str {
-        let (Some(explanation), Some(row)) = (self.explanation(), self.selected()) else { return "" };
-        let own = match row {
-            ExplainRow::Guard(at) => explanation.guards.get(at).map(|guard| guard.rule),
-            ExplainRow::RecoveryStep(at) => self.step(at).map(|step| step.rule),
-            _ => self.evidence(row).map(|evidence| evidence.rule).filter(|rule| !rule.is_empty()),
-        };
-        own.or(self.finding(row).map(|finding| finding.rule)).unwrap_or_default()
+        self.selected().and_then(|row| self.line(row)).map_or("", |line| line.rule)
     }
 
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
         let command = (&[Action::CopyCommand][..], "copy command");
-        match self.selected() {
-            Some(row @ ExplainRow::Advice(_)) => {
-                let has_command = self.advice(row).is_some_and(|advice| !advice.commands.is_empty());
-                let more = if has_command { command } else { (&[Action::CopyCommand][..], "copy path") };
-                vec![MOVE, (&[Action::Open], "try in tuning"), (&[Action::Copy], "copy patch"), more, CLOSE]
+        let row = self.selected();
+        if let Some(advice) = row.and_then(|row| self.advice(row)) {
+            let path = (&[Action::CopyCommand][..], "copy path");
+            let more = if advice.commands.is_empty() { path } else { command };
+            return vec![
+                MOVE,
+                (&[Action::Open], "try in tuning"),
+                (&[Action::Copy], "copy patch"),
+                more,
+                CLOSE,
+            ];
+        }
+        match row {
+            Some(ExplainRow::Headline(report)) => {
+                vec![MOVE, fold_hint(self.folded(report).is_open), CLOSE]
             }
-            Some(ExplainRow::Recovery) => vec![MOVE, fold_hint(self.recovery.is_open), CLOSE],
-            Some(ExplainRow::Estimators) => vec![MOVE, fold_hint(self.estimators.is_open), CLOSE],
-            Some(ExplainRow::WayOut(_)) => vec![MOVE, (&[Action::Open], "commit…"), command, CLOSE],
+            Some(row) if self.way_out(row).is_some() => {
+                vec![MOVE, (&[Action::Open], "commit…"), command, CLOSE]
+            }
             _ => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE],
         }
     }
@@ -144,7 +167,7 @@ impl ExplainScreen {
         }
         match action {
             Action::Open => self.open_row(),
-            Action::Copy => self.copy_row(context.active_session.as_deref()),
+            Action::Copy => self.copy_row(),
             Action::CopyPatch => {
                 Outcome::copy(self.shown_patch().map(|it| it.1.patch.clone()), "config patch")
             }
@@ -156,15 +179,11 @@ impl ExplainScreen {
     /// Opens or folds the block under the cursor; `None` if the action does neither.
     fn fold(&mut self, action: Action, context: &ScreenContext) -> Option<Outcome> {
         let row = self.selected()?;
-        let (head, is_open) = match row {
-            ExplainRow::Recovery | ExplainRow::RecoveryStep(_) => {
-                (ExplainRow::Recovery, &mut self.recovery.is_open)
-            }
-            ExplainRow::Estimators | ExplainRow::Estimator(_) | ExplainRow::CountedCall(_) => {
-                (ExplainRow::Estimators, &mut self.estimators.is_open)
-            }
-            _ => return None,
+        let (ExplainRow::Headline(report) | ExplainRow::Line(ExplainBlock::Folded(report), _)) = row else {
+            return None;
         };
+        let head = ExplainRow::Headline(report);
+        let is_open = &mut self.folded_mut(report).is_open;
         *is_open = match action {
             Action::Open if row == head => !*is_open,
             Action::Fold => !*is_open,
@@ -174,8 +193,8 @@ impl ExplainScreen {
         };
         let (row, opened) = if *is_open { (row, row == head) } else { (head, false) };
         let mut outcome = Outcome::Done;
-        if self.estimators.is_open && self.estimators.estimates().is_none() {
-            self.estimators.state = EstimatesState::default();
+        if report == FoldedReport::Estimators && self.estimators.shown().is_none() {
+            self.estimators.ask_again();
             outcome = Outcome::Request(self.estimate_request(context).into_iter().collect());
         }
         if opened {
@@ -227,7 +246,7 @@ impl ExplainScreen {
     }
 
     /// Copies the patch of a change, the command of a way out, or the text of another row.
-    fn copy_row(&self, session: Option<&LoadedSession>) -> Outcome {
+    fn copy_row(&self) -> Outcome {
         let Some(row) = self.selected() else { return Outcome::Done };
         if let Some(advice) = self.advice(row) {
             return Outcome::copy(Some(advice.patch.clone()), "config patch");
@@ -235,12 +254,7 @@ impl ExplainScreen {
         if let Some(way) = self.way_out(row) {
             return Outcome::copy(Some(way.command.clone()), "command");
         }
-        let call = match row {
-            ExplainRow::CountedCall(at) => self.estimators.calls().get(at),
-            _ => None,
-        };
-        let call = call.map(|call| EstimatorsBlock::call_text(call, session));
-        Outcome::copy(call.or_else(|| Some(self.row_text(row))), "line")
+        Outcome::copy(Some(self.row_text(row)), "line")
     }
 
     /// Copies the command that makes the shown change. No command sets a value of pi, so its file is copied instead.
@@ -261,14 +275,21 @@ impl ExplainScreen {
     /// The whole text of a row.
     pub fn row_text(&self, row: ExplainRow) -> String {
         match row {
-            ExplainRow::Recovery => self.recovery.headline(),
-            ExplainRow::RecoveryStep(at) => {
-                self.step(at).map(|step| format!("{}: {}", step.label, step_text(step))).unwrap_or_default()
+            ExplainRow::Headline(report) => self.folded(report).headline.clone(),
+            ExplainRow::Line(..) => self.line(row).map(doc::Row::text).unwrap_or_default(),
+            ExplainRow::Call => {
+                let failure = self.explanation().and_then(|explanation| explanation.failure.as_ref());
+                failure.map(|it| error_message(&it.overflow.shown_text())).unwrap_or_default()
             }
-            ExplainRow::Estimators => self.estimators.headline(),
-            ExplainRow::Estimator(at) => self.estimators.estimator_text(Estimator::ALL[at]),
-            row => self.explanation().map(|it| wording::row_text(it, row)).unwrap_or_default(),
         }
+    }
+}
+
+/// Returns the index of a row in the answer to a question.
+fn answer_row(row: ExplainRow, question: Question) -> Option<usize> {
+    match row {
+        ExplainRow::Line(ExplainBlock::Answer(own), at) if own == question => Some(at),
+        _ => None,
     }
 }
 

@@ -1,17 +1,10 @@
-//! The texts of the explain screen that need wrapping: headline, advice, and the text of each row next to its columns.
+//! The texts of the explain screen outside its blocks: headline, advice and patch.
 
-use crate::app::screens::explain::ExplainRow;
-use crate::format::format_number;
-use crate::js::{JsString, parse};
-use crate::report::explain::{
-    Advice, Explanation, Finding, FindingClass, GuardReport, Mechanism, PromptCount, PromptPartKind,
-};
+use crate::report::explain::{Explanation, Finding};
 use crate::text;
 
 /// Lines of the headline, and of the advice below it.
 const MAX_HEADLINE_LINES: usize = 3;
-/// The most chars of an error that are read.
-const MAX_ERROR_CHARS: usize = 4_000;
 /// Blanks between the headline and the facts to its right.
 const FACTS_GAP: usize = 4;
 
@@ -54,84 +47,6 @@ pub fn advice_sentence(explanation: &Explanation) -> String {
     })
 }
 
-/// The text of a row before wrapping.
-pub(super) fn row_text(explanation: &Explanation, row: ExplainRow) -> String {
-    match row {
-        ExplainRow::Call => explanation
-            .failure
-            .as_ref()
-            .map(|it| error_message(&it.overflow.shown_text()))
-            .unwrap_or_default(),
-        ExplainRow::Mechanism => explanation.mechanism.as_ref().map(mechanism_text).unwrap_or_default(),
-        ExplainRow::Guard(at) => explanation.guards.get(at).map(GuardReport::description).unwrap_or_default(),
-        ExplainRow::Count(at) => explanation.counts.get(at).map(PromptCount::description).unwrap_or_default(),
-        ExplainRow::WayOut(at) => {
-            explanation.ways_out().get(at).map(|way| way.description()).unwrap_or_default()
-        }
-        ExplainRow::Advice(at) => explanation.advice.get(at).map(Advice::description).unwrap_or_default(),
-        ExplainRow::OtherCall(at) => {
-            explanation.overflows.get(at).map(|it| error_message(&it.shown_text())).unwrap_or_default()
-        }
-        ExplainRow::Finding(at) => {
-            let finding = explanation.findings.get(at);
-            finding
-                .map(|it| format!("{} · {}: {}", it.class.as_str(), it.confidence.as_str(), it.headline()))
-                .unwrap_or_default()
-        }
-        ExplainRow::Evidence(at, line) => {
-            let finding = explanation.findings.get(at);
-            let evidence = finding.and_then(|finding| finding.evidence().into_iter().nth(line));
-            evidence.map(|it| it.text).unwrap_or_default()
-        }
-        // Blocks of their own reports.
-        ExplainRow::Recovery
-        | ExplainRow::RecoveryStep(_)
-        | ExplainRow::Estimators
-        | ExplainRow::Estimator(_)
-        | ExplainRow::CountedCall(_) => String::new(),
-    }
-}
-
-/// Returns the part of the prompt that a mechanism is about; `None` when it is no single part.
-pub fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
-    match mechanism.class {
-        FindingClass::SingleResult | FindingClass::ParallelResults => Some(PromptPartKind::NewestResults),
-        FindingClass::UserMessage => Some(PromptPartKind::NewestMessage),
-        FindingClass::ToolLoopTreadmill => Some(PromptPartKind::RunResults),
-        FindingClass::FixedOverhead => Some(PromptPartKind::Fixed),
-        _ => None,
-    }
-}
-
-/// The cause of the large call in a few words.
-fn mechanism_text(mechanism: &Mechanism) -> String {
-    let count = format_number(mechanism.count as u64);
-    match mechanism.class {
-        FindingClass::SingleResult | FindingClass::ParallelResults | FindingClass::UserMessage => {
-            "without it the call fits".to_owned()
-        }
-        FindingClass::ToolLoopTreadmill => format!("{count} results in one run"),
-        FindingClass::FixedOverhead => "before any message".to_owned(),
-        FindingClass::ImageBloat => format!("{count} images"),
-        FindingClass::BytesLimit => format!("{count} images; too many bytes"),
-        FindingClass::ModelSwitch => "the previous model accepted more".to_owned(),
-        FindingClass::RecurringSessionGrowth => format!("the same job ran {count} times"),
-        _ => "it grew message by message".to_owned(),
-    }
-}
-
-/// Returns the message of a provider's error on one line; for JSON its `message` field. Reads only the start of a
-/// long error.
-pub fn error_message(error: &str) -> String {
-    let error = error.char_indices().nth(MAX_ERROR_CHARS).map_or(error, |(end, _)| &error[..end]);
-    let inner = error.find('{').and_then(|at| parse(&error[at..]).ok()).and_then(|value| {
-        let message = value.get("error").and_then(|inner| inner.get("message")).or(value.get("message"))?;
-        message.as_str().map(JsString::to_string_lossy)
-    });
-    let words = inner.filter(|inner| !inner.trim().is_empty()).unwrap_or_else(|| error.to_owned());
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Wraps a patch with its object on as few lines as possible; comments keep their own lines.
 pub fn patch_lines(patch: &str, width: usize) -> Vec<String> {
     let (comments, object): (Vec<&str>, Vec<&str>) =
@@ -150,14 +65,5 @@ mod tests {
         let patch = "// guard.budgetShare 0.6: built in\n{\n  \"a\": {\n    \"b\": 1\n  }\n}";
         assert_eq!(patch_lines(patch, 80), ["// guard.budgetShare 0.6: built in", r#"{ "a": { "b": 1 } }"#]);
         assert!(patch_lines("", 80).is_empty());
-    }
-
-    #[test]
-    fn an_error_in_json_is_read_down_to_its_message() {
-        let wrapped = r#"400 {"type":"error","error":{"type":"x","message":"prompt is too long:\n 5 > 4"}}"#;
-        assert_eq!(error_message(wrapped), "prompt is too long: 5 > 4");
-        assert_eq!(error_message("413 {broken"), "413 {broken");
-        assert_eq!(error_message("two\nlines"), "two lines");
-        assert_eq!(error_message(&"é".repeat(9_000)).chars().count(), MAX_ERROR_CHARS);
     }
 }

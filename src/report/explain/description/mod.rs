@@ -4,6 +4,7 @@ mod advice;
 mod aftermath;
 mod cache_misses;
 mod counts;
+mod document;
 mod evidence;
 mod grounds;
 mod guards;
@@ -20,6 +21,7 @@ use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::finding::Ground;
 use crate::report::explain::verdict_facts::VerdictFacts;
 
+pub use document::{Question, advice_letter, error_message};
 #[cfg(test)]
 pub(super) use evidence::Described;
 pub use evidence::Evidence;

@@ -1,29 +1,23 @@
 //! The explain screen: headline and advice, then a page with one block per question, and the configuration patch in the
 //! foot. The page is rendered whole and copied from the scroll position, so that blocks need not know about scrolling.
 
-mod advice;
 mod call;
-mod counts;
 mod course;
-mod estimators;
-mod findings;
-mod guards;
 mod head;
-mod parts;
 mod patch;
-mod recovery;
 mod view;
-mod ways_out;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::app::App;
-use crate::app::screens::explain::ExplainScreen;
-use crate::app::screens::explain::page::{ExplainBlock, ExplainPage, PlacedBlock};
-use crate::ui::frame_box;
-use crate::ui::theme::{BackgroundRole, Theme};
-use crate::ui::widgets::{clear, content_left, note, row_at, scrollbar, title};
+use crate::app::screens::explain::page::{
+    DOC_INDENT, ExplainBlock, ExplainPage, PlacedBlock, content_columns,
+};
+use crate::app::screens::explain::{ExplainRow, ExplainScreen, FoldedReport};
+use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::widgets::{clear, content_left, note, put, put_doc_line, row_at, scrollbar, title};
+use crate::ui::{frame_box, glyphs};
 use view::View;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
@@ -75,21 +69,35 @@ impl View<'_> {
         if let Some(row) = focused {
             self.select(row.area, buf);
         }
-        let draw = match placed.block {
-            ExplainBlock::Chart => course::draw,
-            ExplainBlock::Call => call::draw,
-            ExplainBlock::NextPrompt => call::draw_fill,
-            ExplainBlock::Parts => parts::draw,
-            ExplainBlock::Guards => guards::draw,
-            ExplainBlock::Counts => counts::draw,
-            ExplainBlock::WaysOut => ways_out::draw,
-            ExplainBlock::Advice => advice::draw,
-            ExplainBlock::OtherCalls => findings::draw_events,
-            ExplainBlock::Findings => findings::draw,
-            ExplainBlock::Recovery => recovery::draw,
-            ExplainBlock::Estimators => estimators::draw,
-        };
-        draw(self, placed, after, buf);
+        match placed.block {
+            ExplainBlock::Chart => course::draw(self, placed, after, buf),
+            ExplainBlock::Call => call::draw(self, placed, after, buf),
+            ExplainBlock::NextPrompt => call::draw_fill(self, placed, after, buf),
+            ExplainBlock::Answer(_) => self.doc(placed, 0, buf),
+            ExplainBlock::Folded(report) => self.folded(report, placed, buf),
+        }
+    }
+
+    /// Draws a report that opens in place: its headline, and below it its document.
+    fn folded(&self, report: FoldedReport, placed: &PlacedBlock, buf: &mut Buffer) {
+        let Some(head) = placed.rows.first() else { return };
+        let (x, end) = content_columns(head.area);
+        let sign = if self.screen.folded(report).is_open { glyphs::OPEN } else { glyphs::FOLDED };
+        put(buf, (x, head.area.y), end, sign, self.theme.style(Role::Muted));
+        for (y, line) in (head.area.y..).zip(&head.lines) {
+            put(buf, (x + DOC_INDENT, y), end, line, self.theme.style(Role::Text));
+        }
+        self.doc(placed, DOC_INDENT, buf);
+    }
+
+    /// Draws the document at the end of a block.
+    fn doc(&self, placed: &PlacedBlock, indent: u16, buf: &mut Buffer) {
+        let (x, end) = content_columns(placed.area);
+        let head = placed.rows.iter().find(|row| matches!(row.row, ExplainRow::Headline(_)));
+        let first = head.map_or(placed.area.y + 1, |head| head.area.bottom());
+        for (y, line) in (first..).zip(&placed.doc) {
+            put_doc_line(self.theme, line, (x + indent, y), end, buf);
+        }
     }
 
     fn block_name(&self, block: ExplainBlock) -> String {
@@ -97,16 +105,9 @@ impl View<'_> {
             ExplainBlock::Chart => "What happened",
             ExplainBlock::Call => "The refused call",
             ExplainBlock::NextPrompt => "What fills the window",
-            ExplainBlock::Parts => "What made it large",
-            ExplainBlock::Guards => "Why nothing prevented it",
-            ExplainBlock::Counts => "Who counted what",
-            ExplainBlock::WaysOut => "Ways out",
-            ExplainBlock::Advice => return self.explanation.advice_headline().1,
-            ExplainBlock::OtherCalls => "Other calls that overflowed",
-            ExplainBlock::Findings if self.explanation.has_overflowed() => "Evidence and other findings",
-            ExplainBlock::Findings => "Findings",
-            ExplainBlock::Recovery => "Recovery",
-            ExplainBlock::Estimators => "Estimators",
+            ExplainBlock::Answer(_) => self.screen.doc(block).map_or("", |doc| &doc.headline),
+            ExplainBlock::Folded(FoldedReport::Recovery) => "Recovery",
+            ExplainBlock::Folded(FoldedReport::Estimators) => "Estimators",
         };
         name.to_owned()
     }

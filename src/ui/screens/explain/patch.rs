@@ -24,7 +24,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
         (Some(row @ ExplainRow::Call), _) if view.screen.is_truncated(row, view.app.size) => {
             return words(view, "The provider's error", &view.screen.row_text(row), area, buf);
         }
-        (Some(row @ ExplainRow::WayOut(_)), _) => {
+        (Some(row), _) if view.screen.way_out(row).is_some() => {
             let command = view.screen.way_out(row).map_or("", |way| &way.command);
             return words(view, "Command", command, area, buf);
         }
@@ -34,7 +34,7 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     };
     let Some((_, advice)) = view.screen.shown_patch() else { return };
     let after = title(view.theme, buf, row_at(area, area.y), &name, false);
-    let own = matches!(selected, Some(ExplainRow::Advice(_)));
+    let own = selected.is_some_and(|row| view.screen.advice(row).is_some());
     let hint = copy_hint(view, advice, if own { Action::Copy } else { Action::CopyPatch });
     let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
     on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.outcome.description())]);

@@ -9,7 +9,7 @@ const HANGING_INDENT: usize = 2;
 const MAX_INDENT: usize = 24;
 
 /// Wraps a visible line to `columns`; continued lines keep its indent and two columns more.
-pub(super) fn wrap_line(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     let text = visible(text);
     if width(&text) <= columns {
         return vec![text.into_owned()];
@@ -22,7 +22,7 @@ pub(super) fn wrap_line(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Wraps a visible text at blanks into lines of at most `columns`; only a longer word makes a longer line.
-pub(super) fn wrap_words(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap_words(text: &str, columns: usize) -> Vec<String> {
     fill(text, columns, columns)
 }
 

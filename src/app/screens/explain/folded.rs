@@ -1,0 +1,67 @@
+//! The blocks at the end of the page that open in place. Each is a document of another report.
+
+use std::sync::Arc;
+
+use crate::app::effect_error::EffectError;
+use crate::doc::Doc;
+use crate::format::format_size;
+use crate::units::Bytes;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoldedReport {
+    /// The gateway's attempts after the overflow.
+    Recovery,
+    /// Every estimator beside the provider's counts. It reads every message, so it starts when the block opens, and stops
+    /// when it or the screen closes.
+    Estimators,
+}
+
+/// The state of such a block.
+#[derive(Debug, Clone)]
+pub struct FoldedBlock {
+    pub is_open: bool,
+    /// What the folded block says; the answer's own headline once there is one.
+    pub headline: String,
+    /// The answer, or `None` if it failed; not set while it is awaited.
+    answer: Option<Option<Arc<Doc>>>,
+}
+
+impl FoldedBlock {
+    pub(super) fn new(headline: &str) -> Self {
+        Self { is_open: false, headline: headline.to_owned(), answer: None }
+    }
+
+    pub(super) fn is_awaited(&self) -> bool {
+        self.answer.is_none()
+    }
+
+    /// Returns the document while the block is open.
+    pub fn shown(&self) -> Option<&Doc> {
+        self.answer.as_ref()?.as_deref().filter(|_| self.is_open)
+    }
+
+    pub(super) fn set_answer(&mut self, answer: Result<Arc<Doc>, EffectError>) {
+        self.headline = match &answer {
+            Ok(doc) => doc.headline.clone(),
+            Err(error) => error.to_string(),
+        };
+        self.answer = Some(answer.ok());
+    }
+
+    /// Names the bytes read, of a total that is 0 while it is unknown.
+    pub(super) fn set_progress(&mut self, done: Bytes, total: Bytes) {
+        self.headline = if total > Bytes::ZERO {
+            format!("reading every message: {} of {}", format_size(done), format_size(total))
+        } else {
+            "reading every message…".to_owned()
+        };
+    }
+
+    /// Waits for a new answer after one that failed.
+    pub(super) fn ask_again(&mut self) {
+        if self.answer.as_ref().is_none_or(Option::is_none) {
+            self.answer = None;
+            self.set_progress(Bytes::ZERO, Bytes::ZERO);
+        }
+    }
+}
