@@ -3,9 +3,10 @@
 use clawscope::app::action::{Action, ScreenKind};
 use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
-use clawscope::app::screens::explain::ExplainScreen;
+use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen};
 use clawscope::app::screens::help::HelpDocument;
 use clawscope::app::state::Overlay;
+use clawscope::report::explain::Question;
 
 use crate::support::driver::Driver;
 
@@ -204,9 +205,11 @@ fn the_rules_behind_a_finding_and_the_gate_open() {
     driver.press("e");
     let cites = |driver: &Driver| {
         let screen = explain(driver);
-        screen
-            .selected()
-            .is_some_and(|row| screen.finding(row).is_some_and(|finding| !finding.rule.is_empty()))
+        let Some(ExplainRow::Line(block @ ExplainBlock::Answer(Question::Findings), at)) = screen.selected()
+        else {
+            return false;
+        };
+        screen.doc(block).and_then(|doc| doc.rows().nth(at)).is_some_and(|row| !row.rule.is_empty())
     };
     let rows = explain(&driver).rows.len();
     for _ in 0..rows {
@@ -298,7 +301,8 @@ fn one_key_returns_from_an_entry_to_the_evidence() {
     driver.press("e g");
     let is_evidence = |driver: &Driver| {
         let screen = explain(driver);
-        screen.selected().and_then(|row| screen.evidence(row)).is_some()
+        let is_finding = |row| matches!(row, ExplainRow::Line(ExplainBlock::Answer(Question::Findings), _));
+        screen.selected().is_some_and(|row| is_finding(row) && screen.entry(row).is_some())
     };
     for _ in 0..40 {
         if !is_evidence(&driver) {
