@@ -49,7 +49,7 @@ pub enum SortBy {
     Age,
     /// Share of the window
     Fullness,
-    /// Cost of all calls
+    /// Cost of all calls on every branch
     Cost,
     /// Number of compactions
     Compactions,

@@ -77,7 +77,7 @@ fn run_store(
 fn print_headline(totals: &CacheTotals, output: &mut Output) -> Result<(), Failure> {
     if let Some(cost) = describe_cost(&totals.cost) {
         let calls = format_count(totals.billed_calls() as u64, "call", "calls");
-        output.line(Tone::Strong, &format!("{calls}: {cost}"))?;
+        output.line(Tone::Strong, &format!("{calls} on all branches: {cost}"))?;
     }
     if totals.calls == 0 {
         return Ok(output.line(Tone::Plain, "no call has token counts")?);

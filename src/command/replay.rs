@@ -124,9 +124,9 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
 /// Returns the cost rows of the table; the detail rows are omitted if both traces have $0.
 fn cost_rows(totals: &[TraceTotals; 2]) -> Vec<(&'static str, [String; 2])> {
     let paid = |of: &dyn Fn(&TraceTotals) -> f64| totals.iter().any(|total| of(total) > 0.0);
-    let mut rows = vec![("cost", totals.map(|total| format_total_cost(&total)))];
+    let mut rows = vec![("cost of this branch", totals.map(|total| format_total_cost(&total)))];
     if paid(&|total| total.summary_cost) {
-        rows.push(("  summaries", totals.map(|total| format_amount(total.summary_cost, true))));
+        rows.push(("  summaries in it", totals.map(|total| format_amount(total.summary_cost, true))));
     }
     if paid(&|total| total.modelled_cost.unwrap_or(0.0)) {
         let modelled = |total: TraceTotals| {
@@ -178,9 +178,11 @@ fn headline([recorded, simulated]: &[TraceTotals; 2]) -> String {
 fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, String)> {
     let mut lines = discrepancies(replayed);
     lines.push((Tone::Dim, describe_estimates(replayed.inputs.fit_error)));
+    let is_scaled = totals[0].cost_breakdown.unrecorded_summaries > 0 && replayed.inputs.fit_error.is_some();
+    let scaled = if is_scaled { "; `context` prices summaries by chars/4, without the scale" } else { "" };
     lines.extend(
         describe_cost(&totals[0].cost_breakdown)
-            .map(|words| (Tone::Dim, format!("cost of this path: {words}"))),
+            .map(|words| (Tone::Dim, format!("cost of this branch: {words}{scaled}"))),
     );
     lines.extend(describe_other_branches(replayed, &totals[0]).map(|words| (Tone::Dim, words)));
     let own = totals[1].measured_calls;
@@ -211,9 +213,8 @@ fn describe_other_branches(replayed: &ReplayReport, recorded: &TraceTotals) -> O
         let usage = session_usage(&replayed.session);
         let answers = format_count(usage.answers.calls as u64, "answer", "answers");
         let summaries = if recorded.summary_cost > 0.0 { ", without the summaries" } else { "" };
-        let total = format_cost(&usage.cost()).map_or_else(String::new, |cost| {
-            format!("; with them the session cost {cost} for {answers}{summaries}")
-        });
+        let total = format_cost(&usage.cost())
+            .map_or_else(String::new, |cost| format!("; all branches cost {cost} for {answers}{summaries}"));
         format!("{calls} on other branches {are} not replayed{total}")
     })
 }

@@ -324,8 +324,9 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let is_empty = items.is_empty();
+    let covers = if items.iter().any(|item| item.usage.is_some()) { " · cost: all branches" } else { "" };
     for (at, line) in describe_rulesets(workspace, &items).into_iter().enumerate() {
-        let line = if at == 0 { format!("{} · {line}", workspace.listed.name) } else { line };
+        let line = if at == 0 { format!("{} · {line}{covers}", workspace.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;
     }
     let mut items = items.into_iter().peekable();

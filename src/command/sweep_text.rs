@@ -74,7 +74,7 @@ fn remarks(swept: &SweepReport) -> Vec<String> {
     )];
     lines.push(describe_estimates(swept.fit_error));
     lines.push(
-        "peak: the largest prompt; freed: tokens per call that pruning, history limit and compaction remove"
+        "peak: the largest prompt; freed: tokens per call that pruning, history limit and compaction remove; cost: this branch with its summaries"
             .to_owned(),
     );
     lines.extend(describe_high_triggers(swept));

@@ -107,7 +107,7 @@ fn describe_summaries(spent: &UsageTotals) -> Option<String> {
     (spent.calls > 0).then(|| {
         let cost = spent.cost.total().map(|usd| format!(", {}", format_estimated_usd(usd)));
         format!(
-            "{} without recorded usage, {} in, {} out{} (no store records summaries that failed)",
+            "{} without recorded usage, by chars/4 {} in, {} out{} (no store records summaries that failed)",
             format_count(spent.calls as u64, "summary", "summaries"),
             format_estimate(spent.input.whole()),
             format_estimate(spent.output.whole()),

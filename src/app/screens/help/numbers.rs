@@ -11,6 +11,7 @@ const SESSIONS: &[NumberNote] = &[
         "93%",
         "Tokens of the prompt as a share of the window: amber where the gateway would compact, red above the window.",
     ),
+    ("cost", "All branches, as the provider recorded it; list prices have a ~."),
     ("—", "The session is not counted yet, or its window is unknown."),
 ];
 const TRANSCRIPT: &[NumberNote] = &[
@@ -44,7 +45,7 @@ const TIMELINE: &[NumberNote] = &[
     ("recorded", "Tokens of each call as it was sent."),
     ("simulated", "Tokens of each call under the settings in the strip."),
     ("peak", "The largest prompt of the session."),
-    ("cost", "Recorded by the provider; list prices have a ~."),
+    ("cost", "This branch with its summaries, as the provider recorded it; list prices have a ~."),
     (
         "p m b s x ?",
         "Why a call missed the cache: pause, model, branch, system prompt or tools, changed prefix, unknown. ─ was read, + is a new prompt.",
@@ -72,7 +73,7 @@ const BREAKDOWN: &[NumberNote] = &[
 const COMPARE: &[NumberNote] = &[
     ("cell", "One replay of the whole session with two settings; the measure is named above the map."),
     ("peak", "The largest prompt of that replay."),
-    ("cost", "The cost of all calls of that replay."),
+    ("cost", "All calls of this branch in that replay, with their summaries."),
 ];
 const COMMITS: &[NumberNote] = &[(
     "~next prompt",
@@ -86,6 +87,10 @@ const WINDOW: &[NumberNote] = &[
     ("scaled", "An estimate, scaled by the provider's last count."),
     ("estimate", "Four chars per token, as the gateway estimates; est. where the bar is narrow."),
     ("soft, hard", "Shares of the window from which pruning trims and clears."),
+    (
+        "memory flush",
+        "Before the next message the gateway lets the model save what it must keep: due, or after so many more tokens.",
+    ),
     ("compact", "The prompt at which the gateway compacts: the window without the reserve."),
 ];
 

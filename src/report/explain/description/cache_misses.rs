@@ -12,7 +12,7 @@ impl Described for CacheMisses {
             MissCause::Pause => "long pauses",
             cause => cause.label(),
         };
-        format!("Cache misses are most of the cost: {extra}. Main cause: {cause}.")
+        format!("Cache misses are most of the cost of all branches: {extra}. Main cause: {cause}.")
     }
 
     fn evidence(&self) -> Vec<Evidence> {

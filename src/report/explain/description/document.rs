@@ -25,6 +25,8 @@ const MAX_OVERFLOWS: usize = 6;
 const MAX_ERROR_COLUMNS: usize = 120;
 /// The most chars of an error that are read.
 const MAX_ERROR_CHARS: usize = 4_000;
+/// All calls of the branch, their summaries included.
+const COST_COLUMN: &str = "cost of this branch";
 /// Share from which a count differs notably from the first.
 const NOTABLE_DIFFERENCE: f64 = 0.05;
 
@@ -290,10 +292,10 @@ impl Writer<'_> {
             ("limit", Align::Right),
             ("overflows", Align::Right),
             ("peak", Align::Right),
-            ("cost", Align::Right),
+            (COST_COLUMN, Align::Right),
             ("outcome", Align::Left),
         ]);
-        table.drop_first(&["outcome", "limit", "cost", "peak", "the call"]);
+        table.drop_first(&["outcome", "limit", COST_COLUMN, "peak", "the call"]);
         for (at, advice) in explanation.tried().enumerate() {
             table.push(self.advice_cells(at, advice));
         }
