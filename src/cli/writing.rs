@@ -1,6 +1,6 @@
 //! Arguments of commands that write: summaries, branches and exports.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -57,7 +57,7 @@ pub struct UndoArgs {
     /// Undo the last undo: the commit becomes active again
     #[arg(long)]
     pub redo: bool,
-    /// Undo this commit or undo and everything after it; --list shows ids [default: the last commit]
+    /// Undo this commit, or this undo, and everything after it; --list shows ids [default: the last commit]
     #[arg(long, value_name = "ID", conflicts_with = "redo")]
     pub commit: Option<String>,
     /// List the commits and undos of the session, and which are active
@@ -101,8 +101,8 @@ pub struct ExportArgs {
     /// End the branch at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-    /// Write to this file [default: standard output]; with --format parquet, to this folder: new, empty, or an earlier
-    /// dataset, of which only changed sessions are read again
+    /// Write to this file, or with `-` to standard output [default: standard output]; with --format parquet, to this
+    /// folder: new, empty, or an earlier dataset, of which only changed sessions are read again
     #[arg(short, long, value_name = "FILE|DIR")]
     pub out: Option<PathBuf>,
     /// Overwrite the file of --out if it exists
@@ -156,6 +156,11 @@ impl ExportArgs {
     /// Returns the session; empty for a dataset, which has none.
     pub fn session(&self) -> &str {
         self.targets.first().filter(|_| !self.is_dataset()).map_or("", String::as_str)
+    }
+
+    /// The file to write; `None` for standard output.
+    pub fn file(&self) -> Option<&Path> {
+        self.out.as_deref().filter(|out| *out != Path::new("-"))
     }
 
     pub fn format(&self) -> &str {

@@ -32,10 +32,16 @@ pub(super) fn run(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if let Some(folder) = args.out.as_deref().filter(|out| !args.shape_only && is_folder(out, invocation)) {
+    if let Some(folder) = args.file().filter(|out| !args.shape_only && is_folder(out, invocation)) {
         return Err(folder_refusal(folder, args.format()));
     }
     refuse_options_of_datasets(args)?;
+    if matches!(args.format(), "html" | "svg") && args.out.is_none() && output.width().is_some() {
+        let format = args.format();
+        return Err(Failure::usage(format!(
+            "{format} is nothing to read on a terminal. Name a file: --out session.{format}. `--out -` prints it."
+        )));
+    }
     if args.format() == "svg" {
         return export_picture(args, place, invocation, output);
     }
@@ -44,7 +50,7 @@ pub(super) fn run(
             return Err(Failure::usage(format!("{option} needs --format svg.")));
         }
     }
-    if let Some(folder) = args.out.as_deref().filter(|out| args.shape_only && is_folder(out, invocation)) {
+    if let Some(folder) = args.file().filter(|out| args.shape_only && is_folder(out, invocation)) {
         return export_shape_folder(args, folder, place, invocation, output);
     }
     let format = [Format::Html, Format::Markdown, Format::Json, Format::Pi];
@@ -201,7 +207,7 @@ fn export_document(
 /// Prints the redactions to the error stream, apart from the document.
 fn report_export(args: &ExportArgs, exported: &ExportedDocument, output: &mut Output) -> Result<(), Failure> {
     let words = exported.removal_text();
-    let file = args.out.as_ref().map(|out| format!("{} written", out.display()));
+    let file = args.file().map(|out| format!("{} written", out.display()));
     let message: Vec<String> = file.into_iter().chain(words).collect();
     if !message.is_empty() {
         output.note(&format!("{}.", message.join(": ")))?;
@@ -216,7 +222,7 @@ fn refuse_store_target(
     session: &LoadedSession,
     invocation: &Invocation,
 ) -> Result<(), Failure> {
-    let Some(out) = &args.out else { return Ok(()) };
+    let Some(out) = args.file() else { return Ok(()) };
     let file = absolute(&invocation.env.cwd, out);
     let refused = |what: &str| Err(Failure::refused(format!("{}: {what}", out.display())));
     let real = |path: &Path| path.canonicalize().ok();
@@ -244,7 +250,7 @@ fn write_output(
     invocation: &Invocation,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Some(out) = &args.out else {
+    let Some(out) = args.file() else {
         let text = if json { documents::escaped(text) } else { text.to_owned() };
         return Ok(output.write_all(text.as_bytes())?);
     };
@@ -278,7 +284,7 @@ fn export_picture(
         .map_err(|error| Failure::usage(format!("--colours: {error}")))?;
     write_output(args, &text, false, invocation, output)?;
     // A picture in a file leaves no other trace on the terminal, so name the file.
-    match &args.out {
+    match args.file() {
         Some(out) => Ok(output.note(&format!("{} written.", out.display()))?),
         None => Ok(()),
     }

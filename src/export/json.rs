@@ -11,6 +11,7 @@ use crate::export::document::{Document, DocumentEntry, ExportedFate, ExportedPla
 use crate::js::{Members, Value, iso_text, json_text, write_json};
 use crate::plan::PolicyEffect;
 use crate::policy::Fate;
+use crate::redact::SIGNATURE_KIND;
 use crate::session::json::finite;
 use crate::store::entry::Role;
 use crate::units::{Chars, Moment, Tokens};
@@ -41,7 +42,7 @@ pub struct DocumentJson<'a> {
     /// Whether every word is replaced by another of the same shape.
     shape_only: bool,
     /// The removed secrets and images; null if redaction is off.
-    redacted: Option<RedactedJson<'a>>,
+    redacted: Option<RedactedJson>,
     plan: Option<PlanJson<'a>>,
     entries: Vec<EntryJson<'a>>,
     findings: &'a [String],
@@ -65,9 +66,11 @@ struct ExportedWindowJson {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct RedactedJson<'a> {
+struct RedactedJson {
     /// Number of secrets, by kind.
-    secrets: &'a BTreeMap<&'static str, usize>,
+    secrets: BTreeMap<&'static str, usize>,
+    /// Number of a provider's signatures, which are no secrets.
+    signatures: usize,
     images: usize,
 }
 
@@ -187,10 +190,10 @@ pub fn json(document: &Document) -> DocumentJson<'_> {
         leaf: document.leaf.as_deref(),
         exported_at: iso_text(document.now_ms),
         shape_only: document.shape_only,
-        redacted: document
-            .redacted
-            .as_ref()
-            .map(|secrets| RedactedJson { secrets, images: document.removed_images }),
+        redacted: document.redacted.clone().map(|mut secrets| {
+            let signatures = secrets.remove(SIGNATURE_KIND).unwrap_or_default();
+            RedactedJson { secrets, signatures, images: document.removed_images }
+        }),
         plan: document.plan.as_ref().map(plan_json),
         entries: document.entries.iter().map(entry_json).collect(),
         findings: &document.diagnostics,

@@ -29,6 +29,7 @@ pub use tiles::ScreenImage;
 
 use crate::format::quantity;
 use crate::js;
+use crate::redact::SIGNATURE_KIND;
 use crate::session::SessionItem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -93,17 +94,19 @@ impl ExportedDocument {
     /// Describes the removed secrets and images; `None` if redaction is off.
     pub fn removal_text(&self) -> Option<String> {
         let kinds = self.redacted.as_ref()?;
-        let total: usize = kinds.values().sum();
-        let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
+        let secrets = || kinds.iter().filter(|(kind, _)| **kind != SIGNATURE_KIND);
+        let total: usize = secrets().map(|(_, count)| count).sum();
+        let each: Vec<String> = secrets().map(|(kind, count)| format!("{kind}: {count}")).collect();
         let secrets = match (total, each.len()) {
             (0, _) => "no secret found".to_owned(),
             (_, 1) => format!("{} replaced", quantity(total, "secret")),
             _ => format!("{} replaced ({})", quantity(total, "secret"), each.join(", ")),
         };
-        Some(match self.removed_images {
-            0 => secrets,
-            images => format!("{secrets}, {} omitted", quantity(images, "image")),
-        })
+        let signatures = kinds.get(SIGNATURE_KIND).map(|count| quantity(*count, "provider signature"));
+        let images = (self.removed_images > 0).then(|| quantity(self.removed_images, "image"));
+        let omitted: String =
+            [signatures, images].into_iter().flatten().map(|what| format!(", {what} omitted")).collect();
+        Some(secrets + &omitted)
     }
 }
 

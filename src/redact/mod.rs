@@ -43,6 +43,7 @@ use proof::is_placeholder;
 use spans::Spans;
 use views::views;
 
+pub use names::SIGNATURE_KIND;
 pub use screen::redact_screen;
 pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
@@ -150,7 +151,7 @@ impl Redactor {
                 for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                     self.learn(&key.to_string_lossy());
                     if names::is_secret_member(object, key) {
-                        self.learn_named(value);
+                        self.learn_named(value, names::kind(key));
                     } else {
                         self.learn_value(value);
                     }
@@ -161,18 +162,18 @@ impl Redactor {
     }
 
     /// Learns the value of a name: a text, texts in a list, or the members of an object that hold a value.
-    fn learn_named(&mut self, value: &Value) {
+    fn learn_named(&mut self, value: &Value, kind: &'static str) {
         match value {
             Value::String(text) => {
                 let text = text.to_string_lossy();
                 if !is_placeholder(&text) {
-                    self.record(&text, names::NAMED_KIND);
+                    self.record(&text, kind);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.learn_named(item)),
+            Value::Array(items) => items.iter().for_each(|item| self.learn_named(item, kind)),
             Value::Object(object) => {
                 for (_, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
-                    self.learn_named(value);
+                    self.learn_named(value, kind);
                 }
                 self.learn_value(value);
             }
@@ -311,7 +312,7 @@ impl Redactor {
                     self.removed_images += 1;
                     Value::from(BLANK_IMAGE)
                 }
-                value if names::is_secret_member(object, key) => self.redact_named(value),
+                value if names::is_secret_member(object, key) => self.redact_named(value, names::kind(key)),
                 other => self.redact_value(other),
             };
             out.insert(name, value);
@@ -320,16 +321,18 @@ impl Redactor {
     }
 
     /// Replaces the value of a name: a text, texts in a list, or the members of an object that hold a value.
-    fn redact_named(&mut self, value: &Value) -> Value {
+    fn redact_named(&mut self, value: &Value, kind: &'static str) -> Value {
         match value {
             Value::String(text) if !is_placeholder(&text.to_string_lossy()) => {
-                Value::from(self.placeholder(&text.to_string_lossy(), names::NAMED_KIND))
+                Value::from(self.placeholder(&text.to_string_lossy(), kind))
             }
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.redact_named(item)).collect()),
+            Value::Array(items) => {
+                Value::Array(items.iter().map(|item| self.redact_named(item, kind)).collect())
+            }
             Value::Object(object) => {
                 let mut out = self.redact_object(object);
                 for (key, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
-                    out.insert(key.clone(), self.redact_named(value));
+                    out.insert(key.clone(), self.redact_named(value, kind));
                 }
                 Value::Object(out)
             }

@@ -8,6 +8,15 @@ use crate::js::{JsString, Object};
 
 /// The kind of a secret that only its key reveals.
 pub(super) const NAMED_KIND: &str = "value";
+/// The kind of a provider's seal on its own thinking or text. It is masked, but nobody's secret.
+pub const SIGNATURE_KIND: &str = "signature";
+/// The keys of such a seal.
+const SIGNATURES: [&str; 4] = ["thinkingSignature", "textSignature", "thoughtSignature", "thought_signature"];
+
+/// Returns the kind of the values of a key that names a secret.
+pub(super) fn kind(key: &JsString) -> &'static str {
+    if SIGNATURES.iter().any(|known| key.eq_str(known)) { SIGNATURE_KIND } else { NAMED_KIND }
+}
 
 /// Whether its name, or the name next to it, makes a member of an object a secret.
 pub(super) fn is_secret_member(object: &Object, key: &JsString) -> bool {

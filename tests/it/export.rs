@@ -77,6 +77,42 @@ fn no_form_lets_a_secret_out_with_a_plan_or_without() {
 }
 
 #[test]
+fn signatures_of_a_provider_are_masked_but_no_secrets() {
+    let store = Store::new();
+    let mut entries = long_session();
+    let thought =
+        json!({ "type": "thinking", "thinking": "hm", "thinkingSignature": "c2lnbmF0dXJlLW9mLXRoaW5raW5n" });
+    let body = json!({ "role": "assistant", "stopReason": "stop", "timestamp": 1, "content": [thought] });
+    entries.push(message("sealed-1", Some("touch-0"), &body));
+    store.write("agents/main/sessions/long-1.jsonl", &lines(&entries));
+    let (code, out, error) = store.run(&["export", "main", "--format", "json"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(error.ends_with("no secret found, 1 provider signature omitted.\n"), "{error}");
+    assert!(out.contains(r#""thinkingSignature":"[redacted:signature:1]""#) && !out.contains("c2lnbmF0"));
+    assert!(out.contains(r#""redacted":{"secrets":{},"signatures":1,"images":0}"#));
+}
+
+#[test]
+fn an_exported_branch_is_not_explained_by_what_the_export_leaves_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("branch.jsonl");
+    let file = file.to_str().expect("a path");
+    for (session, class) in
+        [("slack:channel:c07infra", "parallel-results"), ("telegram:direct:8812", "wrong-window")]
+    {
+        let made =
+            run(&mut program(&["export", session, "--demo", "--format", "pi", "--force", "--out", file]));
+        assert_eq!(made.0, 0, "{made:?}");
+        let (_, out, error) = run(&mut program(&["explain", file, "--json"]));
+        let answer: Value = serde_json::from_str(&out).expect(&error);
+        let verdict = &answer["verdict"];
+        assert_eq!(verdict["class"], class, "{verdict}");
+        // The window of the configuration is not in the file.
+        assert_eq!(verdict["confidence"] == "sure", class != "wrong-window", "{verdict}");
+    }
+}
+
+#[test]
 fn a_screen_export_masks_secrets() {
     let store = Store::new();
     let secret = &samples()[0].secret;
