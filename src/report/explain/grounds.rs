@@ -6,7 +6,7 @@ use crate::policy::overflow::{documented_request_limit, is_bodyless_status};
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::facts::{Facts, Finding};
 use crate::report::explain::failure::{Failure, LimitOrigin};
-use crate::report::explain::finding::{Confidence, Ground};
+use crate::report::explain::finding::{Confidence, FindingClass, Ground};
 use crate::session::overflow::largest_answer;
 
 /// Adds the grounds of the verdict, and lowers its confidence where they are weak.
@@ -15,6 +15,7 @@ pub(super) fn add_grounds(case: &OverflowCase<'_>, findings: &mut [Finding]) {
     let config = error.map(|error| Ground::UnreadableConfig { error: error.to_string() });
     let Some(verdict) = findings.first_mut() else { return };
     let compares = match &case.failure {
+        Some(_) if verdict.class == FindingClass::WrongWindow => true,
         Some(failure) => failure.limit_origin() == LimitOrigin::AssumedWindow,
         None => matches!(verdict.facts, Facts::Outlook(_)),
     };

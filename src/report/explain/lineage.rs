@@ -159,6 +159,10 @@ pub(super) fn find_inherited_overflow(
 /// Whether most of the failing prompt was copied and the session never had an answer of its own, or hardly added
 /// anything.
 fn is_cause(case: &OverflowCase<'_>, failure: &Failure, found: &Inherited) -> bool {
+    // The parent made that call itself, as in an exported branch.
+    if failure.overflow.entry <= found.last {
+        return false;
+    }
     let messages: Tokens = failure.weights.iter().copied().sum();
     let copied = inherited_tokens(failure, found) as f64;
     let answered =
