@@ -40,7 +40,7 @@ pub struct LegendSection {
 /// The mark of a session: sign, colour, name, meaning; the most serious first.
 pub const SESSION_MARKS: [(Mark, LegendRow); 17] = [
     (Mark::Unfinished, row("!", Tone::Danger, "unfinished", "a commit was interrupted; A repairs it")),
-    (Mark::Overflow, row("⚠", Tone::Danger, "overflow", "the provider refused a call")),
+    (Mark::Overflow, row("⚠", Tone::Danger, "overflow", "the newest call did not fit")),
     (Mark::Refused, row("⚠", Tone::Danger, "refused", "the newest call was refused, not for its size")),
     (Mark::Failing, row("⚠", Tone::Warn, "failing", "the newest call failed; waiting helps")),
     (Mark::Damaged, row("!", Tone::Warn, "damaged", "it has unreadable lines")),

@@ -34,6 +34,8 @@ use crate::units::Moment;
 
 /// Minimum time between two frames.
 const FRAME_INTERVAL: Duration = Duration::from_millis(8);
+/// Time after which the ages on the screen are drawn again.
+const AGE_INTERVAL_MS: i64 = 60_000;
 /// Events handled before a frame is drawn anyway.
 const MAX_EVENTS_PER_FRAME: usize = 1000;
 
@@ -325,6 +327,9 @@ impl EventLoop {
         self.screen.draw(|frame| ui::draw(app, theme, frame)).context("the terminal is closed")?;
         self.needs_redraw = false;
         self.last_frame = Some(Instant::now());
+        // Ages on the screen move on although nothing happens.
+        let minute = self.clock.now_ms().whole().div_euclid(AGE_INTERVAL_MS) + 1;
+        self.timers.insert(minute * AGE_INTERVAL_MS);
         #[cfg(debug_assertions)]
         crash_for_test(&self.app);
         Ok(())

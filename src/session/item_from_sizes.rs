@@ -102,6 +102,10 @@ pub fn load_listed_item(
         guard: steps.guard_limits(),
     };
     let next_prompt = NextPrompt::from_counts(&counts, None);
+    // What fits after a commit is a question to the whole session.
+    if next_prompt.is_planned && !failures.overflows.is_empty() {
+        return Ok(assemble_session(store, session, source, index, Epoch(1), (chosen, now_ms)).item);
+    }
     let registered = store.config.registry_model(&item.agent, &item.provider, &item.model);
     let registered = registered.and_then(|(_, model)| model.price);
     let config = &store.config;
@@ -122,6 +126,7 @@ pub fn load_listed_item(
         next_prompt: next_prompt.total,
         overflows: failures.overflows.len(),
         state: failures.last_calls(&index, &context.path).state,
+        fits_since_commit: false,
     };
     Ok(complete_item(&reported, item, row))
 }

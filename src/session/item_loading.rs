@@ -27,6 +27,8 @@ pub(super) struct TranscriptFacts<'a> {
     /// Calls in the file that overflowed.
     pub(super) overflows: usize,
     pub(super) state: CallState,
+    /// Whether a commit after an overflow made the next prompt fit.
+    pub(super) fits_since_commit: bool,
     pub(super) usage: ItemUsage,
 }
 
@@ -41,6 +43,7 @@ impl<'a> TranscriptFacts<'a> {
             next_prompt: session.next_prompt.total,
             overflows: session.overflows.len(),
             state: session.last_calls().state,
+            fits_since_commit: session.fits_since_commit().is_some(),
             usage: session_usage(session).for_item(),
         }
     }
@@ -73,7 +76,8 @@ pub(super) fn complete_item(
     item.overflows = Some(reported.overflows as u64);
     item.usage = Some(reported.usage);
     item.state = Some(reported.state);
-    item.set_mark(Mark::Overflow, reported.overflows > 0);
+    let is_over = matches!(reported.state, CallState::Overflow | CallState::SilentCut);
+    item.set_mark(Mark::Overflow, is_over && !reported.fits_since_commit);
     item.set_mark(Mark::Refused, reported.state == CallState::Refused);
     item.set_mark(Mark::Failing, reported.state == CallState::Failing);
     item.set_mark(Mark::Damaged, is_damaged(reported));

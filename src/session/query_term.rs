@@ -180,7 +180,7 @@ impl Condition {
                 .is_some_and(|value| compares(*field, value, *comparison, *limit)),
             Self::Is(mark) => item.has(*mark),
             Self::Has(Feature::Compaction) => item.compactions.is_some_and(|count| count > 0),
-            Self::Has(Feature::Overflow) => item.has(Mark::Overflow),
+            Self::Has(Feature::Overflow) => item.overflows.is_some_and(|count| count > 0),
             Self::Has(Feature::Cost) => item.cost_usd().is_some_and(|usd| usd > 0.0),
             Self::Has(Feature::Transcript) => item.path.is_some() && !item.has(Mark::Missing),
             Self::Has(Feature::Subagent) => has_children,

@@ -55,7 +55,8 @@ fn copied_usage_does_not_count_as_measured_on_the_new_branch() {
     assert_eq!(tokens.source, CountSource::Calibrated);
     assert_eq!(branch.next_prompt.estimated_tokens, after);
     assert_eq!(branch.last_call_ms, Some(called), "nobody was called meanwhile");
-    assert!(branch.item.has(Mark::Overflow), "the refused call is still in the file");
+    assert!(!branch.item.has(Mark::Overflow), "the next call fits");
+    assert_eq!(branch.item.overflows, Some(1), "the refused call is still in the file");
     driver.press("u y");
     assert_eq!(loaded_session(&driver).measured.expect("as before"), measured);
     assert!(loaded_session(&driver).item.has(Mark::Overflow));

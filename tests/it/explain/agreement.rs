@@ -59,9 +59,10 @@ pub(crate) fn agrees(store: &str, session: &str, most: usize) {
     assert_eq!(replay["totals"]["recorded"]["overflows"], message["recorded"]["overflows"]);
     let (_, listed) = run(store, &["sessions"]);
     let row = listed["sessions"].as_array().expect("rows").iter().find(|row| row["key"] == session);
-    let marked =
-        row.expect("its row")["flags"].as_array().expect("marks").iter().any(|mark| mark == "overflow");
-    assert_eq!(marked, message["overflow"] == true);
+    let row = row.expect("its row");
+    let marked = row["flags"].as_array().expect("marks").iter().any(|mark| mark == "overflow");
+    assert_eq!(marked, row["state"] == "overflow" || row["state"] == "silent-cut");
+    assert_eq!((row["overflows"] != 0, &row["state"]), (message["overflow"] == true, &message["state"]));
 }
 
 /// Asserts that a sweep over the changes has a cell with the same totals.
