@@ -263,10 +263,10 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
                     format_estimate(since)
                 )
             };
-            format!("runtime's estimate: {sum} · {share} of the window")
+            format!("runtime's estimate now: {sum} · {share} of the window")
         }
         None => format!(
-            "runtime's estimate: ~{} of messages by chars/4, no usage reported · {share} of the window",
+            "runtime's estimate now: ~{} of messages by chars/4, no usage reported · {share} of the window",
             format_number(whole(estimate.tokens))
         ),
     }

@@ -234,14 +234,19 @@ impl Preview {
             Ordering::Less => "grows".to_owned(),
         };
         let window = self.session.window.model_tokens.whole();
-        let line =
-            format!("messages: {} → {} tokens ({saved})", format_estimate(before), format_estimate(after));
+        let line = format!(
+            "messages by chars/4: {} → {} tokens ({saved})",
+            format_estimate(before),
+            format_estimate(after)
+        );
         output.line(Tone::Strong, &line)?;
         let [now, planned] = [None, Some(&self.plan)].map(|plan| next_call(&self.session, plan).0);
         let [size, planned_size] = [now, planned]
             .map(|count| format_short_tokens(count.tokens, count.source == CountSource::Measured));
         let [share, planned_share] = [now, planned].map(|count| format_percent(count.tokens, window));
-        let line = format!("prompt: {size} → {planned_size} tokens, {share} → {planned_share} of the window");
+        let unit = if planned.source == CountSource::Estimated { "" } else { " as the provider counts" };
+        let line =
+            format!("prompt{unit}: {size} → {planned_size} tokens, {share} → {planned_share} of the window");
         output.line(Tone::Strong, &line)?;
         if window > 0 && planned.tokens > window {
             let excess = format_short_estimate(planned.tokens - window);

@@ -464,7 +464,9 @@ impl GatewayConfig {
                 Some((registry, model)) => registry.provenance(model),
                 None => Provenance::Default,
             },
-            WindowSource::Default | WindowSource::Answered | WindowSource::Stated => Provenance::Default,
+            WindowSource::Tried | WindowSource::Default | WindowSource::Answered | WindowSource::Stated => {
+                Provenance::Default
+            }
             WindowSource::ModelsConfig => {
                 let list = ["models", "providers", provider, "models"];
                 let listed = self.value(&list).and_then(js::Value::as_array).unwrap_or_default();

@@ -8,6 +8,8 @@ use crate::units::Tokens;
 pub const DEFAULT_WINDOW: Tokens = Tokens(200_000.0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowSource {
+    /// A change that a person tries, in place of what the configuration says.
+    Tried,
     /// `models.providers.<provider>.models[].contextWindow`.
     ModelsConfig,
     /// The model's entry in the agent's `models.json`.
@@ -32,7 +34,7 @@ impl WindowSource {
     /// The gateway's name for the source, as in its log lines.
     pub fn name(self) -> &'static str {
         match self {
-            Self::ModelsConfig => "modelsConfig",
+            Self::Tried | Self::ModelsConfig => "modelsConfig",
             Self::Model | Self::Row | Self::Answered | Self::Stated | Self::Listed | Self::Assumed => "model",
             Self::Default => "default",
             Self::AgentContextTokens => "agentContextTokens",
@@ -51,12 +53,13 @@ impl WindowSource {
 
     /// Whether someone set the window for this model.
     pub fn is_configured(self) -> bool {
-        matches!(self, Self::ModelsConfig | Self::Model | Self::AgentContextTokens)
+        matches!(self, Self::Tried | Self::ModelsConfig | Self::Model | Self::AgentContextTokens)
     }
 
     /// The source in words for people.
     pub fn label(self) -> &'static str {
         match self {
+            Self::Tried => "your change",
             Self::ModelsConfig => "config",
             Self::Model => "models.json",
             Self::Row => "session row",

@@ -28,7 +28,10 @@ fn start_threads() -> anyhow::Result<Runtime> {
 
 /// Runs the screen until the person quits or a signal ends it. Restores the terminal on every way out, even a panic.
 pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
+    let mut library = StoreLoader::from_options(place, &options);
     if !std::io::stdout().is_terminal() {
+        // A wrong path is the nearer mistake.
+        library.list_job(false)().1?;
         bail!("standard output is not a terminal. Use `clawscope sessions` or another command to print.");
     }
     let mut themes = Themes::new(&options)?;
@@ -36,7 +39,6 @@ pub fn run(place: StoreRequest, options: RunOptions) -> anyhow::Result<()> {
     let runtime = start_threads()?;
     restore_on_panic();
     terminal_watch::start();
-    let mut library = StoreLoader::from_options(place, &options);
     library.prefetch();
     let screen = TerminalScreen::open(options.app.mouse, size).context("cannot set up the terminal")?;
     let unanswered = themes.detect_initial(&options);

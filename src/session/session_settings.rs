@@ -123,7 +123,7 @@ pub fn default_value(setting: SessionSetting, rules: &Rules) -> Option<f64> {
 
 /// Returns the window if the model's own is `own` tokens; a configured `contextTokens` still lowers it.
 pub fn window_with(session: &LoadedSession, own: f64) -> WindowInfo {
-    WindowInfo::of_model(Tokens(own), WindowSource::ModelsConfig).capped(session.window.cap())
+    WindowInfo::of_model(Tokens(own), WindowSource::Tried).capped(session.window.cap())
 }
 
 /// Estimates the tokens that these file limits, in chars, remove from the system prompt; 0 without a report.

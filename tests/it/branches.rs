@@ -201,7 +201,8 @@ fn the_screen_lists_commits_and_takes_one_back() {
     assert_eq!(rows[1], (id, CommitStatus::Undone), "newest first: {rows:?}");
     // An inactive commit cannot be undone; the list stays open.
     driver.press("G u");
-    assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("nothing to undo")));
+    let words = format!("nothing to undo: {} is undone; undo its undo, in the row above", rows[1].0);
+    assert_eq!(driver.app.toast.as_ref().map(|toast| &toast.text), Some(&words));
 }
 
 #[test]

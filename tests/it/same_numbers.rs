@@ -391,7 +391,10 @@ fn a_plan_frees_the_same_wherever_it_is_shown() {
     assert_eq!(parts.map(|section| section.after.expect("a plan")).sum::<u64>(), after);
     let simulated = text(store, &["simulate", name]);
     let expected = format!("{} tokens, ", format_short_estimate(after));
-    let line = simulated.lines().find(|line| line.starts_with("prompt: ")).expect("the prompt");
+    let line = simulated
+        .lines()
+        .find(|line| line.starts_with("prompt as the provider counts: "))
+        .expect("the prompt");
     assert!(line.contains(&expected), "{line}, {expected}");
 }
 
@@ -459,7 +462,7 @@ fn counts_of_one_prompt_name_what_they_include() {
     assert_eq!(compared["second"]["tokens"], listed["tokens"]["value"]);
     let replayed = text(store, &["replay", name]);
     assert!(replayed.contains("135 calls on this branch"), "{replayed}");
-    let words = "3 calls on other branches are not replayed; with them the session cost $24.04 for 137 answers, without the summaries";
+    let words = "3 calls on other branches are not replayed; all branches cost $24.04 for 137 answers, without the summaries";
     assert!(replayed.contains(words), "{replayed}");
 }
 

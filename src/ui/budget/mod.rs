@@ -296,11 +296,7 @@ impl<'a> BudgetView<'a> {
         let muted = |words: &'static str| Span::styled(words, self.theme.style(Role::Muted));
         match flush.map(|flush| flush.state) {
             Some(FlushState::Due(_)) => {
-                vec![
-                    muted("memory "),
-                    muted("flush "),
-                    Span::styled("next turn", self.theme.style(Role::Warn)),
-                ]
+                vec![muted("memory "), muted("flush "), Span::styled("due", self.theme.style(Role::Warn))]
             }
             Some(FlushState::Waiting { tokens }) => vec![
                 muted("memory "),

@@ -55,6 +55,18 @@ fn the_keys_that_work_here_come_first() {
 }
 
 #[test]
+fn a_key_without_an_effect_is_not_offered() {
+    let mut driver = demo();
+    let without_command = "only explain has a command to copy";
+    driver.press("b ?");
+    let found = rows(&driver);
+    assert!(place(&found, without_command) > place(&found, "Not now"));
+    assert!(!found.iter().any(|row| row.starts_with("x ")), "no policy is on this screen: {found:#?}");
+    driver.press("esc esc e ?");
+    assert!(!rows(&driver).iter().any(|row| row.contains(without_command)));
+}
+
+#[test]
 fn the_help_is_searched_while_one_types() {
     let mut driver = demo();
     driver.press("? / text:soft-tr");

@@ -149,7 +149,10 @@ fn a_change_that_is_asked_about_is_judged_as_advice_and_replays_are() {
     assert_eq!(asked["peak"], replay["totals"]["simulated"]["peak"]);
 
     let (code, out, _) = run(&mut program(&["explain", session, "--demo", "--set", "historyLimit=20"]));
-    assert!(code == 0 && out.contains("With historyLimit 400 → 20: the call still does not fit."), "{out}");
+    assert!(
+        code == 0 && out.contains("With your historyLimit 400 → 20: the call still does not fit."),
+        "{out}"
+    );
     assert!(out.contains("openclaw config set agents.defaults.contextPruning.ttl 30m"), "{out}");
     let twice = run(&mut program(&["explain", session, "--demo", "--set", fix])).1;
     assert_eq!(twice.matches("contextPruning.ttl 1h → 30m ").count(), 1, "one row for one change: {twice}");
@@ -163,7 +166,7 @@ fn a_session_that_fits_answers_for_a_window_too() {
     let replay = store.json(&["replay", "main", "--window", "9000"]);
     assert_eq!(asked["overflows"], replay["totals"]["simulated"]["overflows"]);
     let (code, out, _) = store.run(&["explain", "main", "--window", "9000"]);
-    assert!(code == 0 && out.contains("With contextWindow 200,000 → 9,000: "), "{out}");
+    assert!(code == 0 && out.contains("With your contextWindow 200,000 → 9,000: "), "{out}");
 }
 
 #[test]

@@ -69,6 +69,9 @@ fn doctor_self_reports_the_program_and_takes_no_store() {
 fn a_mistyped_command_is_not_taken_for_a_path() {
     let (code, _, error) = run(&mut program(&["sesions"]));
     assert!(code == 2 && error.contains("neither a command nor an existing path"), "{error}");
+    // Nor is a path that does not exist hidden by the pipe.
+    let (code, _, error) = run(&mut program(&["no/such/store"]));
+    assert!(code == 3 && error.contains("no/such/store: does not exist. Pass a state dir"), "{error}");
     assert_eq!(run(&mut program(&["/no/such/store"])).0, 3);
     assert_eq!(run(&mut program(&["sessions", "/no/such/store"])).0, 3);
     assert_eq!(run(&mut program(&["/tmp", "sessions"])).0, 2);

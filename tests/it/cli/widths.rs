@@ -7,6 +7,7 @@ use clawscope::command::output::Output;
 use clawscope::gateway::env::Environment;
 use clawscope::text::width;
 use clawscope::units::Moment;
+use regex::Regex;
 
 const OVERFLOWED: &str = "agent:main:telegram:direct:8812";
 const COMPACTED: &str = "agent:research:main";
@@ -82,6 +83,30 @@ fn every_command_fits_the_terminal() {
                 assert!(is_one_word || line.starts_with("Type: "), "{words:?} at {columns}: {line}");
             }
         }
+    }
+}
+
+#[test]
+fn a_search_prints_whole_times() {
+    let time = Regex::new(r"^  \S{8}  (\d+[smhd]( \d+[smh])? ago|\d{4}-\d\d-\d\d( \d\d:\d\d:\d\dZ)?)  ")
+        .expect("a pattern");
+    for columns in [80, 100, 140] {
+        let text = output(&["search", "the", "--demo"], Some(columns));
+        let hits: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+        assert!(hits.len() > 20 && hits.iter().any(|line| line.contains("2026-")), "{text}");
+        for line in hits {
+            assert!(time.is_match(line), "{columns}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_page_is_not_printed_to_a_terminal_unless_asked() {
+    let words = ["export", "cron:5b0e6c1e", "--demo", "--format", "html"];
+    let refusal = output(&words, Some(80)).replace('\n', " ");
+    assert!(refusal.contains("Name a file: --out session.html.") && !refusal.contains("<html"), "{refusal}");
+    for (more, columns) in [(&["--out", "-"][..], Some(80)), (&[], None)] {
+        assert!(output(&[&words[..], more].concat(), columns).contains("<html"));
     }
 }
 

@@ -29,7 +29,7 @@ const PAIRS: [(Action, Action, &str); 17] = [
     (Action::NextMessage, Action::PreviousMessage, "next, previous message"),
     (Action::Next, Action::Previous, "next, previous user turn"),
     (Action::NextChange, Action::PreviousChange, "next, previous change"),
-    (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter"),
+    (Action::CycleFilter, Action::CycleFilterBack, "next, previous filter of rows"),
     (Action::NextPolicy, Action::PreviousPolicy, "next, previous policy"),
     (Action::Less, Action::More, "decrease, increase; fold, unfold all"),
     (Action::UndoTuning, Action::RedoTuning, "undo, redo a change"),

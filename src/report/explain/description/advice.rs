@@ -27,10 +27,10 @@ impl Explanation {
 }
 
 impl Explanation {
-    /// Answers whether the changes that the person asked about help: `With historyLimit none → 50: every call fits.`
+    /// Answers whether the changes that the person asked about help: `With your historyLimit none → 50: every call fits.`
     pub fn asked_line(&self) -> Option<String> {
         let asked = self.asked.as_ref()?;
-        Some(format!("With {}: {}.", asked.description(), asked.outcome.description()))
+        Some(format!("With your {}: {}.", asked.description(), asked.outcome.description()))
     }
 
     /// Returns `Set contextPruning.ttl to 30m: every call fits (replayed).`, that nothing would have helped,
