@@ -4,8 +4,9 @@ use std::io::Write as _;
 
 use super::breakdown_json::report_json;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::print_session_header;
+use crate::doc::Tone;
 use crate::plan::Plan;
 use crate::report::breakdown::{WindowContents, heavy_blocks, sections};
 use crate::session::LoadedSession;

@@ -3,7 +3,7 @@
 
 use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::{Preview, preview_session};
 use super::summary::{
     self, ChosenSummarizer, SummaryJson, load_summarizer_config, parse_kind, print_generated,
@@ -12,6 +12,7 @@ use super::summary::{
 use super::writing::{self, CommittedPlanJson, CommittedTokensJson, WriteJob};
 use crate::cli::{CommitArgs, StoreArgs};
 use crate::commit::{InterruptedCommit, ReadPrefix};
+use crate::doc::Tone;
 use crate::ids::EntryIx;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;

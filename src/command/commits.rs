@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{SessionJson, finite, print_session_header, session_json};
-use super::table::{Align, Cell, Table};
 use super::writing::ReplacedEntryJson;
 use crate::cli::{SessionArgs, StoreArgs};
 use crate::commit::{PolicyRecord, Receipt};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_counted, format_estimate, format_time};
 use crate::js::Value;

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{BudgetJson, SessionJson, budget_json, print_session_header, session_json};
-use super::table::{Align, Cell, Table};
 use crate::cli::{StoreArgs, UndoArgs};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number};
 use crate::ids::EntryIx;

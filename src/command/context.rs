@@ -9,14 +9,14 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::flush::describe_flush;
 use super::messages;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::Preview;
 use super::ruleset::print_ruleset;
 use super::session_output::{describe_budget, message_tokens, print_session_header, tool_name};
-use super::table::{Align, Cell, Table};
 use super::usage_totals::describe_usage;
 use crate::cli::{ContextViewArgs, StoreArgs, secrets};
 use crate::context::tokens::ContextEstimate;
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
     format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
 };

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
+use crate::doc::Tone;
 use crate::gateway::env::absolute;
 use crate::store::demo;
 use crate::text::shell;

@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{SessionJson, print_session_header, session_json};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::context::tokens::calibration::Calibration;
 use crate::context::tokens::script::Script;
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::js::Members;
 use crate::report::estimators::{Estimates, Estimator, MeasuredCall, read};

@@ -1,9 +1,10 @@
 //! `clawscope guide`: lists the topics of the guide, or prints one.
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::rule::print_markdown;
 use crate::cli::guide::{TOPICS, Topic};
+use crate::doc::Tone;
 
 /// Prints a topic, or without one the list of topics.
 pub(super) fn run(topic: Option<Topic>, output: &mut Output) -> Result<(), Failure> {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::commit::SystemClock;
+use crate::doc::Tone;
 use crate::gateway::env::Environment;
 use crate::session::LoadedSession;
 use crate::text::shell;

@@ -9,9 +9,10 @@ use clap_mangen::Man;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::suggest::{alternatives, did_you_mean};
 use crate::cli::Cli;
+use crate::doc::Tone;
 use crate::format::format_count;
 use crate::gateway::env::absolute;
 

@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::context::bodies;
+use crate::doc::Tone;
 use crate::format::{format_count, format_estimate};
 use crate::js::{self, JsString, Value};
 use crate::plan::{CompactionSummary, Plan, messages_after, summary_message};

@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::database::{DatabaseJson, describe_database};
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::cli::{ListArgs, StoreArgs};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::format_count;
 use crate::store::migration::{

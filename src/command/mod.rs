@@ -77,7 +77,6 @@ mod summary;
 mod sweep;
 mod sweep_report;
 mod sweep_text;
-mod table;
 mod time;
 mod tree;
 mod undo;

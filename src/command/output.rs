@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::{Failure, RETRY_LEAD};
-pub use crate::doc::Tone;
-use crate::doc::{Doc, Line, Table, wrap_line};
+use crate::doc::{Doc, Line, Table, Tone, wrap_line};
 pub use crate::export::json::SCHEMA_VERSION;
 use crate::export::json::{self, JsonOutput};
 use crate::text::{visible, width};

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::format_value;
 use super::setting_value::SettingJson;
-use super::table::{Align, Cell, Table};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::provenance::Provenance;

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::{Preview, SummaryLength, format_value};
 use super::session_output::finite;
 use super::summary::{GatewayCallsJson, gateway_calls, gateway_calls_json, print_gateway_calls};
-use super::table::{Align, Cell, Table};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::EffectJson;
 use crate::format::{format_count, format_estimate, format_number, format_ordinal};
 use crate::gateway::provenance::Provenance;

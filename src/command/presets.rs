@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::suggest::did_you_mean;
-use super::table::{Align, Cell, Table};
 use crate::cli::Cli;
 use crate::config::presets::{PresetError, PresetFile, list_presets, preset_names, presets_dir, read_preset};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;

@@ -7,12 +7,12 @@ use super::context_json::next_call;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::requested_policies::requested_policies;
 use super::ruleset::refuse_unsupported;
-use super::table::{Align, Cell, Table};
 use super::time::parse_time;
 use crate::cli::{PlanArgs, StoreArgs};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
     format_count, format_duration, format_estimate, format_number, format_percent, format_short_estimate,
     format_short_tokens,

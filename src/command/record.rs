@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{SessionJson, session_json};
 use super::sessions::RollupJson;
 use crate::cli::{SessionsArgs, StoreArgs};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::ids::SessionKey;
 use crate::js::Value;

@@ -5,11 +5,12 @@ use std::io::Write as _;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::recorded_json::report_json;
 use super::recorded_verdict::describe_verdict;
 use super::session_output::print_session_header;
 use crate::cli::{ContextViewArgs, StoreArgs};
+use crate::doc::Tone;
 use crate::format::{format_number, format_ordinal};
 use crate::report::recorded_context::{
     Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,

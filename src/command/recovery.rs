@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
     SessionJson, WindowJson, finite, print_session_header, session_json, window_json,
 };
 use crate::cli::{ExplainArgs, StoreArgs};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::ids::EntryIx;
 use crate::policy::recovery::{

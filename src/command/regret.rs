@@ -6,12 +6,12 @@ use std::io::Write as _;
 use super::context_settings::has_changes;
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::regret_json::report_json;
 use super::replay_report::{ReplayReport, replay_session};
 use super::session_output::print_session_header;
-use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
     format_count, format_estimate, format_estimated_usd, format_number, format_ordinal, quantity,
     round_tokens,

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::environment::Workspace;
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
+use crate::doc::Tone;
 use crate::session::list::unfinished_commit_paths;
 use crate::units::Millis;
 

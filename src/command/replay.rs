@@ -4,13 +4,13 @@ use std::io::Write as _;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::replay_json::report_json;
 use super::replay_report::{ReplayReport, SharedRules, replay_session};
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
-use super::table::{Align, Cell, Table};
 use crate::cli::{ReplayArgs, StoreArgs};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
     format_amount, format_count, format_counted, format_duration, format_estimate,
     format_estimated_usd_difference, format_number, format_ordinal, format_percent, format_time, quantity,

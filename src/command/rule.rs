@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::suggest::{alternatives, did_you_mean};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::rulebook::{
     DOCUMENTS, Document, Rule, documents_with, find_all, headings, is_document, paragraphs,

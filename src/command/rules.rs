@@ -8,12 +8,11 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace, profile_environment};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::rule;
 use super::ruleset::{RulesetJson, print_ruleset, requested_ruleset, ruleset_json};
-use super::table::{Align, Cell, Table};
 use crate::cli::{RulesArgs, StoreArgs, names_store};
-use crate::doc::wrap_words;
+use crate::doc::{Align, Cell, Table, Tone, wrap_words};
 use crate::export::json::JsonOutput;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::{ReleaseStatus, Ruleset, RulesetChoice, Topic};

@@ -1,9 +1,10 @@
 //! The ruleset of a command: how flag, variable and file select it, how results show it, and which settings it lacks.
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::cli::StoreArgs;
 use crate::config::{self, Config};
+use crate::doc::Tone;
 use crate::gateway::env::Environment;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::ruleset::RulesetChoice;

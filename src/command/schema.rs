@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::output::{FailureJson, Output, Tone};
+use super::output::{FailureJson, Output};
 use super::suggest::{alternatives, did_you_mean};
 use super::{
     breakdown_json, cache_json, check, commits, compare, context_json, doctor_json, estimators, explain_all,
@@ -15,6 +15,7 @@ use super::{
     search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::dataset::documentation::json_schema;
+use crate::doc::Tone;
 use crate::export::json::{DocumentJson, JsonOutput, VersionedOutput};
 use crate::report::sweep::json::SweepJson;
 

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{SessionJson, session_json};
 use crate::cli::{SearchArgs, StoreArgs, secrets};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_number, format_size, quantity};
 use crate::ids::SessionKey;

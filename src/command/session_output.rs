@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::output::{Output, Tone};
+use super::output::Output;
 use crate::context::budget::{Budget, BudgetPart};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::diagnostic::Diagnostic;
+use crate::doc::Tone;
 use crate::format::{format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::window::WindowInfo;

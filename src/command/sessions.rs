@@ -10,14 +10,14 @@ use serde::{Serialize, Serializer};
 
 use super::environment::{Invocation, SessionsByKey, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
-use super::table::{Align, Cell, Table};
 use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_age, format_cents, format_count, format_estimate, format_number, format_percent};
 use crate::gateway::ruleset::Ruleset;

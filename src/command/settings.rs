@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::format_value;
 use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::finite;
-use super::table::{Align, Cell, Table};
 use crate::cli::{SettingsArgs, StoreArgs};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;

@@ -10,7 +10,7 @@ use super::context_json::next_call;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::messages;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::policies::{
     self, CheckJson, CompactionJson, PolicyJson, check_json, compaction_json, policies_json,
 };
@@ -23,8 +23,8 @@ use super::summary::{
     self, ChosenSummarizer, SummaryJson, choose_summarizer, load_summarizer_config, parse_kind,
     print_generated, refuse_without_compaction,
 };
-use super::table::{Align, Cell, Table};
 use crate::cli::{SimulateArgs, StoreArgs, secrets};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_ordinal, format_time};
 use crate::js::{Members, Value};

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
@@ -18,6 +18,7 @@ use crate::cli::{SimulateArgs, StoreArgs};
 use crate::command::ruleset::{RulesetJson, ruleset_json};
 use crate::command::session_output::{SessionJson, WindowJson, finite, session_json, window_json};
 use crate::command::summary::{CompletedCallJson, PredictedCallJson};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::gateway::ruleset::Ruleset;

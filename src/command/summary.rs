@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::preview::{Preview, SummaryLength};
 use super::session_output::finite;
-use super::table::{Align, Table};
 use crate::config::{self, SummarizerConfig};
+use crate::doc::{Align, Table, Tone};
 use crate::format::{format_count, format_duration, format_estimate, format_estimated_usd, format_number};
 use crate::js::JsString;
 use crate::policy::Policy;

@@ -4,13 +4,13 @@
 use std::io::Write as _;
 
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::replay::describe_estimates;
 use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::sweep_report::SweepReport;
-use super::table::{Align, Cell as TableCell, Table};
 use crate::cli::MeasureArg;
+use crate::doc::{Align, Cell as TableCell, Table, Tone};
 use crate::format::{format_count, format_counted, format_estimate, format_number, quantity, round_tokens};
 use crate::policy::settings::SettingId;
 use crate::report::cost::{describe_cost, format_cost};

@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{
     SessionJson, finite, format_entry_tokens, message_tokens, print_session_header, session_json, tool_name,
 };
 use crate::cli::{StoreArgs, TreeArgs, secrets};
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::format_count;
 use crate::ids::EntryIx;

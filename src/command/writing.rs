@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::import_report::{ImportJson, ImportReport};
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::session_output::{SessionJson, session_json};
 use super::summary::SummaryJson;
 use crate::cli::{StoreArgs, WriteArgs};
@@ -16,6 +16,7 @@ use crate::commit::{
     CommitMethod, LockState, PreparedCommit, ReadPrefix, ReceiptKind, SystemClock, UndoTarget, WriteResult,
     lock_state,
 };
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_counted, format_estimate, format_number, format_size};
 use crate::gateway::env::Environment;

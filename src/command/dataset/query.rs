@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 
 use crate::command::environment::Invocation;
 use crate::command::failure::Failure;
-use crate::command::output::{Output, Tone};
+use crate::command::output::Output;
 use crate::command::suggest::did_you_mean;
-use crate::command::table::{Align, Cell, Table};
 use crate::dataset::documentation::views;
 use crate::dataset::folder;
 use crate::dataset::recipes::RECIPES;
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::files::{SMALL_FILE_BYTES, read_text};
 use crate::gateway::env::absolute;
 use crate::text::visible;

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::environment::Invocation;
 use super::failure::Failure;
-use super::output::{Output, Tone};
+use super::output::Output;
 use super::screen::read_settings;
-use super::table::{Align, Cell, Table};
 use crate::command::dataset::QUERY_PROGRAM;
 use crate::command::explain_json;
 use crate::config::presets::presets_dir;
 use crate::config::{Config, SummarizerKind, config_dir, log_dir};
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::{JsonOutput, SCHEMA_VERSION};
 use crate::format::format_number;
 use crate::gateway::env::Environment;

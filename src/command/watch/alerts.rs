@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::lines::RunningTotals;
 use crate::command::failure::Failure;
-use crate::command::output::{Output, Tone};
+use crate::command::output::Output;
 use crate::config::AlertsConfig;
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_time, whole_percent};
 use crate::ids::EntryIx;

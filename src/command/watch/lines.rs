@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::failure::Failure;
-use crate::command::output::{Output, Tone};
+use crate::command::output::Output;
 use crate::command::session_output::{finite, format_entry_tokens, message_tokens, tool_name};
 use crate::context::budget::running_totals;
+use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_counted, format_number, format_percent, format_time};
 use crate::ids::EntryIx;

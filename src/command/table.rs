@@ -1,1 +1,0 @@
-pub(super) use crate::doc::{Align, Cell, Table};
