@@ -56,7 +56,8 @@ pub use private_file::{remove_copy, write_private};
 pub use random::RandomIds;
 pub use read_prefix::ReadPrefix;
 pub use receipt::{
-    Receipt, ReceiptKind, active_record_ids, committed_prompt, own_entries, receipt_kind, receipts,
+    Receipt, ReceiptKind, active_record_ids, committed_prompt, own_entries, read_receipt, receipt_kind,
+    receipts,
 };
 pub use recover::{
     InterruptedCommit, RecoveredCommit, RecoveryOutcome, WrittenExtent, find_interrupted, recover_commit,

@@ -123,11 +123,10 @@ pub fn own_entries(index: &Index, tree: &Tree) -> HashSet<EntryIx> {
 }
 
 /// Returns the record at an entry; `None` for a copy or an entry of another program.
-pub(super) fn read_receipt(
-    index: &Index,
-    source: &Source,
-    ix: EntryIx,
-) -> Result<Option<Receipt>, BodyError> {
+///
+/// # Errors
+/// When the entry cannot be read again.
+pub fn read_receipt(index: &Index, source: &Source, ix: EntryIx) -> Result<Option<Receipt>, BodyError> {
     let Some(kind) = receipt_kind(index, ix) else { return Ok(None) };
     let value = body::read_entry(source, index, ix)?;
     Ok(receipt_of(kind, ix, &value, index.entry(ix).time_ms))

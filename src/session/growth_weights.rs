@@ -4,16 +4,19 @@
 //! 2,000, each estimated token weighs 1.5. Where no count exists, or the prompt changed for another reason, the fit of
 //! the whole session applies; without a fit its average ratio, and with too few counts chars/4.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use crate::commit::read_receipt;
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::policy::guard::GuardLimits;
+use crate::session::measured_prompt::is_committed_branch;
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::prompt_estimates::estimate_with_images;
 use crate::session::sent_forms::most_guard_chars;
 use crate::store::entry::{Entry, EntryKind, MessageSize, Usage};
 use crate::store::intern::ValueIx;
-use crate::transcript::copied_answers;
+use crate::transcript::{Tree, copied_answers, originals};
 use crate::units::{Chars, Tokens};
 
 /// Counted tokens per estimated token. No script is outside this range, so such a growth had another cause.
@@ -32,6 +35,9 @@ const MIN_STRETCHES: usize = 4;
 /// the tokens before the messages.
 const MAX_UNCOUNTED_SHARE: f64 = 0.25;
 
+/// Commits before the last one, through which a copy's original is sought.
+const MAX_COMMITS: usize = 8;
+
 /// Messages of the path between two counts.
 #[derive(Debug, Default)]
 struct Stretch {
@@ -46,14 +52,56 @@ struct Stretch {
 }
 
 /// Returns the tokens before the messages, and the tokens of each entry's message. `fitted` is the fit of the session.
-/// Returns `None` without a fit and without a counted call.
+/// Returns `None` without a fit and without a counted call. The copies of a commit weigh as their originals do.
 pub(super) fn weights_from_growth(
     counts: &PromptCounts<'_>,
     fitted: Option<(Tokens, Vec<Tokens>)>,
 ) -> Option<(Tokens, Vec<Tokens>)> {
+    let path = &counts.context.path;
+    if fitted.is_some() {
+        return weights_of_path(counts, path, fitted);
+    }
+    weights_with_copies(counts, path, MAX_COMMITS)
+}
+
+fn weights_with_copies(
+    counts: &PromptCounts<'_>,
+    path: &[EntryIx],
+    commits: usize,
+) -> Option<(Tokens, Vec<Tokens>)> {
+    let own = weights_of_path(counts, path, None);
+    let Some((record, before)) = path_before_commit(counts, path).filter(|_| commits > 0) else { return own };
+    let Some((fixed, counted)) = weights_with_copies(counts, &before, commits - 1) else { return own };
+    let counted: HashMap<EntryIx, Tokens> = before.iter().copied().zip(counted).collect();
+    let mut weights = own.map_or_else(|| chars4_weights(counts, path), |(_, weights)| weights);
+    let originals = originals(counts.index, &path[..record], &before);
+    let estimate =
+        |ix: EntryIx| counts.index.entry(ix).message.map_or(0, |size| estimate_or_zero(&size)) as f64;
+    for ((weight, copy), original) in weights.iter_mut().zip(path).zip(originals) {
+        if let Some(original) = original.filter(|original| estimate(*original) > 0.0) {
+            *weight = counted[&original] * (estimate(*copy) / estimate(original));
+        }
+    }
+    Some((fixed, weights))
+}
+
+/// Returns the place of the last commit on a path, and the path that it was planned on.
+fn path_before_commit(counts: &PromptCounts<'_>, path: &[EntryIx]) -> Option<(usize, Vec<EntryIx>)> {
+    let index = counts.index;
+    let record = path.iter().rposition(|ix| is_committed_branch(index, *ix))?;
+    let receipt = read_receipt(index, counts.source, path[record]).ok()??;
+    let tree = Tree::new(index);
+    Some((record, tree.path_to(index, tree.find_by_text(index, &receipt.from_leaf)?)))
+}
+
+fn weights_of_path(
+    counts: &PromptCounts<'_>,
+    path: &[EntryIx],
+    fitted: Option<(Tokens, Vec<Tokens>)>,
+) -> Option<(Tokens, Vec<Tokens>)> {
     let is_fitted = fitted.is_some();
-    let (fixed, mut weights) = fitted.unwrap_or_else(|| (Tokens(f64::NAN), chars4_weights(counts)));
-    let walk = StretchBuilder::from_counts(counts);
+    let (fixed, mut weights) = fitted.unwrap_or_else(|| (Tokens(f64::NAN), chars4_weights(counts, path)));
+    let walk = StretchBuilder::from_counts(counts, path);
     if !is_fitted {
         // Even a single count shows the tokens before the messages.
         let ratio = ratio(&walk.stretches, &weights).or_else(|| walk.first_count.map(|_| 1.0))?;
@@ -75,13 +123,13 @@ pub(super) fn weights_from_growth(
     Some((fixed.min(most).max(Tokens::ZERO), weights))
 }
 
-fn chars4_weights(counts: &PromptCounts<'_>) -> Vec<Tokens> {
+fn chars4_weights(counts: &PromptCounts<'_>, path: &[EntryIx]) -> Vec<Tokens> {
     let weigh = |ix: &EntryIx| {
         let entry = counts.index.entry(*ix);
         let sent = entry.becomes_message() || entry.kind == EntryKind::Compaction;
         entry.message.filter(|_| sent).map_or(Tokens::ZERO, |size| Tokens(estimate_with_images(&size) as f64))
     };
-    counts.context.path.iter().map(weigh).collect()
+    path.iter().map(weigh).collect()
 }
 
 impl Stretch {
@@ -171,12 +219,12 @@ impl GuardRoom {
 }
 
 impl StretchBuilder {
-    fn from_counts(counts: &PromptCounts<'_>) -> Self {
-        let (index, path) = (counts.index, &counts.context.path);
+    fn from_counts(counts: &PromptCounts<'_>, path: &[EntryIx]) -> Self {
+        let index = counts.index;
         let refused = counts.refused_prompts();
         let copied: HashSet<EntryIx> = copied_answers(index, path).into_iter().collect();
         let guard = GuardRoom { limits: counts.guard, chars: Chars::ZERO };
-        let mut walk = Self { guard, weights: chars4_weights(counts), ..Self::default() };
+        let mut walk = Self { guard, weights: chars4_weights(counts, path), ..Self::default() };
         for (place, ix) in path.iter().enumerate() {
             let entry = index.entry(*ix);
             if matches!(entry.kind, EntryKind::Compaction | EntryKind::Reset | EntryKind::ContextEdit) {

@@ -124,6 +124,23 @@ pub fn copied_answers(index: &Index, path: &[EntryIx]) -> HashSet<EntryIx> {
     path.iter().copied().filter(is_copy).collect()
 }
 
+/// Returns, for each entry of a path, the entry of another path that it is or whose message it copies: an answer keeps its
+/// time, a result the id of its call, another message its length.
+pub fn originals(index: &Index, path: &[EntryIx], other: &[EntryIx]) -> Vec<Option<EntryIx>> {
+    let key = |ix: &EntryIx| {
+        let entry = index.entry(*ix);
+        let size = entry.message?;
+        let time = Some(entry.payload_number).filter(|time| entry.is_model_call() && time.is_finite());
+        let mark = time.unwrap_or(size.text_chars.get().get()).to_bits();
+        Some((size.role, size.call_id, if size.call_id.is_some() { 0 } else { mark }))
+    };
+    let same: HashSet<EntryIx, RandomState> = other.iter().copied().collect();
+    let copied: HashMap<_, EntryIx, RandomState> =
+        other.iter().filter_map(|ix| Some((key(ix)?, *ix))).collect();
+    let original = |ix: &EntryIx| same.get(ix).or_else(|| copied.get(&key(ix)?)).copied();
+    path.iter().map(original).collect()
+}
+
 // Answers whether one entry is above another, in constant time: each entry has the range of its descendants in the order
 // of a walk through the tree.
 

@@ -9,5 +9,5 @@ pub mod tree;
 pub mod writer;
 
 pub(crate) use copies::marked_keys;
-pub use copies::{copied_answers, copied_failures, copied_in_file, run_replies};
+pub use copies::{copied_answers, copied_failures, copied_in_file, originals, run_replies};
 pub use tree::{Leaf, Tree};
