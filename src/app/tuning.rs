@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::config::parse_share;
 use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::pruning::PruneSettings;
-use crate::gateway::setting_value::{input_text, parse_value, slider_position, snap_to_step};
+use crate::gateway::setting_value::{self, moved_value, parse_value, slider_position, slider_value};
 use crate::js::Value;
 use crate::policy::prune::Gate;
 use crate::policy::settings::{PolicySetting, SettingId, SettingRow, settings_from_values};
@@ -267,10 +267,9 @@ impl TuningPane {
         let Some(at) = self.focused_row() else { return };
         let (control, value) = (self.rows[at].setting.control, &mut self.values[at]);
         match control {
-            Control::Slider { min, max, step, .. } => {
-                let now = value.as_f64().unwrap_or(min);
-                let moved = ((now / step).round() + moves) * step;
-                *value = Value::Number(snap_to_step(moved.clamp(min, max.max(now)), step));
+            Control::Slider { min, .. } => {
+                let moved = moved_value(control, value.as_f64().unwrap_or(min), moves);
+                *value = moved.map_or(Value::Null, Value::Number);
             }
             Control::Switch => *value = Value::Bool(!value.as_bool().unwrap_or(false)),
             Control::List | Control::Text | Control::Fixed { .. } => {}
@@ -280,13 +279,11 @@ impl TuningPane {
     /// Focuses a row and moves its slider to a share of the track, 0 to 1.
     pub fn slide_to(&mut self, row: usize, share: f64) {
         self.cursor = row;
-        match self.focused_setting().map(|row| row.control) {
-            Some(Control::Slider { min, max, step, .. }) => {
-                let at = (min + (max - min) * share.clamp(0.0, 1.0)) / step;
-                self.values[row] = Value::Number(snap_to_step(at.round() * step, step));
-            }
-            Some(Control::Switch) => self.adjust(1.0),
-            _ => {}
+        let Some(control) = self.focused_setting().map(|row| row.control) else { return };
+        match slider_value(control, share.clamp(0.0, 1.0)) {
+            Some(value) => self.values[row] = Value::Number(value),
+            None if control == Control::Switch => self.adjust(1.0),
+            None => {}
         }
     }
 
@@ -311,7 +308,9 @@ impl TuningPane {
 
     /// Returns the focused value as editable text.
     pub fn edit_text(&self) -> String {
-        let value = self.focused_row().and_then(|at| Some(input_text(self.unit(at), self.values.get(at)?)));
+        let value = self
+            .focused_row()
+            .and_then(|at| Some(setting_value::edit_text(self.unit(at), self.values.get(at)?)));
         value.unwrap_or_default()
     }
 
@@ -361,9 +360,10 @@ impl TuningPane {
         waiting: PolicySet,
     ) {
         let Some(at) = self.focused_row() else { return self.clear_profile() };
-        let Control::Slider { min, max, step, .. } = self.rows[at].setting.control else {
+        let control = self.rows[at].setting.control;
+        if !matches!(control, Control::Slider { .. }) {
             return self.clear_profile();
-        };
+        }
         let mut values = self.values.clone();
         values[at] = Value::Null;
         let profiled = Some(ProfileKey {
@@ -383,8 +383,7 @@ impl TuningPane {
         let prompt = &session.next_prompt;
         for position in 0..PROFILE_POSITIONS {
             let share = position as f64 / (PROFILE_POSITIONS - 1) as f64;
-            values[at] =
-                Value::Number(snap_to_step(((min + (max - min) * share) / step).round() * step, step));
+            values[at] = slider_value(control, share).map_or(Value::Null, Value::Number);
             let settings = settings_from_values(&self.rows, &values, &session.configured_settings);
             let settings = PolicySettings { enabled: self.policies.without(waiting), ..settings };
             let total = session

@@ -1,7 +1,7 @@
 //! Undo and redo of the tuned settings: a pure list of states, and the state of the tuning pane that it keeps.
 
 use crate::gateway::ruleset::RulesetChoice;
-use crate::gateway::setting_value::input_text;
+use crate::gateway::setting_value::edit_text;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::policy::{Policy, PolicySet};
@@ -76,7 +76,7 @@ impl TunedValue {
         value: &Value,
         unit: Option<crate::gateway::prune_setting::Unit>,
     ) -> Self {
-        Self { id, value: value.clone(), text: input_text(unit, value) }
+        Self { id, value: value.clone(), text: edit_text(unit, value) }
     }
 }
 

@@ -61,7 +61,7 @@ fn typed_values_are_checked_and_errors_name_the_expected_form() {
     focus(&mut pane, "contextPruning.ttl");
     assert_eq!(pane.set_text("1h30m", Tokens(200_000.0)), Ok(()));
     assert_eq!(pane.prune_settings().ttl_ms, Millis(5_400_000.0));
-    assert_eq!(pane.edit_text(), "90m");
+    assert_eq!(pane.edit_text(), "1h 30m");
     assert!(pane.set_text("soon", Tokens(200_000.0)).is_err());
     focus(&mut pane, "contextPruning.tools.deny");
     assert_eq!(pane.set_text("browser, *image*", Tokens(200_000.0)), Ok(()));

@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::{View, dash, label, left_out, peak, regret};
 use crate::format::format_number;
-use crate::gateway::setting_value::input_text;
+use crate::gateway::setting_value::edit_text;
 use crate::report::cost::format_cost;
 use crate::ui::glyphs;
 use crate::ui::theme::Role;
@@ -82,7 +82,7 @@ impl View<'_> {
                 format_number(cell.summary_count() as i64),
                 now.map(|now| format_number(now.summary_count() as i64)),
             ),
-            fact("freed", left_out(cell), now.map(left_out)),
+            fact("freed per call", left_out(cell), now.map(left_out)),
         ];
         if cell.regret.is_some() {
             facts.push(fact("needed again", regret(cell), now.map(regret)));
@@ -112,8 +112,8 @@ impl View<'_> {
         let fixed = base.iter().map(|change_of| {
             let row = rows.iter().find(|row| row.setting.id == change_of.id);
             let unit = row.and_then(|row| row.setting.control.unit());
-            let was = row.map(|row| input_text(unit, &row.setting.value)).unwrap_or_default();
-            change(change_of.key(), was, input_text(unit, &change_of.value))
+            let was = row.map(|row| edit_text(unit, &row.setting.value)).unwrap_or_default();
+            change(change_of.key(), was, edit_text(unit, &change_of.value))
         });
         moved.chain(fixed).collect()
     }
