@@ -75,9 +75,12 @@ mod tests {
         let until_ms = app.toast.as_ref().unwrap().until_ms;
         app.update(Event::Timer, until_ms);
         assert_eq!(text(&app), None);
-        app.show_note("no marks".to_owned());
         app.show_alert("95% full".to_owned());
-        assert_eq!(text(&app).as_deref(), Some("95% full"), "a note about a key gives way");
+        app.show_note("no marks".to_owned());
+        assert_eq!(text(&app).as_deref(), Some("no marks"));
+        let until_ms = app.toast.as_ref().unwrap().until_ms;
+        app.update(Event::Timer, until_ms);
+        assert_eq!(text(&app).as_deref(), Some("95% full"), "an alert that a note covered comes back");
     }
 
     #[test]

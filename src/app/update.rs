@@ -435,8 +435,8 @@ impl App {
 
     /// Shows what the person should know without having asked, after the notice of what the person did.
     pub(super) fn show_alert(&mut self, text: String) {
-        let is_answer = |toast: &Toast| matches!(toast.kind, ToastKind::Done | ToastKind::Refused);
-        if self.toast.as_ref().is_some_and(|toast| is_answer(toast) && toast.until_ms > self.now_ms) {
+        let is_answer = |toast: &Toast| toast.kind != ToastKind::Alert && toast.until_ms > self.now_ms;
+        if self.toast.as_ref().is_some_and(is_answer) {
             self.waiting_alert = Some(text);
         } else {
             self.show(text, ToastKind::Alert);
@@ -451,7 +451,15 @@ impl App {
     fn show(&mut self, text: String, kind: ToastKind) {
         let is_long = matches!(kind, ToastKind::Alert | ToastKind::Refused);
         let shown = if is_long { TOAST_MS * 2.0 } else { TOAST_MS };
-        self.toast = Some(Toast { text, kind, until_ms: self.now_ms + shown });
+        let now_ms = self.now_ms;
+        let before = self.toast.replace(Toast { text, kind, until_ms: now_ms + shown });
+        // An alert that an answer covers is shown again after it.
+        let is_covered = |toast: &Toast| {
+            toast.kind == ToastKind::Alert && kind != ToastKind::Alert && toast.until_ms > now_ms
+        };
+        if let Some(alert) = before.filter(is_covered) {
+            self.waiting_alert.get_or_insert(alert.text);
+        }
     }
 
     /// Removes the toast and the highlights that have expired.
