@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
-use crate::app::state::App;
+use crate::app::state::{App, Overlay};
 use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallState, Overflow};
@@ -45,6 +45,13 @@ impl App {
         let failed = self.failed_overflow().filter(|_| self.target == Target::FailedCall);
         let at = failed.map(|overflow| overflow.time_ms).filter(|at| at.is_finite());
         at.map_or(self.now_ms, Moment::to_whole)
+    }
+
+    /// The time of the call that the screen is about: on the timeline the one under the cursor.
+    pub fn displayed_call_ms(&self) -> Moment {
+        let timeline = self.timeline().filter(|_| matches!(self.overlay(), Some(Overlay::Timeline)));
+        let call = timeline.and_then(|timeline| timeline.calls().get(self.timeline_screen.cursor));
+        call.map_or_else(|| self.call_time_ms(), |call| call.started)
     }
 
     /// The replay of the target, once finished; `None` for the next call.

@@ -4,13 +4,13 @@
 use crate::gateway::pruning::PruneSettings;
 use crate::ids::EntryIx;
 use crate::policy::history_range::loaded_history;
-use crate::policy::prune::{Gate, gate_under, touches_under};
+use crate::policy::prune::{Gate, gate_under, touches, touches_under};
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
 use crate::session::prune_reach::PruneReach;
 use crate::store::body;
 use crate::store::entry::Role;
-use crate::units::Moment;
+use crate::units::{Millis, Moment};
 
 impl LoadedSession {
     /// Returns the pruner's gate at `now_ms` for the next call from the leaf.
@@ -89,6 +89,14 @@ impl LoadedSession {
             *time <= now_ms && *time <= newest && started.is_none_or(|started| *entry < started)
         };
         touches.iter().rev().find(is_known).map(|(_, time)| *time)
+    }
+
+    /// Returns the last use of the cache up to a time, which may be on a clock that is behind by up to a second.
+    pub fn cache_touch_before(&self, at: Moment) -> Option<Moment> {
+        let newest =
+            self.last_cache_touch_ms.filter(|newest| newest.is_finite() && *newest > Moment::ZERO)?;
+        let earlier = || touches(&self.index).map(|(_, time)| time).find(|time| *time <= at);
+        if newest <= at + Millis(1_000.0) { Some(newest) } else { earlier() }
     }
 
     /// Whether pruning changes the first `sent` messages.

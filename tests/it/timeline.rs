@@ -153,14 +153,13 @@ fn enter_opens_the_answer_of_the_call_and_t_returns_to_it() {
 #[test]
 fn a_setting_below_the_curves_is_typed_after_enter() {
     let mut driver = opened();
-    driver.press("j enter");
+    driver.press("tab j enter");
     let setting = driver.app.tuning.focused_row().expect("a setting");
     assert!(driver.app.input.is_some() && matches!(driver.app.overlay(), Some(Overlay::Timeline)));
     driver.press("ctrl-u text:5 enter");
     assert_eq!(driver.app.tuning.values[setting].as_f64(), Some(5.0), "{:?}", driver.app.input);
     assert!(timeline(&driver).is_simulated());
-    // After a step along the calls, enter is about the call again.
-    driver.press("h enter");
+    driver.press("tab enter");
     assert!(driver.app.input.is_none() && driver.app.overlay().is_none());
 }
 
@@ -195,13 +194,13 @@ fn zoom_shows_fewer_calls_around_the_cursor_and_all_again() {
 #[test]
 fn a_setting_that_is_moved_on_the_timeline_moves_the_curve() {
     let mut driver = opened();
-    driver.press("2 0 -");
+    driver.press("2 -");
     let before = timeline(&driver);
     assert!(before.is_simulated());
     let cleared = |timeline: &Timeline| timeline.totals[TraceKind::Simulated as usize].changed_messages;
     assert!(cleared(before) > 0, "a shorter ttl lets pruning run");
     let few = cleared(before);
-    driver.press("3 0 -");
+    driver.press("3 -");
     assert!(cleared(timeline(&driver)) > few);
     let peak = timeline(&driver).totals.map(|total| total.peak.0);
     assert!(peak[1] < peak[0], "{peak:?}");
@@ -223,7 +222,7 @@ fn a_step_that_is_switched_joins_those_in_force() {
 fn the_timeline_replays_the_tuned_settings() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("4 H H H H H t");
+    driver.press("4 H H - t");
     let timeline = timeline(&driver);
     assert_eq!(timeline.settings(TraceKind::Simulated).policies.prune.ttl_ms, Millis(600_000.0));
     assert!(timeline.totals[1].changed_messages > 0);
@@ -232,8 +231,8 @@ fn the_timeline_replays_the_tuned_settings() {
 #[test]
 fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let mut driver = opened();
-    let first = driver.key_effects("1 0 -");
-    let second = driver.key_effects("1 0 -");
+    let first = driver.key_effects("-");
+    let second = driver.key_effects("-");
     let asks = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Replay { .. }));
     assert!(asks(&first) && asks(&second));
     let ttl = |driver: &Driver| timeline(driver).settings(TraceKind::Simulated).policies.prune.ttl_ms;
@@ -241,7 +240,7 @@ fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
     let newest = ttl(&driver);
     driver.perform(first);
     assert_eq!(ttl(&driver), newest);
-    driver.key_effects("1 0 -");
+    driver.key_effects("-");
     driver.now_ms += Millis(200.0);
     driver.effects(Event::Timer);
     assert!(shown(&driver).contains("replaying…"));
@@ -250,7 +249,7 @@ fn answers_arrive_when_ready_and_an_older_one_never_replaces_a_newer() {
 #[test]
 fn another_session_is_replayed_and_late_results_of_the_previous_are_dropped() {
     let mut driver = opened();
-    let late = driver.key_effects("1 0 -");
+    let late = driver.key_effects("-");
     driver.press("esc");
     driver.go_to("slack:channel:c07infra");
     // The preview is on, so the new session may have a replay of its own.
@@ -389,4 +388,21 @@ fn every_overflow_is_visible_among_many_calls() {
         let signs: usize = rows.map(|row| row.matches('⚠').count()).sum();
         assert_eq!(signs, 3, "{width}x{height}\n{text}");
     }
+}
+
+#[test]
+fn j_and_k_stay_with_the_calls_until_tab_moves_the_focus() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press("t");
+    let places = |driver: &Driver| (driver.app.timeline_screen.cursor, driver.app.tuning.cursor);
+    let (call, setting) = places(&driver);
+    driver.press("k k j");
+    assert_eq!(places(&driver), (call - 1, setting));
+    driver.press("tab j");
+    assert_eq!(places(&driver), (call - 1, setting + 1));
+    driver.press("enter");
+    assert!(driver.app.input.is_some(), "enter edits the setting");
+    driver.press("esc tab enter");
+    assert!(driver.app.overlay().is_none(), "enter goes to the entry of the call");
 }

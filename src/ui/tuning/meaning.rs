@@ -4,20 +4,18 @@
 use std::path::Path;
 
 use crate::app::App;
-use crate::app::screens::Overlay;
 use crate::format::{
     format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
 };
-use crate::gateway::duration::parse_duration;
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::{duration_text, input_text};
+use crate::gateway::setting_value::edit_text;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::{Hint, SettingOwner};
 use crate::session::LoadedSession;
 use crate::store::entry::Role;
-use crate::units::{Millis, Moment, Tokens};
+use crate::units::{Millis, Tokens};
 
 pub(super) fn value_text(app: &App, at: usize) -> String {
     app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()
@@ -31,16 +29,8 @@ pub(in crate::ui) fn column_text(unit: Option<Unit>, value: &Value) -> String {
             Some(Unit::Chars | Unit::Messages | Unit::Tokens | Unit::Turns | Unit::Bytes),
             Value::Number(count),
         ) => format_number(*count as i64),
-        (Some(Unit::Milliseconds), Value::Number(ms)) => duration_words(Millis(*ms)),
-        (unit, value) => input_text(unit, value),
+        (unit, value) => edit_text(unit, value),
     }
-}
-
-/// Formats a duration as everywhere on the screen, `1h 2m`; one that this would round, as the gateway reads it.
-fn duration_words(ms: Millis) -> String {
-    let words = format_duration(ms);
-    let is_exact = ms > Millis::ZERO && parse_duration(&words.replace(' ', "").as_str().into()) == Some(ms);
-    if is_exact { words } else { duration_text(ms) }
 }
 
 pub(super) fn meaning(app: &App, session: &LoadedSession, at: usize) -> String {
@@ -108,20 +98,15 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
     format!("clears at {} full", format_percent(tokens.whole(), window.whole()))
 }
 
-/// Describes the pause before the call on display: on the timeline the one under the cursor.
+/// Describes the time from the last use of the cache to the call on display.
 fn last_touch(app: &App, session: &LoadedSession) -> String {
-    let timeline = app.timeline().filter(|_| matches!(app.overlay(), Some(Overlay::Timeline)));
-    let call = timeline.and_then(|timeline| timeline.calls().get(app.timeline_screen.cursor));
-    if let Some(idle) = call.map(|call| call.idle_ms).filter(|idle| *idle >= Millis::ZERO) {
-        return format!("idle for {}", format_duration(idle));
-    }
-    match session.last_cache_touch_ms {
-        Some(touch) if touch.is_finite() && touch > Moment::ZERO => {
-            // The clock of the screen is behind by up to a second.
-            format!("idle for {}", format_duration((app.call_time_ms() - touch).max(Millis::ZERO)))
-        }
-        _ => "no cached call yet".to_owned(),
-    }
+    let at = app.displayed_call_ms();
+    let touch = session.cache_touch_before(at);
+    touch.map_or_else(
+        || "no cached call yet".to_owned(),
+        // The clock of the screen is behind by up to a second.
+        |touch| format!("cached {} ago", format_duration((at - touch).max(Millis::ZERO))),
+    )
 }
 
 /// Returns the time at which the protected zone begins.

@@ -70,7 +70,7 @@ pub(super) fn draw_focused_setting(app: &App, theme: &Theme, area: Rect, buf: &m
     }
     let layout = app.layout().with_tuning(area);
     if area.height > 1 {
-        title(theme, buf, area, Pane::Tuning.title(), false);
+        title(theme, buf, area, Pane::Tuning.title(), app.is_tuning_focused());
         policy_line(app, theme, &layout, buf);
     }
     let line = Rect { y: area.bottom() - 1, height: 1, ..area };

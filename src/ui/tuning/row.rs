@@ -7,16 +7,16 @@ use ratatui::text::Span;
 
 use super::meaning::{column_text, meaning, origin, value_text};
 use crate::app::App;
-use crate::app::layout::{Layout, Pane, WidthClass};
-use crate::format::{format_duration, format_short_estimate};
-use crate::gateway::prune_setting::{Control, Unit};
+use crate::app::layout::{Layout, WidthClass};
+use crate::format::format_short_estimate;
+use crate::gateway::prune_setting::Control;
+use crate::gateway::setting_value::slider_value;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::ui::changed_value::changed_style;
 use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
-use crate::units::Millis;
 
 /// Largest width of the words next to a track: meaning, `was`, origin.
 const MEANING_WIDTH: u16 = 19;
@@ -89,7 +89,7 @@ impl SettingLine<'_> {
         if !selected {
             return;
         }
-        let focused = self.app.focus == Pane::Tuning;
+        let focused = self.app.is_tuning_focused();
         apply_style(buf, self.area, self.theme.selection(focused));
         let role = if focused { Role::Focus } else { Role::Ghost };
         put(buf, (self.area.x, self.area.y), self.area.right(), glyphs::CURSOR, self.theme.style(role));
@@ -232,18 +232,15 @@ impl SettingLine<'_> {
     /// Returns the range in which moving the slider has no effect.
     fn flat_note(&self) -> Option<String> {
         let (tuning, profile) = (&self.app.tuning, self.app.tuning.profile());
-        let Control::Slider { min, max, .. } = tuning.focused_setting()?.control else { return None };
+        let control = tuning.focused_setting()?.control;
         let last = profile.len() - 1;
         let below = profile.iter().position(|total| *total != profile[0])?.saturating_sub(1);
         let above = profile.iter().rposition(|total| *total != profile[last])? + 1;
         let at = |step: usize| {
-            let value = min + (max - min) * step as f64 / last as f64;
-            let rounded = if max > 1.0 { value.round() } else { value };
-            match tuning.unit(tuning.cursor) {
-                // A step of the track is not a round duration.
-                Some(Unit::Milliseconds) => format_duration(Millis(rounded)),
-                unit => column_text(unit, &Value::Number(rounded)),
-            }
+            let value = slider_value(control, step as f64 / last as f64);
+            value.map_or_else(String::new, |value| {
+                column_text(tuning.unit(tuning.cursor), &Value::Number(value))
+            })
         };
         // Only report a range of several positions.
         match (below, last - above) {

@@ -312,12 +312,12 @@ fn the_palette_moves_by_rows_and_runs_the_one_under_the_cursor() {
 }
 
 #[test]
-fn the_strip_of_the_timeline_names_the_pause_before_the_selected_call() {
+fn the_pause_before_a_call_and_the_age_of_the_cache_have_different_names() {
     let mut driver = Driver::demo(160, 45);
     driver.go_to("telegram:direct:8812");
     driver.press("p t end");
     let screen = text_of(&drawn(&driver.app, &dark()));
-    assert!(screen.contains("idle for 41m"), "{screen}");
+    assert!(screen.contains("idle 41m") && screen.contains("cached 54m ago"), "{screen}");
 }
 
 #[test]

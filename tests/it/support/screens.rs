@@ -518,7 +518,7 @@ pub(crate) fn timing(width: u16, height: u16) -> Driver {
 /// The same under a shorter ttl and a lower threshold, the cursor in the middle.
 pub(crate) fn timing_tuned(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("t 5 0 - H H H h");
+    driver.press("t 5 - H H H h");
     settled(driver)
 }
 

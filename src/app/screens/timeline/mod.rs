@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::state::App;
+use crate::app::layout::Pane;
+use crate::app::state::{App, Overlay};
 use crate::report::timeline::Timeline;
 use crate::store::entry::Role;
 use layout::{TimelineLayout, layout_timeline};
@@ -23,6 +24,14 @@ impl App {
         self.replay_state.timeline.as_ref()
     }
 
+    /// Whether keys are about the settings: on the timeline about those below the curves.
+    pub fn is_tuning_focused(&self) -> bool {
+        match self.overlay() {
+            Some(Overlay::Timeline) => self.timeline_screen.on_setting,
+            _ => self.focus == Pane::Tuning,
+        }
+    }
+
     pub fn timeline_layout(&self) -> TimelineLayout {
         let layout = self.layout();
         let y = layout.header.bottom();
@@ -33,6 +42,7 @@ impl App {
     /// Moves the cursor of the opened timeline to the call of the transcript's selected row.
     pub(in crate::app) fn start_timeline(&mut self) {
         self.timeline_screen.requested_entry = self.selected_entry();
+        self.timeline_screen.on_setting = false;
         self.go_to_requested_entry();
     }
 
@@ -69,18 +79,17 @@ impl App {
         if self.timeline_screen.as_sentences && self.scroll_sentences(action) {
             return true;
         }
-        self.timeline_screen.on_setting = match action {
-            Action::Down | Action::Up => true,
-            Action::Open => self.timeline_screen.on_setting,
-            _ => false,
-        };
+        let on_setting = self.timeline_screen.on_setting;
         match action {
+            Action::NextPane | Action::PreviousPane => self.timeline_screen.on_setting = !on_setting,
+            Action::Down if on_setting => self.move_setting_focus(1),
+            Action::Up if on_setting => self.move_setting_focus(-1),
             Action::InWords => {
                 self.timeline_screen.as_sentences = !self.timeline_screen.as_sentences;
                 self.timeline_screen.top = 0;
             }
-            Action::Right => self.move_timeline_cursor(1),
-            Action::Left => self.move_timeline_cursor(-1),
+            Action::Right | Action::Down => self.move_timeline_cursor(1),
+            Action::Left | Action::Up => self.move_timeline_cursor(-1),
             Action::FarRight => self.move_timeline_cursor(SKIPPED_CALLS),
             Action::FarLeft => self.move_timeline_cursor(-SKIPPED_CALLS),
             Action::Top => self.move_timeline_cursor(isize::MIN / 2),
@@ -98,14 +107,8 @@ impl App {
                     BarMetric::Cache => BarMetric::Cost,
                 };
             }
-            Action::Down => self.move_setting_focus(1),
-            Action::Up => self.move_setting_focus(-1),
-            Action::Open if self.timeline_screen.on_setting => self.edit_setting(),
+            Action::Open if on_setting => self.edit_setting(),
             Action::Open => self.go_to_timeline_entry(),
-            Action::Less | Action::More => {
-                self.timeline_screen.on_setting = true;
-                return false;
-            }
             _ => return false,
         }
         true
@@ -162,7 +165,7 @@ impl App {
 
     /// Focuses another setting of the policy.
     fn move_setting_focus(&mut self, by: isize) {
-        let height = self.pane_height(crate::app::layout::Pane::Tuning);
+        let height = self.pane_height(Pane::Tuning);
         self.tuning.move_by(by, height);
         self.replan(false);
     }

@@ -25,7 +25,7 @@ pub struct TimelineScreen {
     pub as_sentences: bool,
     /// First visible line of that text.
     pub top: usize,
-    /// Whether the last key was about the setting below the curves, so that enter edits it.
+    /// Whether the setting below the curves has the focus, and not the calls.
     pub on_setting: bool,
     /// The entry to select as soon as the calls are known.
     pub(super) requested_entry: Option<EntryIx>,
@@ -33,14 +33,19 @@ pub struct TimelineScreen {
 
 /// The keys of the timeline for the status line.
 pub(in crate::app) fn hints(screen: &TimelineScreen) -> Vec<Hint> {
+    let (moves, open, other): (Hint, Hint, _) = if screen.on_setting {
+        ((&[Action::Down, Action::Up], "setting"), (&[Action::Open], "type a value"), "calls")
+    } else {
+        ((&[Action::Left, Action::Right], "call"), GO_TO_ENTRY, "settings")
+    };
     vec![
-        (&[Action::Left, Action::Right], "call"),
+        moves,
         (&[Action::NextMatch], "overflow"),
-        if screen.on_setting { (&[Action::Open], "type a value") } else { GO_TO_ENTRY },
+        open,
         (&[Action::Back], "back"),
+        (&[Action::NextPane], other),
         (&[Action::Zoom], "zoom"),
         (&[Action::Less, Action::More], "adjust"),
-        (&[Action::Down, Action::Up], "setting"),
         (&[Action::TogglePolicy], "on/off"),
         (&[Action::ViewMenu], "view"),
     ]

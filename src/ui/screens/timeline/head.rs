@@ -27,7 +27,7 @@ impl View<'_> {
     pub(super) fn head(&self, buf: &mut Buffer) {
         let area = self.places.header;
         let (x, end) = (area.x + 1, area.right().saturating_sub(1));
-        let after = title(self.theme, buf, self.places.title, "Tokens per call", true);
+        let after = title(self.theme, buf, self.places.title, "Tokens per call", !self.screen.on_setting);
         let [recorded, simulated] = TraceKind::BOTH.map(|trace| self.trace_facts(trace));
         if area.width >= WIDE_FROM {
             let mut facts = self.about();
