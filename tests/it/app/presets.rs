@@ -101,6 +101,30 @@ fn presets_are_columns_of_the_comparison() {
     assert!(driver.app.compare_screen.sides.is_none(), "w opens the map");
 }
 
+#[test]
+fn sides_with_another_ttl_say_why_their_next_call_is_the_same() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join(".config/clawscope/presets");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut driver = tuned();
+    driver.home = Some(home.path().to_owned());
+    for (line, is_same) in
+        [("compaction.reserveTokens\" = 80000", false), ("contextPruning.ttl\" = \"5m\"", true)]
+    {
+        crate::support::driver::append_to_new(
+            &folder.join(format!("{is_same}.toml")),
+            &format!("\"{line}\n"),
+        );
+        driver.press("esc :presets");
+        let text = text_of(&drawn(&driver.app, &dark()));
+        assert_eq!(
+            text.contains("next call: ttl changes nothing, the cache was last used"),
+            is_same,
+            "{text}"
+        );
+    }
+}
+
 /// A cell of the map and a side with the same setting replay the same calls.
 #[test]
 fn a_preset_has_the_numbers_of_the_cell_with_its_setting() {

@@ -78,7 +78,7 @@ impl MapMetric {
             Self::Peak => "peak tokens",
             Self::Cost => "cost",
             Self::Overflows => "calls that overflow",
-            Self::Cleared => "tokens freed",
+            Self::Cleared => "tokens freed per call",
         }
     }
 

@@ -9,7 +9,8 @@ use ratatui::text::Span;
 use super::{dash, left_out, peak, regret};
 use crate::app::App;
 use crate::app::screens::compare::sides::{SideColumns, table_area, value_under};
-use crate::format::{format_number, format_short_estimate, quantity};
+use crate::format::{format_age, format_number, format_short_estimate, quantity};
+use crate::policy::settings::SettingId;
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Side, SideOutcome};
 use crate::report::timeline::RecordedSession;
@@ -81,10 +82,31 @@ impl Table<'_> {
                 self.line(line, y, buf);
             }
         }
-        for (y, words) in (y + 2..area.bottom()).zip(problems) {
-            let words = format!("{} {words}", glyphs::ALERT);
+        let same = self.same_next_call(recording).into_iter();
+        let problems = problems.iter().map(|words| format!("{} {words}", glyphs::ALERT));
+        for (y, words) in (y + 2..area.bottom()).zip(same.chain(problems)) {
             put(buf, (area.x + 3, y), area.right().saturating_sub(1), &words, self.theme.style(Role::Warn));
         }
+    }
+
+    /// Says why sides with another ttl have the same next call.
+    fn same_next_call(&self, recording: &RecordedSession) -> Option<String> {
+        let session = &recording.session;
+        let touch = session.cache_touch_before(self.app.now_ms)?;
+        let ttl_and_tokens = |side: &Side| {
+            let side_ttl = value_under(session, &side.changes, SettingId::PruneTtl.spec().key);
+            Some((
+                column_text(side_ttl.unit, &side_ttl.value?),
+                self.app.side_outcome(side)?.next_call_tokens?,
+            ))
+        };
+        let known: Vec<(String, u64)> = self.sides.iter().filter_map(ttl_and_tokens).collect();
+        let is_same = |(ttl, tokens): &(String, u64)| known.iter().any(|it| it.0 != *ttl && it.1 == *tokens);
+        let age = format_age(touch, self.app.now_ms);
+        known
+            .iter()
+            .any(is_same)
+            .then(|| format!("next call: ttl changes nothing, the cache was last used {age}"))
     }
 
     /// Marks the column of the cursor.
