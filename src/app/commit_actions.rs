@@ -36,11 +36,10 @@ impl App {
         }
     }
 
-    pub(super) fn open_commit_dialog(&mut self) -> Vec<Effect> {
-        // A commit is about the next call, so show that.
+    /// Opens the dialog for a commit of the shown plan. A commit is for the next call, so that is shown from now on.
+    pub(super) fn open_commit_dialog(&mut self, requested_from: Target) -> Vec<Effect> {
         if self.target != Target::NextCall {
             drop(self.show_target(Target::NextCall));
-            self.show_note("a commit is for the next call, which is on display now".to_owned());
         }
         let Some(session) = self.writable_session() else { return Vec::new() };
         let Some(plan) = self.preview.plan.clone() else {
@@ -58,11 +57,15 @@ impl App {
                 Some(_) => "the gate is closed; ignore gates in tuning to preview anyway",
                 None => "no message changes",
             };
-            self.show_note(format!("nothing to write: {why}"));
+            self.show_note(format!("nothing to write for the next call: {why}"));
             return Vec::new();
         }
         let made = self.summary_for(&session, &plan);
-        self.open_write_dialog(PendingWrite::Commit { session, plan, summary: made })
+        let effects = self.open_write_dialog(PendingWrite::Commit { session, plan, summary: made });
+        if let Some(dialog) = self.write_dialog_mut() {
+            dialog.requested_from = requested_from;
+        }
+        effects
     }
 
     /// Opens the dialog for a change that no policy makes. It is about the open file, whichever call is shown.
@@ -105,7 +108,12 @@ impl App {
             }
             _ => (WriteStage::Checking, Some(Effect::PreviewWrite(write.clone()))),
         };
-        self.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        self.views.push(Overlay::Write(WriteDialog {
+            write,
+            stage,
+            requested_from: Target::NextCall,
+            top: 0,
+        }));
         effect.into_iter().collect()
     }
 
@@ -124,17 +132,17 @@ impl App {
     /// Repeats a request that waited for the session, for the current file.
     pub(super) fn reopen_write_dialog(&mut self) -> Vec<Effect> {
         let waiting = self.views.find(|view| match view {
-            Overlay::Write(WriteDialog { write, stage: WriteStage::Waiting, .. }) => Some(write),
+            Overlay::Write(dialog) if matches!(dialog.stage, WriteStage::Waiting) => Some(dialog),
             _ => None,
         });
-        let Some(write) = waiting.cloned() else { return Vec::new() };
+        let Some(WriteDialog { write, requested_from, .. }) = waiting.cloned() else { return Vec::new() };
         self.close_write_dialog();
         let written = write.session();
         let Some(open) = self.active_session().filter(|open| open.item.key == written.item.key) else {
             return Vec::new();
         };
         match write {
-            PendingWrite::Commit { .. } => self.open_commit_dialog(),
+            PendingWrite::Commit { .. } => self.open_commit_dialog(requested_from),
             // In a file that was replaced, the entries are others.
             PendingWrite::ByHand { .. } if open.extends_epoch.is_none() => Vec::new(),
             PendingWrite::ByHand { change, .. } => self.open_manual_dialog(change),

@@ -107,7 +107,7 @@ impl App {
             Action::ViewMenu => self.ask_letter(KeyMenuKind::View),
             Action::CopyPatch => return self.copy_patch(),
             Action::Pager => return self.show_in_pager(),
-            Action::Commit => return self.open_commit_dialog(),
+            Action::Commit => return self.open_commit_dialog(self.target),
             Action::BranchHere => return self.change_by_hand(ManualChange::Branch),
             Action::DropMessage => return self.change_by_hand(|entry| ManualChange::Drop(vec![entry])),
             Action::Undo => return self.undo(),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::app::screens::write::WriteDialog;
 use crate::app::state::{Options, Overlay, ToastKind};
+use crate::app::target::Target;
 use crate::commit::UndoTarget;
 use crate::ids::{EntryIx, Epoch};
 use crate::session::message::excerpt::Excerpt;
@@ -119,7 +120,12 @@ fn a_preview_counts_only_while_the_dialog_checks() {
     let mut stage_after = |stage: WriteStage| {
         let write =
             PendingWrite::Undo { session: Arc::new(session(&items[0])), target: UndoTarget::LastCommit };
-        app.views.push(Overlay::Write(WriteDialog { write, stage, top: 0 }));
+        app.views.push(Overlay::Write(WriteDialog {
+            write,
+            stage,
+            requested_from: Target::NextCall,
+            top: 0,
+        }));
         app.update(Event::WritePreviewed(Err(EffectError::SessionGone)), Moment::ZERO);
         let stage = app.write_dialog_mut().map(|dialog| dialog.stage.clone());
         app.views.pop();

@@ -6,6 +6,7 @@ use crate::app::action::Action;
 use crate::app::effect::PendingWrite;
 use crate::app::event::WritePreview;
 use crate::app::screens::hint::Hint;
+use crate::app::target::Target;
 use crate::text;
 use crate::write::summary::job::SummaryResult;
 pub use stage::SummaryStage;
@@ -31,6 +32,8 @@ pub fn summary_lines(made: &SummaryResult, columns: u16) -> Vec<String> {
 pub struct WriteDialog {
     pub write: PendingWrite,
     pub stage: WriteStage,
+    /// The prompt on display when the commit was requested. A commit is for the next call.
+    pub requested_from: Target,
     /// First visible line of its summary.
     pub top: usize,
 }

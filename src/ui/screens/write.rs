@@ -16,6 +16,7 @@ use crate::app::event::{CheckStatus, WritePreview};
 use crate::app::keymap::KeyContext;
 use crate::app::screens::write::{DIALOG_COLUMNS, SummaryStage, dialog_line_columns};
 use crate::app::state::{WriteDialog, WriteStage};
+use crate::app::target::Target;
 use crate::commit::{ReceiptKind, UndoTarget};
 use crate::format::{format_short, format_short_estimate, format_short_tokens, format_size, whole_percent};
 use crate::plan::Plan;
@@ -205,6 +206,10 @@ impl<'a> Builder<'a> {
     fn lines(&self, dialog: &'a WriteDialog) -> Vec<DialogLine<'a>> {
         let session = dialog.write.session();
         let mut lines = vec![self.field("session", session.item.key.0.clone())];
+        if dialog.requested_from != Target::NextCall {
+            let words = format!("the next call, not the {}", dialog.requested_from.label());
+            lines.push(DialogLine::Field("for", vec![Span::styled(words, self.theme.style(Role::Warn))]));
+        }
         match &dialog.stage {
             WriteStage::Waiting => {
                 lines.extend([

@@ -1,6 +1,7 @@
 //! Commits and undos from the screen.
 
 use clawscope::app::state::{Overlay, WriteStage};
+use clawscope::app::target::Target;
 
 use super::tuned;
 use crate::frames::{dark, drawn, text_of};
@@ -16,6 +17,7 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
         (session.next_prompt.total.tokens, session.prompt_tokens_after(plan))
     };
     assert_eq!(last_total(&driver), after, "the rows add up to the bar");
+    let planned = driver.app.transcript.as_ref().expect("a transcript").tokens.clone();
     driver.press("2 end c");
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     let WriteStage::Confirming(shown) = &dialog.stage else { panic!("{:?}", dialog.stage) };
@@ -28,6 +30,9 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     let new = std::fs::read(driver.path()).expect("the transcript");
     assert!(new.starts_with(&old) && new.len() > old.len());
     assert_eq!(last_total(&driver), after);
+    let written = &driver.app.transcript.as_ref().expect("a transcript").tokens;
+    let same = written.iter().zip(&planned).filter(|(written, planned)| written.abs_diff(**planned) <= 4);
+    assert_eq!((written.len(), same.count()), (planned.len(), planned.len()), "{written:?} {planned:?}");
     driver.press("u y");
     assert!(driver.app.overlay().is_none(), "{:?}", driver.app.overlay());
     assert_eq!(last_total(&driver), before);
@@ -58,6 +63,20 @@ fn the_list_of_branches_has_the_numbers_of_the_dialog() {
     let list = text_of(&drawn(&driver.app, &dark()));
     assert!(list.contains(&format!("{} → {}", numbers[0], numbers[1])), "{list}");
     assert!(list.contains("~next prompt"), "{list}");
+}
+
+#[test]
+fn a_commit_from_the_failed_call_says_that_it_is_for_the_next_call() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("p");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    driver.press("c");
+    let dialog = text_of(&drawn(&driver.app, &dark()));
+    assert!(dialog.contains("the next call, not the failed call"), "{dialog}");
+    driver.press("n c");
+    let dialog = text_of(&drawn(&driver.app, &dark()));
+    assert!(dialog.contains("next prompt") && !dialog.contains("not the failed call"), "{dialog}");
 }
 
 #[test]
