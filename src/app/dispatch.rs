@@ -329,6 +329,14 @@ impl App {
         }
         self.focus = Pane::Message;
         self.set_zoom(true);
+        if self.message.view == MessageView::Diff && !self.is_change_selected() {
+            let why = if self.preview.plan.is_some() {
+                "the plan keeps this message"
+            } else {
+                "no plan to compare with"
+            };
+            self.show_note(format!("no diff: {why}"));
+        }
     }
 
     fn go_to_match(&mut self, forward: bool) {
@@ -336,10 +344,8 @@ impl App {
             self.go_to_message_match(forward);
             return;
         }
-        let height = self.pane_height(Pane::Transcript);
-        let Some(pane) = &mut self.transcript else { return };
-        if let Some(entry) = pane.next_match(forward) {
-            pane.reveal(entry, height);
+        if let Some(found) = self.transcript.as_ref().and_then(|pane| pane.next_match(forward, false)) {
+            self.show_match(&found);
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::app::transcript::{SearchState, TranscriptPane};
+use crate::app::transcript::{FoundMatch, SearchState, TranscriptPane};
+use crate::format::format_number;
 use crate::ids::EntryIx;
 use crate::session::search::SearchQuery;
 
@@ -34,13 +35,24 @@ impl App {
         if !jumps {
             return effects;
         }
-        let at = pane.selected().map(|row| row.entry);
-        let first = pane.matches.iter().find(|entry| Some(**entry) >= at).or(pane.matches.first());
-        match first.copied() {
-            Some(entry) => self.reveal_found(entry),
+        match pane.next_match(true, true) {
+            Some(found) => {
+                self.record_jump();
+                self.show_match(&found);
+            }
             None => self.show_note(format!("no match for “{query}”")),
         }
         effects
+    }
+
+    /// Moves to a match and says which one it is.
+    pub(super) fn show_match(&mut self, found: &FoundMatch) {
+        let height = self.pane_height(Pane::Transcript);
+        let Some(pane) = &mut self.transcript else { return };
+        pane.reveal(found.entry, height);
+        let [number, count] = [found.number, pane.matches.len()].map(format_number);
+        let wrapped = if found.is_wrapped { ", wrapped" } else { "" };
+        self.show_note(format!("match {number} of {count}{wrapped}"));
     }
 
     /// Moves from the row under the cursor to a found entry.

@@ -69,6 +69,14 @@ pub struct TranscriptPane {
     unseen_from: Option<EntryIx>,
 }
 
+/// A match of the search.
+pub(super) struct FoundMatch {
+    pub(super) entry: EntryIx,
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) is_wrapped: bool,
+}
+
 /// Tokens and fate of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TranscriptRowTokens {
@@ -314,19 +322,35 @@ impl TranscriptPane {
         }
     }
 
-    /// Returns the next match in a direction, wrapping at the ends; going back skips matches inside the row under the
-    /// cursor.
-    pub fn next_match(&self, forward: bool) -> Option<EntryIx> {
-        let at = self.selected().map(|row| row.entry);
-        let here = self.selected().filter(|row| row.kind == RowKind::Entry).map(|_| self.scroll.cursor);
-        let another = |entry: &&EntryIx| here.is_none() || self.row_of_entry(**entry) != here;
-        let mut matches = self.matches.iter();
-        let next = if forward {
-            matches.find(|entry| Some(**entry) > at).or(self.matches.first())
-        } else {
-            matches.rev().filter(|entry| Some(**entry) < at).find(another).or(self.matches.last())
+    /// Returns the next match in a direction, wrapping at the ends. Matches are in the order of the path; those of other
+    /// branches come last. A new search finds the row under the cursor too, prefers the path, and wraps to the first
+    /// message that is sent. Going back skips matches inside the row under the cursor.
+    pub(super) fn next_match(&self, forward: bool, is_new: bool) -> Option<FoundMatch> {
+        let context = &self.session.context;
+        let places: HashMap<EntryIx, usize> = context.path.iter().copied().zip(0..).collect();
+        let place = |entry: &EntryIx| places.get(entry).map_or((1, entry.index()), |at| (0, *at));
+        let mut matches = self.matches.clone();
+        matches.sort_by_key(place);
+        let on_path = matches.partition_point(|entry| place(entry).0 == 0);
+        let end = if is_new && on_path > 0 { on_path } else { matches.len() };
+        let here = self.selected().map(|row| place(&row.entry));
+        let row = self.selected().filter(|row| row.kind == RowKind::Entry).map(|_| self.scroll.cursor);
+        let is_after = |entry: &EntryIx| Some(place(entry)) > here || is_new && Some(place(entry)) == here;
+        let is_before = |entry: &EntryIx| {
+            Some(place(entry)) < here && (row.is_none() || self.row_of_entry(*entry) != row)
         };
-        next.copied()
+        let sent = context.messages.iter().map(|message| place(&message.entry)).min().filter(|_| is_new);
+        let (next, wrapped) = if forward {
+            (
+                matches[..end].iter().position(is_after),
+                matches.iter().position(|entry| Some(place(entry)) >= sent),
+            )
+        } else {
+            (matches.iter().rposition(is_before), matches.len().checked_sub(1))
+        };
+        let at = next.or(wrapped).unwrap_or(0);
+        let entry = *matches.get(at)?;
+        Some(FoundMatch { entry, number: at + 1, is_wrapped: next.is_none() })
     }
 
     fn hiding_turn(&self, entry: EntryIx) -> Option<EntryIx> {

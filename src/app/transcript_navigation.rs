@@ -34,6 +34,12 @@ impl App {
             pane.follow = row + 1 == pane.rows.len();
         }
     }
+
+    /// Whether the plan changes a message of the row under the cursor.
+    pub(super) fn is_change_selected(&self) -> bool {
+        let row = self.transcript.as_ref().and_then(|pane| pane.selected());
+        row.zip(self.preview.plan.as_deref()).is_some_and(|(row, plan)| is_changed_row(row, plan))
+    }
 }
 
 /// Whether the plan changes a message of a row.

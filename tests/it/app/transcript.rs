@@ -69,6 +69,42 @@ fn a_search_opens_the_folds_around_its_matches() {
 }
 
 #[test]
+fn a_search_goes_on_from_the_cursor_and_counts_its_matches() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    let cursor = |driver: &Driver| driver.app.transcript.as_ref().expect("a transcript").scroll.cursor;
+    driver.press("2 end k k k k k k k k k k");
+    let before = driver.app.selected_entry();
+    driver.press("/ text:exec enter");
+    let (first, note) = (driver.app.selected_entry(), toast(&driver));
+    let session = driver.app.displayed_session().expect("a session").clone();
+    assert!(first >= before && session.context.position(first.expect("a row")).is_some());
+    assert!(note.starts_with("match ") && !note.ends_with("wrapped"), "{note}");
+    driver.press("end / ctrl-u text:read enter");
+    let entry = driver.app.selected_entry().expect("a row");
+    assert!(session.context.position(entry).is_some(), "what is sent comes before what was compacted");
+    assert!(toast(&driver).ends_with("wrapped") && cursor(&driver) > 0, "{}", toast(&driver));
+}
+
+#[test]
+fn d_says_why_a_message_has_no_diff() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 end d");
+    assert_eq!(toast(&driver), "no diff: no plan to compare with");
+    let mut driver = tuned();
+    driver.press("2 end d");
+    assert_eq!(toast(&driver), "no diff: the plan keeps this message");
+    let mut driver = tuned();
+    driver.press("2 { d");
+    assert!(!toast(&driver).contains("no diff"));
+}
+
+fn toast(driver: &Driver) -> String {
+    driver.app.toast.as_ref().map(|toast| toast.text.clone()).unwrap_or_default()
+}
+
+#[test]
 fn pasting_an_entry_id_selects_the_entry() {
     let mut driver = Driver::demo(130, 36);
     let session = driver.app.displayed_session().expect("a session");
