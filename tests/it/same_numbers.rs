@@ -128,7 +128,7 @@ fn the_cost_of_a_session_is_the_same_in_the_list_the_context_and_the_replay() {
         if let Some(other) = other {
             elsewhere += 1;
             assert!(other.starts_with(&format!("{missing} call")), "{name}: {other}");
-            let total = format!("the session cost {}", dollars(&usage["cost"]));
+            let total = format!("all branches cost {}", dollars(&usage["cost"]));
             assert!(other.contains(&total), "{name}: {other}, {total}");
         } else {
             assert_eq!(missing, 0, "{name}");
@@ -446,7 +446,7 @@ fn counts_of_one_prompt_name_what_they_include() {
     for row in rows(store).iter().filter(|row| row["tokens"]["source"] == "measured") {
         let shown = text(store, &["context", key(row)]);
         let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).unwrap_or_default();
-        if line("runtime's estimate: ").contains(" with its answer") && row["overflows"] == 0 {
+        if line("runtime's estimate now: ").contains(" with its answer") && row["overflows"] == 0 {
             with_answer += 1;
             assert!(line("next call: ").contains("measured with the last answer ("), "{shown}");
         }

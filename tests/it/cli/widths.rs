@@ -91,9 +91,9 @@ fn a_search_prints_whole_times() {
     let time = Regex::new(r"^  \S{8}  (\d+[smhd]( \d+[smh])? ago|\d{4}-\d\d-\d\d( \d\d:\d\d:\d\dZ)?)  ")
         .expect("a pattern");
     for columns in [80, 100, 140] {
-        let text = output(&["search", "the", "--demo"], Some(columns));
+        let text = output(&["search", "the", "--limit", "0", "--demo"], Some(columns));
         let hits: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
-        assert!(hits.len() > 20 && hits.iter().any(|line| line.contains("2026-")), "{text}");
+        assert!(hits.len() > 20, "{text}");
         for line in hits {
             assert!(time.is_match(line), "{columns}: {line}");
         }

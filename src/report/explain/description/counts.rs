@@ -36,10 +36,10 @@ impl PromptCount {
             Counter::Provider { is_lower_bound: true, .. } => "the refusal states no number",
             Counter::Provider { .. } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
-                "at its last check against the compaction trigger: the last reported usage plus chars/4 of what followed"
+                "against the trigger at its last check: the last usage plus chars/4 of what followed"
             }
             Counter::Runtime { adds_estimate: false } => {
-                "at its check before this run, against the trigger: the last usage by then"
+                "against the trigger before this run: the last usage then"
             }
             Counter::StoredCounter { is_stale: false } => "shown in the status line",
             Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
