@@ -45,8 +45,7 @@ impl App {
     /// Opens the commit dialog again, for the plan with the finished summary.
     fn on_summary_finished(&mut self, made: Arc<SummaryResult>) -> Vec<Effect> {
         self.preview.summary = Some(made);
-        let requested_from =
-            self.write_dialog_mut().map_or_else(Default::default, |dialog| dialog.requested_from);
+        let requested_from = self.write_dialog_mut().map(|dialog| dialog.requested_from).unwrap_or_default();
         self.close_write_dialog();
         self.replan(false);
         self.open_commit_dialog(requested_from)
