@@ -202,7 +202,7 @@ fn every_command_uses_todays_pi_rules_for_its_sessions() {
     let path = dir.path().to_str().unwrap();
     let ask = |words: &[&str]| run(&mut program(words));
     let (_, list, _) = ask(&["sessions", path]);
-    assert!(list.contains("· pi 1.5.1–1.6.0\n") && !list.contains("0.55"), "{list}");
+    assert!(list.contains("· pi 1.5.1–1.6.0 · ") && !list.contains("0.55"), "{list}");
     let (_, list, _) = ask(&["sessions", path, "--json"]);
     let list: Value = serde_json::from_str(&list).unwrap();
     assert_eq!(

@@ -96,7 +96,7 @@ fn sentences_group_their_digits_as_the_tables_do() {
     }
     let (_, out, _) = run(&mut program(&["context", "telegram:direct:8812", "--demo"]));
     assert!(
-        out.contains("runtime's estimate: ~189,030 = 176,202 measured at #78 (916be621) with its answer + ~12,828 since by chars/4"),
+        out.contains("runtime's estimate now: ~189,030 = 176,202 measured at #78 (916be621) with its answer + ~12,828 since by chars/4"),
         "{out}"
     );
     assert!(out.contains("next call: 203,412, measured · 102% of the window"), "{out}");

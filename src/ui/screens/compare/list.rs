@@ -14,7 +14,7 @@ use crate::ui::widgets::{put, put_right, row_at, scrollbar, title};
 use crate::ui::{frame_box, glyphs};
 
 /// Columns of the numbers, from the right: cleared, peak, cost, needed again.
-const NUMBER_WIDTHS: [u16; 4] = [11, 9, 8, 6];
+const NUMBER_WIDTHS: [u16; 4] = [8, 9, 8, 6];
 /// Largest and smallest width of a setting.
 const MAX_SETTING_WIDTH: u16 = 16;
 const MIN_SETTING_WIDTH: u16 = 5;
@@ -105,7 +105,7 @@ impl View<'_> {
         }
         let numbers = match row {
             TableRow::Header => {
-                ["freed/call", "peak", "cost", glyphs::AGAIN].map(|word| self.span(Role::Muted, word))
+                ["freed", "peak", "cost", glyphs::AGAIN].map(|word| self.span(Role::Muted, word))
             }
             TableRow::Cell { cell, .. } => {
                 let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };
