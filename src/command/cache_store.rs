@@ -8,7 +8,6 @@ use super::failure::Failure;
 use super::parallel::map_by_size;
 use crate::report::cache_ledger::{CacheTotals, cache_ledger};
 use crate::session::{Mark, SessionItem};
-use crate::units::Bytes;
 
 /// Sessions whose sums by day are in memory at once.
 const BATCH_SESSIONS: usize = 4096;
@@ -46,8 +45,8 @@ pub(super) fn read_store(workspace: &Workspace) -> StoreLedger<'_> {
         unread: Vec::new(),
     };
     for batch in items.chunks(BATCH_SESSIONS) {
-        let sizes: Vec<Bytes> = batch.iter().map(|item| item.bytes).collect();
-        let sums = map_by_size(&sizes, |at| sum_session(workspace, batch[at]));
+        let transcripts: Vec<_> = batch.iter().map(|item| (item.bytes, item.id.as_str())).collect();
+        let sums = map_by_size(&transcripts, |at| sum_session(workspace, batch[at]));
         for (item, sum) in batch.iter().zip(sums) {
             match sum {
                 Ok((totals, days)) => store.add(item, totals, &days),

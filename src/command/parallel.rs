@@ -12,15 +12,17 @@ use crate::units::Bytes;
 /// Transcripts above this many bytes use all cores.
 const LARGE_TRANSCRIPT_BYTES: Bytes = Bytes(8 << 20);
 
-/// Transcripts below this many bytes count as equal: they are taken in their order, in which a database has them.
+/// Transcripts below this many bytes count as equal: they are taken in the order of their ids, in which the index of a
+/// database has them. In any other order, each page of a large index is read many times.
 const SMALL_TRANSCRIPT_BYTES: Bytes = Bytes(64 << 10);
 
-/// Calls `ask` for each transcript size in bytes; returns the answers in the same order.
-pub(super) fn map_by_size<T: Send>(sizes: &[Bytes], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
+/// Calls `ask` for each transcript, given by its size and id; returns the answers in the same order.
+pub(super) fn map_by_size<T: Send>(transcripts: &[(Bytes, &str)], ask: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let size = |at: &usize| transcripts[*at].0;
+    let mut order: Vec<usize> = (0..transcripts.len()).collect();
     // Largest first, so that no large one is left for a single core at the end.
-    order.sort_by_key(|at| Reverse(sizes[*at].max(SMALL_TRANSCRIPT_BYTES)));
-    let (large, small) = order.split_at(order.partition_point(|at| sizes[*at] > LARGE_TRANSCRIPT_BYTES));
+    order.sort_by_key(|at| (Reverse(size(at).max(SMALL_TRANSCRIPT_BYTES)), transcripts[*at].1));
+    let (large, small) = order.split_at(order.partition_point(|at| size(at) > LARGE_TRANSCRIPT_BYTES));
     let mut answers: Vec<(usize, T)> = large.iter().map(|at| (*at, ask(*at))).collect();
     let next = AtomicUsize::new(0);
     let on_one_core = || {
@@ -54,7 +56,7 @@ mod tests {
     fn answers_keep_the_order_and_small_jobs_use_one_thread() {
         const LARGE: u64 = LARGE_TRANSCRIPT_BYTES.get();
         let sizes = [5, LARGE + 1, 0, LARGE, 7, LARGE + 9, 3].map(Bytes);
-        let answers = map_by_size(&sizes, |at| (at, rayon::current_num_threads()));
+        let answers = map_by_size(&sizes.map(|size| (size, "")), |at| (at, rayon::current_num_threads()));
         assert_eq!(
             answers.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
             (0..sizes.len()).collect::<Vec<_>>()

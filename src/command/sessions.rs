@@ -33,7 +33,7 @@ use crate::session::search_text::SearchText;
 use crate::session::title::shown_title;
 use crate::session::{ItemUsage, Mark, SessionItem, TokenCount};
 use crate::store::key::SessionKind;
-use crate::units::{Bytes, Moment, Tokens};
+use crate::units::{Moment, Tokens};
 
 pub(super) fn run(
     args: &SessionsArgs,
@@ -100,8 +100,8 @@ pub(super) fn read_all(
     };
     let mut findings = Vec::new();
     for block in items.chunks_mut(BLOCK) {
-        let sizes: Vec<Bytes> = block.iter().map(|item| item.bytes).collect();
-        let counted = map_by_size(&sizes, |at| read(&block[at]));
+        let transcripts: Vec<_> = block.iter().map(|item| (item.bytes, item.id.as_str())).collect();
+        let counted = map_by_size(&transcripts, |at| read(&block[at]));
         for (item, (counted, finding)) in block.iter_mut().zip(counted) {
             *item = counted;
             findings.extend(finding);

@@ -259,8 +259,8 @@ impl LineBuilder {
     }
 }
 
-// Fits the columns of a table into a page: names are shortened first, then less important columns are left out, then
-// sentences wrap, and at last columns move to a second line below their row.
+// Fits the columns of a table into a page: less important columns are left out before a sentence wraps, then the widest
+// texts shrink, and at last columns move to a second line below their row.
 
 /// Columns that a shortened text keeps.
 const MIN_FLEXIBLE: usize = 24;
@@ -313,19 +313,15 @@ fn fit(columns: &[Column], terminal: Option<usize>) -> Layout {
         return Layout { widths: natural, stacked_from: columns.len() };
     };
     let mut widths: Vec<usize> = natural.iter().map(|width| (*width).min(terminal)).collect();
-    let is_shortened = |column: &Column| matches!(column.shrink, Shrink::Shortens);
-    shrink(
-        columns,
-        &mut widths,
-        terminal,
-        |column| {
-            if is_shortened(column) { MIN_FLEXIBLE } else { usize::MAX }
-        },
-    );
     let mut droppable: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].dropped.is_some()).collect();
     droppable.sort_by_key(|at| columns[*at].dropped);
     for at in droppable {
-        if total(&widths) > terminal {
+        let mut tried = widths.clone();
+        shrink(columns, &mut tried, terminal, |column| match column.shrink {
+            Shrink::Shortens => MIN_FLEXIBLE,
+            _ => usize::MAX,
+        });
+        if total(&tried) > terminal {
             widths[at] = 0;
         }
     }

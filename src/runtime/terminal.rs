@@ -131,6 +131,13 @@ impl TerminalScreen {
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
         restore();
+        // When it cannot show the cursor, its own drop says so on the error stream, which panics where the terminal has
+        // hung up.
+        if let Some(mut terminal) = self.terminal.take()
+            && terminal.show_cursor().is_err()
+        {
+            std::mem::forget(terminal);
+        }
     }
 }
 

@@ -324,6 +324,17 @@ fn a_termination_signal_restores_the_terminal() {
     }
 }
 
+#[test]
+fn a_terminal_that_hangs_up_ends_the_program_without_a_crash() {
+    let store = Store::new();
+    let state = tempfile::tempdir().unwrap();
+    let variables = [("XDG_STATE_HOME", state.path().to_str().unwrap())];
+    let mut program = Started::new(&[store.dir.path().to_str().unwrap()], &variables);
+    program.until_shown("hello there");
+    assert_eq!(program.hang_up(), 0);
+    assert!(!state.path().join("clawscope").exists(), "a crash report");
+}
+
 /// A process that is killed or aborts no longer runs its own code.
 #[cfg(target_os = "linux")]
 #[test]

@@ -115,8 +115,10 @@ fn rewrite(
     let mut manifest = folder.manifest().clone();
     manifest.sessions.retain(|name, _| !gone.contains(name));
     for batch in batches(&jobs) {
-        let sizes: Vec<Bytes> = batch.iter().map(|(_, job)| job.item.bytes).collect();
-        let read = map_by_size(&sizes, |at| read_session(stores[batch[at].1.store], &batch[at].1, request));
+        let transcripts: Vec<_> =
+            batch.iter().map(|(_, job)| (job.item.bytes, job.item.id.as_str())).collect();
+        let read =
+            map_by_size(&transcripts, |at| read_session(stores[batch[at].1.store], &batch[at].1, request));
         for ((partition, job), tables) in batch.iter().zip(read) {
             let SessionTables { tables, unread, gaps } = tables?;
             let rows = tables.iter().map(|rows| (rows.table.name().to_owned(), rows.len() as u64)).collect();

@@ -78,7 +78,8 @@ impl WindowTable {
         columns.extend(has_plan.then_some(("~after", Align::Right)));
         columns.extend([("window", Align::Right), ("", Align::Left), ("what", Align::Flexible)]);
         let mut table = Table::new(&columns);
-        table.drop_first(&[""]);
+        // The sentence about a row says the same where there is no room.
+        table.drop_first(if has_plan { &["", "what"] } else { &[""] });
         Self { table, window, largest, has_plan }
     }
 

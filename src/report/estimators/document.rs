@@ -85,6 +85,7 @@ fn calls(session: &LoadedSession, shown: &[MeasuredCall]) -> Table {
     columns.extend(Estimator::ALL.map(|estimator| (estimator.name(), Align::Right)));
     columns.push(("", Align::Left));
     let mut table = Table::new(&columns);
+    table.drop_first(&["weighted", "gateway"]);
     for call in shown {
         let mut cells =
             vec![session.index.display_id(call.entry).into(), format_number(call.measured).into()];

@@ -283,6 +283,16 @@ impl Started {
         self.ended()
     }
 
+    /// Closes the terminal, as a closed window does; returns the exit code.
+    pub(crate) fn hang_up(mut self) -> u32 {
+        // The thread that reads closes its end at the next output, as nobody takes it.
+        self.output = channel().1;
+        self.keys("j");
+        self.writer = Box::new(std::io::sink());
+        self.master = native_pty_system().openpty(size(1, 1)).unwrap().master;
+        self.child.wait().unwrap().exit_code()
+    }
+
     /// Waits for the end.
     #[track_caller]
     pub(crate) fn ended(mut self) -> Ended {

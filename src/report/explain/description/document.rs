@@ -208,9 +208,10 @@ impl Writer<'_> {
     fn guard_cells(&self, guard: &GuardReport) -> Vec<Cell> {
         let (sign, tone) = match guard.state {
             GuardState::Acted => ("● ", Tone::Good),
-            GuardState::Blocked | GuardState::FreedNothing => ("◐ ", Tone::Warning),
+            GuardState::Blocked | GuardState::FreedNothing => ("■ ", Tone::Warning),
             GuardState::Failed => ("✗ ", Tone::Bad),
-            GuardState::NotDue | GuardState::NotSet => ("○ ", Tone::Dim),
+            GuardState::NotDue => ("○ ", Tone::Dim),
+            GuardState::NotSet => ("· ", Tone::Dim),
         };
         let by = guard
             .missing_tokens
