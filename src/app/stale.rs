@@ -3,6 +3,7 @@
 
 use crate::app::effect::PendingWrite;
 use crate::app::event::Event;
+use crate::app::screens::explain::FoldedReport;
 use crate::app::screens::write::WriteStage;
 use crate::app::state::{App, Overlay};
 use crate::ids::{Epoch, SessionKey};
@@ -27,6 +28,7 @@ impl App {
             Event::Excerpts { epoch, .. }
             | Event::Blocks { epoch, .. }
             | Event::Explanation { epoch, .. }
+            | Event::FoldedReport { epoch, report: FoldedReport::Recovery, .. }
             | Event::Commits { epoch, .. }
             | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),
             Event::SearchMatches { epoch, query, .. } => {
@@ -38,8 +40,9 @@ impl App {
             Event::Problems { request_id, .. } => {
                 !self.problems.is_running || self.problems.request_id != *request_id
             }
-            Event::EstimateProgress { epoch, .. }
-            | Event::FoldedReport { epoch, .. }
+            // Estimates take long, and hold for the calls that were there.
+            Event::FoldedReport { epoch, report: FoldedReport::Estimators, .. }
+            | Event::EstimateProgress { epoch, .. }
             | Event::Recording { epoch, .. } => !self.is_current(*epoch),
             Event::SummaryCalls { request, .. } => self.requested_summary_calls() != Some(*request),
             Event::Summary { epoch, .. } => !self.awaits_summary(*epoch),

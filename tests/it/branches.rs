@@ -239,6 +239,8 @@ fn the_screen_shows_an_interrupted_commit_and_one_key_repairs_it() {
             |toast| toast.text.contains("no interrupted commit") && toast.kind == ToastKind::Note
         )
     );
+    // An alert waits for the note of a key.
+    driver.app.toast = None;
     let path = driver.path();
     let before = broken_off(&path);
     driver.event(clawscope::app::event::Event::FilesChanged(vec![path.clone()]));

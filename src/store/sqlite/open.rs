@@ -124,6 +124,24 @@ impl Schema {
     }
 }
 
+/// Whether an older database, named by its file and the form of its tables, has packed events. A gateway that packs
+/// events also raises the version, so a file without them is asked once: the answer takes the whole table, and a list of
+/// many sessions opens a file again and again.
+fn has_packed_events(connection: &Connection, file: (FileIdentity, i64)) -> rusqlite::Result<bool> {
+    static UNPACKED: Mutex<Vec<(FileIdentity, i64)>> = Mutex::new(Vec::new());
+    let known = || UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if known().contains(&file) {
+        return Ok(false);
+    }
+    let query = "SELECT EXISTS (SELECT 1 FROM transcript_events WHERE event_zstd IS NOT NULL)";
+    let is_packed = connection.query_row(query, [], |row| row.get::<_, bool>(0))?;
+    // Some systems give a file no identity.
+    if !is_packed && file.0 != FileIdentity::default() {
+        known().push(file);
+    }
+    Ok(is_packed)
+}
+
 /// An open, read-only database.
 #[derive(Debug)]
 pub struct Database {
@@ -161,13 +179,13 @@ impl Database {
                 return Err(OpenError::Column { table, column });
             }
         }
-        if schema.is_older_than_known() && has("transcript_events", "event_zstd") {
-            let packed = "SELECT EXISTS (SELECT 1 FROM transcript_events WHERE event_zstd IS NOT NULL)";
-            if connection.query_row(packed, [], |row| row.get::<_, bool>(0))? {
-                return Err(OpenError::Version { user: schema.version, meta: Some(schema.version) });
-            }
-        }
         let identity = std::fs::metadata(path).map(|meta| file_identity(&meta)).unwrap_or_default();
+        if schema.is_older_than_known()
+            && has("transcript_events", "event_zstd")
+            && has_packed_events(&connection, (identity, schema_number))?
+        {
+            return Err(OpenError::Version { user: schema.version, meta: Some(schema.version) });
+        }
         Ok(Self {
             path: path.into(),
             connection: Mutex::new(connection),

@@ -3,6 +3,7 @@
 use clawscope::app::layout::Pane;
 use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
 use clawscope::app::state::Overlay;
+use clawscope::ids::EntryIx;
 
 use crate::support::driver::Driver;
 
@@ -95,11 +96,12 @@ fn a_recovery_follows_the_file_and_one_of_an_older_reading_is_dropped() {
     let compaction = r#"{"type":"compaction","id":"c0ffee00","parentId":null,"timestamp":"2026-03-05T13:10:00.000Z","summary":"s","firstKeptEntryId":"x","tokensBefore":5}"#;
     driver.append(&format!("{compaction}\n"));
     driver.press("G k enter");
-    let recorded = |driver: &Driver| {
-        let doc = explanation(driver).recovery.shown().expect("read");
-        doc.rows().filter(|row| row.text().contains("5 before")).count()
-    };
-    assert_eq!(recorded(&driver), 1);
+    let compacted = driver.app.displayed_session().expect("a session").index.entries.len() as u32 - 1;
+    let text = |driver: &Driver| explanation(driver).recovery.shown().expect("read").text();
+    let doc = text(&driver);
+    let leads = |row: &clawscope::doc::Row| row.entry == Some(EntryIx(compacted));
+    let recovery = &explanation(&driver).recovery;
+    assert!(recovery.shown().expect("read").rows().any(leads), "{doc}");
     driver.perform(requested);
-    assert_eq!(recorded(&driver), 1);
+    assert_eq!(text(&driver), doc);
 }
