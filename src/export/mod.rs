@@ -104,9 +104,8 @@ impl ExportedDocument {
         };
         let signatures = kinds.get(SIGNATURE_KIND).map(|count| quantity(*count, "provider signature"));
         let images = (self.removed_images > 0).then(|| quantity(self.removed_images, "image"));
-        let omitted: String =
-            [signatures, images].into_iter().flatten().map(|what| format!(", {what} omitted")).collect();
-        Some(secrets + &omitted)
+        let omitted = [signatures, images].into_iter().flatten().map(|what| format!("{what} omitted"));
+        Some([secrets].into_iter().chain(omitted).collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -6,7 +6,7 @@ use clawscope::app::effect::Effect;
 use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
-use clawscope::doc::Row;
+use clawscope::doc::{Doc, Row};
 use clawscope::ids::Epoch;
 
 use crate::support::driver::Driver;
@@ -18,7 +18,7 @@ fn explanation(driver: &Driver) -> &ExplainScreen {
 /// The rows of the counted calls; none while the block is folded.
 fn calls(driver: &Driver) -> Vec<Row> {
     let doc = explanation(driver).estimators.shown();
-    doc.into_iter().flat_map(|doc| doc.rows()).filter(|row| row.entry.is_some()).cloned().collect()
+    doc.into_iter().flat_map(Doc::rows).filter(|row| row.entry.is_some()).cloned().collect()
 }
 
 /// The number of estimators, whose rows are above those of the calls.

@@ -22,30 +22,39 @@ pub struct FoldedBlock {
     pub is_open: bool,
     /// What the folded block says; the answer's own headline once there is one.
     pub headline: String,
-    /// The answer, or `None` if it failed; not set while it is awaited.
-    answer: Option<Option<Arc<Doc>>>,
+    answer: Answer,
+}
+
+#[derive(Debug, Clone)]
+enum Answer {
+    Awaited,
+    Ready(Arc<Doc>),
+    /// The headline says why.
+    Failed,
 }
 
 impl FoldedBlock {
     pub(super) fn new(headline: &str) -> Self {
-        Self { is_open: false, headline: headline.to_owned(), answer: None }
+        Self { is_open: false, headline: headline.to_owned(), answer: Answer::Awaited }
     }
 
     pub(super) fn is_awaited(&self) -> bool {
-        self.answer.is_none()
+        matches!(self.answer, Answer::Awaited)
     }
 
     /// Returns the document while the block is open.
     pub fn shown(&self) -> Option<&Doc> {
-        self.answer.as_ref()?.as_deref().filter(|_| self.is_open)
+        match &self.answer {
+            Answer::Ready(doc) if self.is_open => Some(doc),
+            _ => None,
+        }
     }
 
     pub(super) fn set_answer(&mut self, answer: Result<Arc<Doc>, EffectError>) {
-        self.headline = match &answer {
-            Ok(doc) => doc.headline.clone(),
-            Err(error) => error.to_string(),
+        (self.headline, self.answer) = match answer {
+            Ok(doc) => (doc.headline.clone(), Answer::Ready(doc)),
+            Err(error) => (error.to_string(), Answer::Failed),
         };
-        self.answer = Some(answer.ok());
     }
 
     /// Names the bytes read, of a total that is 0 while it is unknown.
@@ -59,8 +68,8 @@ impl FoldedBlock {
 
     /// Waits for a new answer after one that failed.
     pub(super) fn ask_again(&mut self) {
-        if self.answer.as_ref().is_none_or(Option::is_none) {
-            self.answer = None;
+        if !matches!(self.answer, Answer::Ready(_)) {
+            self.answer = Answer::Awaited;
             self.set_progress(Bytes::ZERO, Bytes::ZERO);
         }
     }
