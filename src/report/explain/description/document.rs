@@ -181,15 +181,16 @@ impl Writer<'_> {
             let row = Row::from(part_cells(part, mechanism.is_some()));
             table.push(match mechanism {
                 Some(mechanism) => {
-                    let note = format!("└ {}", mechanism_text(mechanism));
-                    row.with_note(&note).leading_to(mechanism.entries.first().copied())
+                    let words = mechanism_text(mechanism).unwrap_or_default();
+                    row.with_note(&format!("└ {words}")).leading_to(mechanism.entries.first().copied())
                 }
                 None => row,
             });
         }
         let mut doc = Doc::new("What made it large".to_owned());
-        if let Some(mechanism) = mechanism.filter(|_| own.is_none() && !table.is_empty()) {
-            doc.say(Tone::Warning, &mechanism_text(mechanism));
+        let words = mechanism.filter(|_| own.is_none() && !table.is_empty()).and_then(mechanism_text);
+        if let Some(words) = words {
+            doc.say(Tone::Warning, &words);
         }
         doc.table(table);
         doc
@@ -371,10 +372,10 @@ fn mechanism_part(mechanism: &Mechanism) -> Option<PromptPartKind> {
     }
 }
 
-/// The cause of the large call in a few words.
-fn mechanism_text(mechanism: &Mechanism) -> String {
+/// The cause of the large call in a few words; `None` where it only grew.
+fn mechanism_text(mechanism: &Mechanism) -> Option<String> {
     let count = format_number(mechanism.count as u64);
-    match mechanism.class {
+    Some(match mechanism.class {
         FindingClass::SingleResult | FindingClass::ParallelResults | FindingClass::UserMessage => {
             "without it the call fits".to_owned()
         }
@@ -384,8 +385,8 @@ fn mechanism_text(mechanism: &Mechanism) -> String {
         FindingClass::BytesLimit => format!("{count} images; too many bytes"),
         FindingClass::ModelSwitch => "the previous model accepted more".to_owned(),
         FindingClass::RecurringSessionGrowth => format!("the same job ran {count} times"),
-        _ => "it grew message by message".to_owned(),
-    }
+        _ => return None,
+    })
 }
 
 /// Formats the cost of all calls under changed settings, always an estimate: `~$24.10 (-$2.24)`.
