@@ -119,13 +119,23 @@ impl Table {
 
     /// Returns the heads of named columns and the rows at a width in columns; `None` keeps every text whole.
     pub fn lines(&self, width: Option<usize>) -> Vec<Line> {
+        self.lines_where(width, |_| true, true)
+    }
+
+    fn lines_where(
+        &self,
+        width: Option<usize>,
+        is_shown: impl Fn(usize) -> bool,
+        has_notes: bool,
+    ) -> Vec<Line> {
         let columns: Vec<Column> = (0..self.columns.len()).map(|at| self.column(at)).collect();
         let layout = fit(&columns, width);
         let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
         let has_head = self.columns.iter().any(|(name, _)| !name.is_empty());
         let mut lines = if has_head { self.row_lines(&head, &layout) } else { Vec::new() };
-        for (at, row) in self.rows.iter().enumerate() {
-            let own = self.row_lines(&row.cells, &layout).into_iter().chain(note_lines(&row.note, width));
+        for (at, row) in self.rows.iter().enumerate().filter(|(at, _)| is_shown(*at)) {
+            let note = if has_notes { row.note.as_str() } else { "" };
+            let own = self.row_lines(&row.cells, &layout).into_iter().chain(note_lines(note, width));
             lines.extend(own.map(|line| Line { row: Some(at), ..line }));
         }
         lines
@@ -139,11 +149,7 @@ impl Table {
             row.is_heading || !is_hidden
         });
         let shown: Vec<bool> = shown.collect();
-        let without_note = |row: &Row| Row { note: String::new(), ..row.clone() };
-        let plain = Self { rows: self.rows.iter().map(without_note).collect(), ..self.clone() };
-        let mut lines = plain.lines(Some(width));
-        lines.retain(|line| line.row.is_none_or(|row| shown[row]));
-        lines
+        self.lines_where(Some(width), |at| shown[at], false)
     }
 
     /// A row takes a second line for the columns that have no room beside the others.
