@@ -19,7 +19,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("config", 624),
     ("context", 2639),
     ("dataset", 1361),
-    ("doc", 461),
+    ("doc", 466),
     ("export", 2500),
     ("files", 39),
     ("format", 391),
