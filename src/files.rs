@@ -13,6 +13,18 @@ use ruzstd::decoding::StreamingDecoder;
 /// Limit for settings and other small files that are read whole, bytes.
 pub const SMALL_FILE_BYTES: u64 = 8 << 20;
 
+/// Writes a path to JSON as text, also one that is not UTF-8: `#[serde(with = "PathText")]`.
+#[derive(Debug)]
+pub enum PathText {}
+
+impl PathText {
+    pub fn serialize<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&path.to_string_lossy())
+    }
+}
+
+crate::units::schema_of!(PathText, String);
+
 /// Opens a regular file; follows links.
 ///
 /// # Errors

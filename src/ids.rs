@@ -34,6 +34,20 @@ impl fmt::Display for SessionKey {
     }
 }
 
+/// Lets a value be a word in JSON: the text that one of its methods returns.
+macro_rules! word_in_json {
+    ($name:ty, $method:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.$method())
+            }
+        }
+
+        crate::units::schema_of!($name, str);
+    };
+}
+pub(crate) use word_in_json;
+
 /// The source of new entry ids: random for a commit, derived from the line for an old file that is migrated in memory
 /// (store L5), counted in tests.
 pub trait IdSource {

@@ -44,7 +44,6 @@
 //! keep(Chars(46_200.0)); // expected `Bytes`, found `Chars`
 //! ```
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter::Sum;
@@ -52,8 +51,27 @@ use std::ops::{Add, AddAssign, Div, Sub};
 use std::time::SystemTime;
 
 use derive_more::{Add, AddAssign, Div, DivAssign, Into, Mul, MulAssign, Sub, SubAssign};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+
+/// Gives a type the schema of another, of the bare number or text in JSON; a derived one would name the type.
+macro_rules! schema_of {
+    ($name:ty, $other:ty) => {
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                <$other>::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                <$other>::json_schema(generator)
+            }
+        }
+    };
+}
+pub(crate) use schema_of;
 
 /// A double with a meaning: everything but arithmetic.
 macro_rules! number {
@@ -132,20 +150,7 @@ macro_rules! number {
             }
         }
 
-        /// The schema of the bare number; a derived one would name the type.
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                f64::schema_name()
-            }
-
-            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                f64::json_schema(generator)
-            }
-        }
+        schema_of!($name, f64);
     };
 }
 
@@ -328,6 +333,18 @@ pub fn serialize_whole<S: serde::Serializer>(chars: &Chars, serializer: S) -> Re
     chars.whole().serialize(serializer)
 }
 
+/// Writes tokens to JSON as a whole number, and as null if they are unknown: `#[serde(with = "Rounded")]`.
+#[derive(Debug)]
+pub enum Rounded {}
+
+impl Rounded {
+    pub fn serialize<S: serde::Serializer>(tokens: &Tokens, serializer: S) -> Result<S::Ok, S::Error> {
+        tokens.round().serialize(serializer)
+    }
+}
+
+schema_of!(Rounded, Option<f64>);
+
 /// Size of a file, a line or a buffer in bytes; a position in a file stays a bare number.
 #[derive(
     Clone,
@@ -387,20 +404,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The schema of the bare number; a derived one would name the type.
-impl JsonSchema for Bytes {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        u64::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        u64::json_schema(generator)
-    }
-}
+schema_of!(Bytes, u64);
 
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {

@@ -9,8 +9,7 @@ use serde::{Serialize, Serializer};
 use super::session_output::{SessionJson, rounded, session_json};
 use crate::export::json::JsonOutput;
 use crate::redact::masked;
-use crate::report::regret::json::RegretTotalsJson;
-use crate::report::regret::{LostMessage, Need, Regret};
+use crate::report::regret::{LostMessage, Need, Regret, RegretTotals};
 use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit, summary_audits};
 use crate::session::LoadedSession;
 use crate::session::masked_quotes::MaskedQuotes;
@@ -80,7 +79,7 @@ impl<T, J: Serialize> Serialize for JsonList<'_, T, J> {
 struct TraceRegretJson<'a> {
     /// Calls of the branch.
     calls: usize,
-    totals: RegretTotalsJson,
+    totals: RegretTotals,
     /// Messages that a prompt lacked, in the order of the calls.
     #[schemars(with = "Vec<LostMessageJson>")]
     lost: JsonList<'a, LostMessage, LostMessageJson>,
@@ -208,7 +207,7 @@ fn trace_json<'a>(
 ) -> TraceRegretJson<'a> {
     TraceRegretJson {
         calls: regret.calls,
-        totals: RegretTotalsJson::new(&regret.totals()),
+        totals: regret.totals(),
         lost: JsonList { items: &regret.lost, make: Box::new(move |lost| lost_json(session, quotes, lost)) },
     }
 }

@@ -109,19 +109,7 @@ impl JsonSchema for Object {
     }
 }
 
-impl JsonSchema for JsString {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Text".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-}
+crate::units::schema_of!(JsString, String);
 
 /// An object whose keys are data, in the order given.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,6 @@
 //! prompt would have lacked.
 
 mod description;
-pub mod json;
 mod needs;
 mod path_message;
 mod sources;
@@ -20,13 +19,16 @@ pub use texts::RegretTexts;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::ids::EntryIx;
 use crate::replay::{ContextLoss, Settings, context_losses};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
 use crate::store::body::BodyError;
-use crate::units::Tokens;
+use crate::units::{Rounded, Tokens};
 
 use needs::{CallLookup, Losses, Weights, find_needs};
 use path_message::PathMessage;
@@ -49,20 +51,23 @@ pub struct Regret {
 }
 
 /// Sums of a regret.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RegretTotals {
     /// Messages that a prompt lacked in whole or in part.
     pub lost: usize,
-    /// The largest number of their tokens that were lost.
+    /// Estimated lost tokens.
+    #[serde(with = "Rounded")]
     pub lost_tokens: Tokens,
-    /// Messages that were needed again.
+    /// Lost messages that were needed again.
     pub needed: usize,
     pub fetched_again: usize,
     pub quoted: usize,
     pub asked_again: usize,
-    /// Tokens of all repetitions.
+    /// Estimated tokens of all repetitions.
+    #[serde(with = "Rounded")]
     pub tokens: Tokens,
-    /// List price of all repetitions in USD; `None` without a price.
+    /// List price of all repetitions, USD.
     pub cost: Option<f64>,
 }
 

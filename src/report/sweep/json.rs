@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::js::{Object, Value};
 use crate::policy::Policy;
-use crate::report::regret::json::RegretTotalsJson;
+use crate::report::regret::RegretTotals;
 use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
 use crate::session::json::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
@@ -68,7 +68,7 @@ struct CellJson {
     summaries: usize,
     /// Messages that the prompts lacked and later needed. Null except for trade-offs, the current cell and the smallest
     /// change.
-    regret: Option<RegretTotalsJson>,
+    regret: Option<RegretTotals>,
     /// Number of settings that differ from the current ones.
     changes: usize,
     /// Distance from the current settings.
@@ -97,7 +97,7 @@ struct RecordedJson {
     cleared: Option<Tokens>,
     summaries: usize,
     /// Messages that the prompts lacked and later needed.
-    regret: Option<RegretTotalsJson>,
+    regret: Option<RegretTotals>,
 }
 
 /// Returns the session, the rules in force, axes, cells, the front and the smallest change.
@@ -137,7 +137,7 @@ fn cell_json(sweep: &Sweep, cell: &Cell) -> CellJson {
         cleared: rounded(cell.cleared_tokens()),
         left_out_per_call: rounded(cell.cleared_tokens_per_call()),
         summaries: cell.summary_count(),
-        regret: cell.regret.as_ref().map(RegretTotalsJson::new),
+        regret: cell.regret,
         changes: cell.changed_keys,
         distance: cell.distance,
     }
@@ -167,6 +167,6 @@ fn recorded_json(sweep: &Sweep) -> RecordedJson {
         cost: totals.cost_breakdown.total(),
         cleared: rounded(totals.withheld_tokens),
         summaries: totals.compactions,
-        regret: sweep.recorded_regret.as_ref().map(RegretTotalsJson::new),
+        regret: sweep.recorded_regret,
     }
 }
