@@ -4,6 +4,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::files::PathText;
+use crate::ids::word_in_json;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is lost.
@@ -13,6 +19,8 @@ pub enum Severity {
     /// The named thing could not be read or must not be written.
     Error,
 }
+
+word_in_json!(Severity, as_str);
 
 impl Severity {
     /// The word on screen and in JSON.
@@ -25,17 +33,22 @@ impl Severity {
     }
 }
 
-/// A problem in a store, a configuration or a transcript. It never stops the reading.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A problem in the data that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
-    pub path: PathBuf,
-    /// Counted from 1; `None` for the whole file.
-    pub line: Option<u64>,
-    pub subject: Option<String>,
     pub severity: Severity,
+    #[serde(with = "PathText")]
+    pub path: PathBuf,
+    /// From 1; null for the whole file.
+    pub line: Option<u64>,
+    /// The entry, key or session that it is about.
+    #[serde(rename = "entry")]
+    pub subject: Option<String>,
     /// The problem in one sentence.
+    #[serde(rename = "what")]
     pub message: String,
-    /// The next step, or the action already taken.
+    /// The next step.
+    #[serde(rename = "next")]
     pub advice: String,
 }
 

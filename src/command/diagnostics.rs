@@ -4,12 +4,16 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::Workspace;
 use super::failure::Failure;
 use super::pi_settings::PiSettingsReport;
 use super::sessions::unreadable_diagnostic;
 use crate::commit::{LockState, lock_state};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::PathText;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
@@ -53,13 +57,15 @@ pub(super) struct AgentReport {
 }
 
 /// A lock file of a transcript.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct TranscriptLock {
+    #[serde(with = "PathText")]
     pub path: PathBuf,
     /// `held` or `stale`.
     pub state: &'static str,
     pub pid: Option<u32>,
     /// The reason for `stale`, or a note that the process cannot be seen; empty for a live lock.
+    #[serde(rename = "why")]
     pub reason: String,
 }
 

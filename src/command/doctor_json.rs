@@ -9,11 +9,12 @@ use super::environment::Workspace;
 use super::pi_settings::PiSettingsReport;
 use super::repair::{Repair, RepairJson};
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{DiagnosticJson, LifecycleJson, WindowJson, finite, lifecycle_json, window_json};
+use super::session_output::{LifecycleJson, WindowJson, finite, lifecycle_json, window_json};
 use super::setting_value::SettingJson;
+use crate::diagnostic::Diagnostic;
 use crate::export::json::JsonOutput;
 use crate::gateway::AppliedDefault;
-use crate::gateway::config::GatewayConfig;
+use crate::gateway::config::{ConfigError, GatewayConfig};
 use crate::gateway::provenance::Provenance;
 use crate::js::{Members, Value};
 use crate::redact::masked;
@@ -27,13 +28,13 @@ pub(super) const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction
 /// The store, its problems and the settings in force.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DoctorJson {
+pub(super) struct DoctorJson<'a> {
     place: String,
     /// Whether this is the demo store.
     demo: bool,
     ruleset: RulesetJson,
     state_dir: StateDirJson,
-    config: ConfigJson,
+    config: ConfigJson<'a>,
     databases: Vec<DatabaseJson>,
     /// Transcripts by ruleset.
     rulesets: Members<u64>,
@@ -48,13 +49,13 @@ pub(super) struct DoctorJson {
     settings: Vec<SettingJson>,
     /// The resets of each session.
     lifecycle: Vec<SessionLifecycleJson>,
-    locks: Vec<LockJson>,
+    locks: &'a [TranscriptLock],
     /// With `--repair`.
     repairs: Option<Vec<RepairJson>>,
-    findings: Vec<DiagnosticJson>,
+    findings: &'a [Diagnostic],
 }
 
-impl JsonOutput for DoctorJson {}
+impl JsonOutput for DoctorJson<'_> {}
 
 #[derive(Serialize, JsonSchema)]
 struct StateDirJson {
@@ -65,23 +66,11 @@ struct StateDirJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ConfigJson {
+struct ConfigJson<'a> {
     path: Option<String>,
-    error: Option<ConfigErrorJson>,
+    error: Option<&'a ConfigError>,
     /// Defaults that the gateway fills in.
-    filled_in: Vec<AppliedDefault>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ConfigErrorJson {
-    path: String,
-    /// From 1.
-    line: Option<u32>,
-    /// From 1, in characters.
-    column: Option<u32>,
-    what: String,
-    /// The next step.
-    next: String,
+    filled_in: &'a [AppliedDefault],
 }
 
 /// An agent and the model of its next call.
@@ -118,21 +107,11 @@ struct SessionLifecycleJson {
     lifecycle: LifecycleJson,
 }
 
-/// A lock file of a transcript.
-#[derive(Serialize, JsonSchema)]
-struct LockJson {
-    path: String,
-    /// `held` or `stale`.
-    state: &'static str,
-    pid: Option<u32>,
-    why: String,
-}
-
-pub(super) fn report_json(
-    workspace: &Workspace,
-    checkup: &DoctorReport,
+pub(super) fn report_json<'a>(
+    workspace: &'a Workspace,
+    checkup: &'a DoctorReport,
     repairs: Option<&[Repair]>,
-) -> DoctorJson {
+) -> DoctorJson<'a> {
     let store = workspace.store();
     let setting = |row: (&str, &Value, &Provenance), path| {
         let (key, value, from) = row;
@@ -172,23 +151,17 @@ pub(super) fn report_json(
             PiSettingsReport::settings_json,
         ),
         lifecycle: checkup.lifecycles.iter().map(lifecycle).collect(),
-        locks: checkup.locks.iter().map(lock_json).collect(),
+        locks: &checkup.locks,
         repairs: repairs.map(|repairs| repairs.iter().map(Repair::to_json).collect()),
-        findings: checkup.diagnostics.iter().map(DiagnosticJson::from).collect(),
+        findings: &checkup.diagnostics,
     }
 }
 
-fn config_json(config: &GatewayConfig) -> ConfigJson {
+fn config_json(config: &GatewayConfig) -> ConfigJson<'_> {
     ConfigJson {
         path: config.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
-        error: config.error.as_ref().map(|error| ConfigErrorJson {
-            path: error.path.to_string_lossy().into_owned(),
-            line: error.line,
-            column: error.column,
-            what: error.message.clone(),
-            next: error.advice.clone(),
-        }),
-        filled_in: config.applied_defaults().to_vec(),
+        error: config.error.as_ref(),
+        filled_in: config.applied_defaults(),
     }
 }
 
@@ -230,13 +203,4 @@ pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Prov
         ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
         ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
     ]
-}
-
-fn lock_json(lock: &TranscriptLock) -> LockJson {
-    LockJson {
-        path: lock.path.to_string_lossy().into_owned(),
-        state: lock.state,
-        pid: lock.pid,
-        why: lock.reason.clone(),
-    }
 }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::output::Output;
 use crate::context::budget::{Budget, BudgetPart};
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::diagnostic::Diagnostic;
 use crate::doc::Tone;
 use crate::format::{format_estimate, format_number};
 use crate::gateway::provenance::Provenance;
@@ -20,34 +19,6 @@ use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
 use crate::units::{Chars, Moment, Tokens};
 use std::io;
-
-/// A problem in the data that was read.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct DiagnosticJson {
-    severity: &'static str,
-    path: String,
-    /// From 1; null for the whole file.
-    line: Option<u64>,
-    /// The entry, key or session that it is about.
-    entry: Option<String>,
-    /// The problem in one sentence.
-    what: String,
-    /// The next step.
-    next: String,
-}
-
-impl From<&Diagnostic> for DiagnosticJson {
-    fn from(finding: &Diagnostic) -> Self {
-        Self {
-            severity: finding.severity.as_str(),
-            path: finding.path.to_string_lossy().into_owned(),
-            line: finding.line,
-            entry: finding.subject.clone(),
-            what: finding.message.clone(),
-            next: finding.advice.clone(),
-        }
-    }
-}
 
 /// The reset rules of the session, and the next reset.
 #[derive(Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{DiagnosticJson, LifecycleJson, lifecycle_json};
+use super::session_output::{LifecycleJson, lifecycle_json};
 use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -156,7 +156,7 @@ pub(super) struct SessionsJson<'a> {
     ruleset: RulesetJson,
     #[schemars(with = "Vec<ListedSessionJson>")]
     sessions: SessionsAt<'a>,
-    findings: Vec<DiagnosticJson>,
+    findings: &'a [Diagnostic],
 }
 
 impl JsonOutput for SessionsJson<'_> {}
@@ -251,7 +251,7 @@ fn report_json<'a>(
     workspace: &'a Workspace,
     (items, rollups): (&'a [SessionItem], &'a [Rollup]),
     chosen: &'a [usize],
-    findings: &[Diagnostic],
+    findings: &'a [Diagnostic],
 ) -> SessionsJson<'a> {
     let sessions = workspace.store().sessions_by_key();
     let make = move |at: usize| item_json(workspace, (&items[at], &rollups[at]), &sessions);
@@ -260,7 +260,7 @@ fn report_json<'a>(
         demo: workspace.listed.is_demo,
         ruleset: ruleset_json(&workspace.store().ruleset),
         sessions: SessionsAt { places: chosen, make: Box::new(make) },
-        findings: findings.iter().map(DiagnosticJson::from).collect(),
+        findings,
     }
 }
 

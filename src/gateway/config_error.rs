@@ -3,18 +3,25 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::PathText;
 
 /// A configuration that the gateway would refuse.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, thiserror::Error)]
 pub struct ConfigError {
+    #[serde(with = "PathText")]
     pub path: PathBuf,
-    /// Counted from 1.
+    /// From 1.
     pub line: Option<u32>,
-    /// Counted from 1, in characters.
+    /// From 1, in characters.
     pub column: Option<u32>,
+    #[serde(rename = "what")]
     pub message: String,
-    /// The next step for the person.
+    /// The next step.
+    #[serde(rename = "next")]
     pub advice: String,
 }
 
