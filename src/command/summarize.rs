@@ -17,15 +17,14 @@ use super::summary::{calls_table, choose_summarizer, load_summarizer_config, par
 use crate::cli::{SimulateArgs, StoreArgs};
 use crate::command::ruleset::{RulesetJson, ruleset_json};
 use crate::command::session_output::{SessionJson, WindowJson, finite, session_json, window_json};
-use crate::command::summary::{CompletedCallJson, PredictedCallJson};
 use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::gateway::ruleset::Ruleset;
 use crate::js::{JsString, Value};
-use crate::policy::compact::{DroppedHistory, stored_summary};
+use crate::policy::compact::{DroppedHistory, PredictedCall, stored_summary};
 use crate::session::LoadedSession;
-use crate::summarize::{Summarizer, SummarizerKind, Summary, run as summarise};
+use crate::summarize::{Summarizer, SummarizerKind, Summary, SummaryCallRecord, run as summarise};
 use crate::units::Tokens;
 use crate::write::summary::job::describe_summary_error;
 use input::{SummaryInput, load_input};
@@ -178,7 +177,7 @@ impl JsonOutput for SummarizeJson {}
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GatewayJson {
-    calls: Vec<PredictedCallJson>,
+    calls: Vec<PredictedCall>,
     input_tokens: u64,
     output_tokens: u64,
     assumed_summary_tokens: Option<Tokens>,
@@ -191,7 +190,7 @@ struct GatewayJson {
 #[serde(rename_all = "camelCase")]
 struct WrittenJson {
     summarizer: &'static str,
-    calls: Vec<CompletedCallJson>,
+    calls: Vec<SummaryCallRecord>,
     /// Notes about omissions of the summary.
     left_out: Vec<JsString>,
     read_files: Vec<Value>,
@@ -216,7 +215,7 @@ fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> Summarize
         tokens_before: finite(job.tokens_before),
         split_turn: compactable.preparation.is_split_turn(),
         gateway: GatewayJson {
-            calls: gateway.calls.iter().map(PredictedCallJson::from).collect(),
+            calls: gateway.calls.clone(),
             input_tokens: gateway.input_tokens(),
             output_tokens: gateway.output_tokens(),
             assumed_summary_tokens: finite(compactable.assumed_tokens),
@@ -231,7 +230,7 @@ fn written_json(summary: &Summary) -> WrittenJson {
     let details = &summary.written.details;
     WrittenJson {
         summarizer: summary.kind.as_str(),
-        calls: summary.calls.iter().map(CompletedCallJson::from).collect(),
+        calls: summary.calls.clone(),
         left_out: summary.omission_notes.clone(),
         read_files: details.read.clone(),
         modified_files: details.modified.clone(),

@@ -10,7 +10,6 @@ use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::{Preview, SummaryLength};
-use super::session_output::finite;
 use crate::config::{self, SummarizerConfig};
 use crate::doc::{Align, Table, Tone};
 use crate::format::{format_count, format_duration, format_estimate, format_estimated_usd, format_number};
@@ -190,7 +189,7 @@ pub(super) struct GatewayCallsJson {
     output_tokens: u64,
     /// USD.
     cost: Option<f64>,
-    each: Vec<PredictedCallJson>,
+    each: Vec<PredictedCall>,
 }
 
 pub(super) fn gateway_calls_json(preview: &Preview) -> Result<Option<GatewayCallsJson>, Failure> {
@@ -200,60 +199,8 @@ pub(super) fn gateway_calls_json(preview: &Preview) -> Result<Option<GatewayCall
         input_tokens: calls.input_tokens(),
         output_tokens: calls.output_tokens(),
         cost: preview.session.price.map(|price| calls.cost(&price)),
-        each: calls.calls.iter().map(PredictedCallJson::from).collect(),
+        each: calls.calls,
     }))
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PredictedCallJson {
-    purpose: &'static str,
-    /// Whether it merges partial summaries.
-    merges: bool,
-    messages: usize,
-    input_tokens: u64,
-    /// The limit of the reply.
-    max_tokens: Option<Tokens>,
-    output_tokens: u64,
-}
-
-impl From<&PredictedCall> for PredictedCallJson {
-    fn from(call: &PredictedCall) -> Self {
-        Self {
-            purpose: call.purpose.as_str(),
-            merges: call.is_merge,
-            messages: call.messages,
-            input_tokens: call.input_tokens,
-            max_tokens: finite(call.max_tokens),
-            output_tokens: call.output_tokens,
-        }
-    }
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CompletedCallJson {
-    purpose: &'static str,
-    /// Whether it merges partial summaries.
-    merges: bool,
-    messages: usize,
-    attempts: u32,
-    /// Estimated, as every token of a summary's calls.
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
-impl From<&SummaryCallRecord> for CompletedCallJson {
-    fn from(call: &SummaryCallRecord) -> Self {
-        Self {
-            purpose: call.purpose.as_str(),
-            merges: call.merges,
-            messages: call.messages,
-            attempts: call.attempts,
-            input_tokens: call.estimated.input,
-            output_tokens: call.estimated.output,
-        }
-    }
 }
 
 /// A generated summary.
@@ -263,7 +210,7 @@ pub(super) struct SummaryJson {
     summarizer: &'static str,
     program: Option<String>,
     tokens: u64,
-    calls: Vec<CompletedCallJson>,
+    calls: Vec<SummaryCallRecord>,
     text: JsString,
 }
 
@@ -273,7 +220,7 @@ impl From<&SummaryResult> for SummaryJson {
             summarizer: made.writer.kind.as_str(),
             program: made.writer.name.clone(),
             tokens: made.summary.tokens(),
-            calls: made.calls.iter().map(CompletedCallJson::from).collect(),
+            calls: made.calls.clone(),
             text: made.summary.text.clone(),
         }
     }

@@ -4,6 +4,9 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::js::JsString;
 use crate::policy::compact::retry::{MAX_CALL_ATTEMPTS, wait_ms};
 use crate::policy::compact::{
@@ -13,11 +16,13 @@ use crate::policy::compact::{
 use crate::summarize::{CallError, CancelToken, Summarizer, SummarizerKind};
 use crate::units::{Millis, Tokens};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct CallTokens {
-    /// Tokens of the request.
+    /// Estimated, as every token of a summary's calls.
+    #[serde(rename = "inputTokens")]
     pub input: u64,
     /// Tokens of the answer.
+    #[serde(rename = "outputTokens")]
     pub output: u64,
 }
 
@@ -37,15 +42,15 @@ pub struct SummaryProgress {
     pub wait_ms: Millis,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SummaryCallRecord {
     pub purpose: SummaryPurpose,
-    /// The call merged partial summaries.
+    /// Whether it merges partial summaries.
     pub merges: bool,
     pub messages: usize,
-    /// Estimated tokens of input and answer.
-    pub estimated: CallTokens,
     pub attempts: u32,
+    #[serde(flatten)]
+    pub estimated: CallTokens,
 }
 
 /// A finished summary, stored nowhere yet.

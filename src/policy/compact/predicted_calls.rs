@@ -1,5 +1,8 @@
 //! Predicts the model calls of a summary, their sizes and cost, without a model (compaction 3.19, 5.21, 10.11).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::models::Price;
 use crate::js::JsString;
@@ -14,15 +17,18 @@ pub const ASSUMED_SUMMARY_TOKENS: u64 = 2_000;
 
 const PER_MILLION: f64 = 1e6;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PredictedCall {
     pub purpose: SummaryPurpose,
-    /// The call merges partial summaries (compaction 5.11).
+    /// Whether it merges partial summaries.
+    #[serde(rename = "merges")]
     pub is_merge: bool,
     pub messages: usize,
     /// Estimated input tokens.
     pub input_tokens: u64,
-    /// Limit of the answer, in tokens.
+    /// The limit of the reply.
+    #[schemars(with = "Option<f64>")]
     pub max_tokens: Tokens,
     /// Assumed tokens of the answer.
     pub output_tokens: u64,

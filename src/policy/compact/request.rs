@@ -4,6 +4,7 @@
 use crate::context::llm::to_llm;
 use crate::context::tokens::chars4::estimate_chars;
 use crate::gateway::ruleset::{PiChange, PiRelease};
+use crate::ids::word_in_json;
 use crate::js;
 use crate::js::{JsException, JsString, Value};
 use crate::policy::compact::join::js_join;
@@ -88,6 +89,8 @@ pub enum SummaryPurpose {
     /// The beginning of a split turn (compaction 3.18, 5.16).
     TurnPrefix,
 }
+
+word_in_json!(SummaryPurpose, as_str);
 
 impl SummaryPurpose {
     /// A short name for the screen and JSON.
