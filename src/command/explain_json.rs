@@ -44,7 +44,7 @@ pub(super) struct ExplanationJson {
     course: CourseJson,
     mechanism: Option<MechanismJson>,
     /// The parts of the prompt that failed, or of the next one.
-    parts: Vec<PartJson>,
+    parts: Vec<PromptPart>,
     guards: Vec<GuardJson>,
     /// The size of that prompt by everyone who counted it.
     counts: Vec<CountJson>,
@@ -242,16 +242,6 @@ struct MechanismJson {
     entries: Vec<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct PartJson {
-    part: &'static str,
-    messages: usize,
-    /// Tokens in the provider's count.
-    tokens: Option<Tokens>,
-    /// Tokens that are new since the last accepted call.
-    new: Option<Tokens>,
-}
-
 /// A mechanism that could have prevented the overflow.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -363,7 +353,7 @@ pub(super) fn report_json(session: &LoadedSession, explanation: &Explanation) ->
         gateway: gateway_record_json(session),
         course: json.course(&explanation.course),
         mechanism: explanation.mechanism.as_ref().map(|mechanism| json.mechanism(mechanism)),
-        parts: explanation.parts.iter().map(part_json).collect(),
+        parts: explanation.parts.clone(),
         guards: explanation.guards.iter().map(|guard| json.guard(guard)).collect(),
         counts: explanation.counts.iter().map(|count| json.count(count)).collect(),
         mismeasured: findings(&explanation.mismeasured),
@@ -493,15 +483,6 @@ impl Builder<'_> {
             lines: all.into_iter().map(line).collect(),
             numbers: finding.numbers().into_iter().map(|(name, number)| (name, finite(number))).collect(),
         }
-    }
-}
-
-fn part_json(part: &PromptPart) -> PartJson {
-    PartJson {
-        part: part.kind.as_str(),
-        messages: part.count,
-        tokens: rounded(part.tokens),
-        new: rounded(part.new_tokens),
     }
 }
 

@@ -99,8 +99,8 @@ pub(super) struct TraceJson {
     reduced: u32,
     /// The result of the check before the prompt.
     checked: Option<&'static str>,
-    compacted: Option<CompactionJson>,
-    truncated: Option<CompactionJson>,
+    compacted: Option<CompactionEvent>,
+    truncated: Option<CompactionEvent>,
     /// The first changed entry.
     first_changed: Option<String>,
     /// Prompt tokens read from the cache.
@@ -115,23 +115,6 @@ pub(super) struct TraceJson {
     cost_from: &'static str,
     /// Cost of all calls up to this one.
     total_cost: Option<f64>,
-}
-
-/// A compaction or truncation before a call.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct CompactionJson {
-    /// Whether an overflow caused it.
-    by_overflow: bool,
-    recorded: bool,
-    /// Messages that it removed.
-    messages: u32,
-    /// Tokens that it removed.
-    tokens: Option<Tokens>,
-    /// Tokens before it.
-    before: Option<Tokens>,
-    /// Cost of the summary.
-    cost: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -268,8 +251,8 @@ fn trace_json(replayed: &ReplayReport, call: &CallReplay) -> TraceJson {
         history: call.history_trim.cleared,
         reduced: call.reduce_trim.trimmed + call.reduce_trim.cleared,
         checked: call.checked.map(Route::as_str),
-        compacted: call.compacted.as_deref().copied().map(compaction_json),
-        truncated: call.truncated.as_deref().copied().map(compaction_json),
+        compacted: call.compacted.as_deref().copied(),
+        truncated: call.truncated.as_deref().copied(),
         first_changed: call.first_changed.map(|ix| replayed.session.index.display_id(ix)),
         cache_read: rounded(call.split.read),
         cache_write: rounded(call.split.write),
@@ -295,17 +278,6 @@ fn size_source(size: PromptSizeSource) -> &'static str {
         PromptSizeSource::FromRefusal => "named",
         PromptSizeSource::Estimated => "estimated",
         PromptSizeSource::Unknown => "unknown",
-    }
-}
-
-fn compaction_json(done: CompactionEvent) -> CompactionJson {
-    CompactionJson {
-        by_overflow: done.by_overflow,
-        recorded: done.is_recorded,
-        messages: done.messages,
-        tokens: rounded(done.tokens),
-        before: done.tokens_before.and_then(|before| rounded(before.tokens)),
-        cost: done.summary_cost,
     }
 }
 

@@ -1,19 +1,25 @@
 //! Returns the recorded tokens of a context before its compaction: from the entry, or else from the provider's last
 //! count.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::store::entry::{EntryKind, Usage};
 use crate::store::index::Index;
-use crate::units::Tokens;
+use crate::units::{Rounded, Tokens};
 
 /// Share of the last count that a recorded number of tokens can exceed.
 const MAX_RECORDED_RATIO: f64 = 3.0;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
 pub struct TokensBefore {
+    #[serde(with = "Rounded")]
     pub tokens: Tokens,
     /// A rule estimated the tokens, because neither the file nor the provider recorded them.
+    #[serde(skip)]
     pub is_estimate: bool,
 }
 

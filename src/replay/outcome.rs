@@ -1,12 +1,15 @@
 //! The outcome of one call.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::tokens_before::TokensBefore;
 use crate::ids::EntryIx;
 use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
 use crate::replay::cache::TokenSplit;
 use crate::replay::edit_digest::EditDigest;
-use crate::units::Tokens;
+use crate::units::{Rounded, Tokens};
 
 /// The changes that one policy made to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,26 +28,31 @@ impl TrimStats {
     }
 }
 
-/// A compaction before a call, or a truncation of large results in the transcript.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A compaction or truncation before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct CompactionEvent {
-    /// The provider had refused the prompt; otherwise the threshold was passed (compaction 2.11).
+    /// Whether an overflow caused it.
     pub by_overflow: bool,
-    /// The transcript holds it.
+    #[serde(rename = "recorded")]
     pub is_recorded: bool,
-    /// Messages removed.
+    /// Messages that it removed.
     pub messages: u32,
-    /// Tokens removed.
+    /// Tokens that it removed.
+    #[serde(with = "Rounded")]
     pub tokens: Tokens,
-    /// Cost of its summary in USD: the recorded amount if above 0, otherwise the list price; `None` if neither is
-    /// known.
+    /// Tokens before it.
+    #[serde(rename = "before")]
+    pub tokens_before: Option<TokensBefore>,
+    /// Cost of the summary.
+    #[serde(rename = "cost")]
     pub summary_cost: Option<f64>,
     /// Cost that the file records for the summary, in USD; the sum if several compactions precede one call.
+    #[serde(skip)]
     pub summary_recorded: Option<f64>,
     /// Compactions since the previous call.
+    #[serde(skip)]
     pub count: u32,
-    /// Tokens of the context before the first of them; `None` where only the simulation compacts.
-    pub tokens_before: Option<TokensBefore>,
 }
 
 impl CompactionEvent {

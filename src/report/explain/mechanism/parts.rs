@@ -1,8 +1,12 @@
 //! The failing prompt part by part, with the tokens of each that are new since the last accepted call.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::ids::word_in_json;
 use crate::report::explain::failure::Failure;
 use crate::store::entry::{MessageSize, Role};
-use crate::units::Tokens;
+use crate::units::{Rounded, Tokens};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptPartKind {
@@ -24,6 +28,8 @@ pub enum PromptPartKind {
     Rest,
 }
 
+word_in_json!(PromptPartKind, as_str);
+
 impl PromptPartKind {
     /// The name in JSON and on screen.
     pub fn as_str(self) -> &'static str {
@@ -40,13 +46,17 @@ impl PromptPartKind {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PromptPart {
+    #[serde(rename = "part")]
     pub kind: PromptPartKind,
+    #[serde(rename = "messages")]
     pub count: usize,
     /// Tokens in the provider's count.
+    #[serde(with = "Rounded")]
     pub tokens: Tokens,
-    /// The tokens among them that are new since the last accepted call.
+    /// Tokens that are new since the last accepted call.
+    #[serde(rename = "new", with = "Rounded")]
     pub new_tokens: Tokens,
 }
 
