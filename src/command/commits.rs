@@ -15,7 +15,6 @@ use crate::commit::{PolicyRecord, Receipt};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_counted, format_estimate, format_time};
-use crate::js::Value;
 use crate::session::LoadedSession;
 use crate::transcript::Leaf;
 use crate::units::{Moment, Tokens};
@@ -118,26 +117,11 @@ struct CommitJson {
     prompt_tokens_before: Option<Tokens>,
     prompt_tokens_after: Option<Tokens>,
     changed: Vec<ReplacedEntryJson>,
-    steps: Vec<CommittedPolicyJson>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct CommittedPolicyJson {
-    policy: String,
-    settings: Value,
-    tokens_before: Option<Tokens>,
-    tokens_after: Option<Tokens>,
+    steps: Vec<PolicyRecord>,
 }
 
 fn commit_json(committed: &CommitRecord) -> CommitJson {
     let receipt = &committed.receipt;
-    let policy = |policy: &PolicyRecord| CommittedPolicyJson {
-        policy: policy.name.clone(),
-        settings: policy.settings.clone(),
-        tokens_before: finite(policy.tokens_before),
-        tokens_after: finite(policy.tokens_after),
-    };
     CommitJson {
         id: receipt.id.clone(),
         kind: receipt.kind.as_str(),
@@ -152,6 +136,6 @@ fn commit_json(committed: &CommitRecord) -> CommitJson {
         prompt_tokens_before: committed.prompt_tokens.map(|(before, _)| before),
         prompt_tokens_after: committed.prompt_tokens.map(|(_, after)| after),
         changed: receipt.changed.iter().map(ReplacedEntryJson::from).collect(),
-        steps: receipt.policies.iter().map(policy).collect(),
+        steps: receipt.policies.clone(),
     }
 }

@@ -36,34 +36,6 @@ pub(super) fn describe_check(checked: &PreflightResult) -> String {
     format!("Check before the prompt: ~{estimate} of {room} tokens{over}; {}.", checked.description())
 }
 
-/// The check before the prompt.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CheckJson {
-    route: &'static str,
-    estimated_tokens: Tokens,
-    /// Tokens that the prompt may have.
-    room_tokens: Tokens,
-    /// Tokens above the limit.
-    over_tokens: Tokens,
-    reserve_tokens: Option<Tokens>,
-    /// Chars of results that could be reduced.
-    reducible_chars: f64,
-}
-
-/// Returns the preflight check; `None` if no check runs.
-pub(super) fn check_json(preview: &Preview) -> Option<CheckJson> {
-    let checked = preview.plan.checked.as_ref()?;
-    Some(CheckJson {
-        route: checked.route.as_str(),
-        estimated_tokens: checked.estimate,
-        room_tokens: checked.prompt_limit,
-        over_tokens: checked.overflow,
-        reserve_tokens: checked.reserve,
-        reducible_chars: checked.reducible_chars.get(),
-    })
-}
-
 fn moment_name(moment: Phase) -> &'static str {
     match moment {
         Phase::Transcript => "transcript",

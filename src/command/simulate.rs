@@ -11,9 +11,7 @@ use super::environment::Invocation;
 use super::failure::Failure;
 use super::messages;
 use super::output::Output;
-use super::policies::{
-    self, CheckJson, CompactionJson, PolicyJson, check_json, compaction_json, policies_json,
-};
+use super::policies::{self, CompactionJson, PolicyJson, compaction_json, policies_json};
 use super::preview::{Preview, build_preview};
 use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::{
@@ -29,6 +27,7 @@ use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_ordinal, format_time};
 use crate::js::{Members, Value};
 use crate::plan::Plan;
+use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::Gate;
 use crate::policy::{Fate, MessageFate, Policy, PolicySet, Reason};
 use crate::redact::{SecretDisplay, masked_value};
@@ -124,7 +123,7 @@ pub(super) struct SimulationJson {
     /// Whether the plan changes a message.
     changed: bool,
     steps: Vec<PolicyJson>,
-    check: Option<CheckJson>,
+    check: Option<PreflightResult>,
     compaction: Option<CompactionJson>,
     /// Sums of the messages before.
     before: TotalsJson,
@@ -242,7 +241,7 @@ fn report_json(
         prompt: PromptJson::new(session, plan),
         changed: !plan.is_empty(),
         steps: policies_json(preview),
-        check: check_json(preview),
+        check: plan.checked,
         compaction: compaction_json(preview)?,
         before: TotalsJson { tokens: plan.total_before(), chars: chars.map(|chars| chars.0.get()) },
         after: TotalsJson { tokens: plan.total_after(), chars: chars.map(|chars| chars.1.get()) },

@@ -1,5 +1,8 @@
 //! Requests to write: the changes, and the transcript that they concern.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
 use crate::plan::EntryChange;
@@ -48,15 +51,18 @@ pub struct CommitProvenance {
 }
 
 /// One policy of a commit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PolicyRecord {
-    /// The policy's name.
+    #[serde(rename = "policy")]
     pub name: String,
     /// The settings it ran with.
     pub settings: Value,
     /// Estimated tokens of its input messages; NaN where the record does not say.
+    #[schemars(with = "Option<f64>")]
     pub tokens_before: Tokens,
     /// Estimated tokens of its output messages; NaN where the record does not say.
+    #[schemars(with = "Option<f64>")]
     pub tokens_after: Tokens,
 }
 

@@ -9,8 +9,12 @@ pub use fixed::{FixedPressure, ToolChars};
 pub use policy::CheckPolicy;
 pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
+use crate::ids::word_in_json;
 use crate::units::{Chars, Tokens};
 
 /// Factor on estimated tokens; tokens that a provider counted have none.
@@ -48,6 +52,8 @@ pub enum Route {
     CompactThenTruncate,
 }
 
+word_in_json!(Route, as_str);
+
 impl Route {
     /// The gateway's identifier of the route.
     pub fn as_str(self) -> &'static str {
@@ -78,21 +84,27 @@ impl Route {
     }
 }
 
-/// The result of a check, in tokens unless a field says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The check before the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PreflightResult {
     pub route: Route,
     /// The estimate, including the safety margin.
+    #[serde(rename = "estimatedTokens")]
     pub estimate: Tokens,
-    /// The limit of the estimate: the window minus the reserve.
+    /// Tokens that the prompt may have.
+    #[serde(rename = "roomTokens")]
     pub prompt_limit: Tokens,
-    /// Excess of the estimate over the limit; 0 if it fits.
+    /// Tokens above the limit.
+    #[serde(rename = "overTokens")]
     pub overflow: Tokens,
-    /// The reserve after its cap; `None` when the release has no cap.
+    /// The reserve after its cap; null when the release has no cap.
+    #[serde(rename = "reserveTokens")]
     pub reserve: Option<Tokens>,
-    /// Chars that truncating tool results would remove.
+    /// Chars of results that could be reduced.
     pub reducible_chars: Chars,
     /// Whether the release sends the prompt whatever the route is (releases R60).
+    #[serde(skip)]
     pub sends_anyway: bool,
 }
 
