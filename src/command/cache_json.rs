@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache_store::StoreLedger;
+use super::explain_all::UnreadJson;
 use super::session_output::{SessionJson, finite, rounded, session_json};
-use super::usage_totals::CostOriginJson;
 use crate::export::json::JsonOutput;
-use crate::replay::Cost;
+use crate::replay::{Cost, CostOrigin};
 use crate::report::cache_ledger::{CacheLedger, CacheTotals, CachedCall, CallCount, MissCause};
 use crate::session::LoadedSession;
 use crate::units::{Millis, Moment, Tokens};
@@ -34,7 +34,7 @@ pub(super) struct StoreCacheJson {
     sessions: Vec<SessionCacheJson>,
     days: Vec<DayJson>,
     /// Sessions that cannot be read.
-    unread: Vec<UnreadSessionJson>,
+    unread: Vec<UnreadJson>,
 }
 
 impl JsonOutput for StoreCacheJson {}
@@ -43,12 +43,6 @@ impl JsonOutput for StoreCacheJson {}
 struct SessionCacheJson {
     session: SessionJson,
     totals: CacheTotalsJson,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct UnreadSessionJson {
-    session: SessionJson,
-    error: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -76,7 +70,7 @@ struct CacheTotalsJson {
     /// Cost of the calls and side calls, USD.
     cost: Option<f64>,
     #[serde(flatten)]
-    origin: CostOriginJson,
+    origin: CostOrigin,
     misses: CallCountJson,
     /// The share of the cost that the misses added, 0 to 1.
     miss_share: Option<f64>,
@@ -92,7 +86,7 @@ struct CallCountJson {
     /// Extra cost of these tokens, USD.
     cost: Option<f64>,
     #[serde(flatten)]
-    origin: CostOriginJson,
+    origin: CostOrigin,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -135,7 +129,7 @@ struct MissJson {
     /// Extra cost, USD.
     cost: Option<f64>,
     #[serde(flatten)]
-    origin: CostOriginJson,
+    origin: CostOrigin,
     /// ms since the previous prompt was sent.
     age: Option<Millis>,
 }
@@ -165,7 +159,7 @@ pub(super) fn store_json(store: &StoreLedger) -> StoreCacheJson {
             .collect(),
         days: days_json(&store.days),
         unread: unread
-            .map(|(item, failure)| UnreadSessionJson {
+            .map(|(item, failure)| UnreadJson {
                 session: session_json(item),
                 error: failure.message().to_owned(),
             })
@@ -207,8 +201,8 @@ fn count_json(count: &CallCount) -> CallCountJson {
     }
 }
 
-fn origin(cost: &Cost) -> CostOriginJson {
-    CostOriginJson::from(cost)
+fn origin(cost: &Cost) -> CostOrigin {
+    CostOrigin::from(cost)
 }
 
 fn call_json(session: &LoadedSession, call: &CachedCall) -> CachedCallJson {

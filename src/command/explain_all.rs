@@ -118,9 +118,9 @@ impl JsonOutput for ExplainedStoreJson {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct UnreadJson {
-    session: SessionJson,
-    error: String,
+pub(super) struct UnreadJson {
+    pub session: SessionJson,
+    pub error: String,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::replay_report::ReplayReport;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{SessionJson, WindowJson, finite, rounded, session_json, window_json};
-use super::usage_totals::CostOriginJson;
 use crate::config::FiringLimits;
 use crate::export::json::JsonOutput;
 use crate::policy::Policy;
 use crate::policy::preflight::Route;
 use crate::replay::{
-    CallReplay, CompactionEvent, FiringStats, ModelCall, PolicyEvent, PromptSizeSource, TraceTotals,
+    CallReplay, CompactionEvent, CostOrigin, FiringStats, ModelCall, PolicyEvent, PromptSizeSource,
+    TraceTotals,
 };
 use crate::units::{Millis, Moment, Tokens};
 
@@ -150,7 +150,7 @@ struct TotalsJson {
     cache_write: Option<Tokens>,
     input: Option<Tokens>,
     #[serde(flatten)]
-    origin: CostOriginJson,
+    origin: CostOrigin,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -300,7 +300,7 @@ fn totals_json(total: &TraceTotals) -> TotalsJson {
         cache_read: rounded(total.cache_read),
         cache_write: rounded(total.cache_write),
         input: rounded(total.input),
-        origin: CostOriginJson::from(&total.cost_breakdown),
+        origin: CostOrigin::from(&total.cost_breakdown),
     }
 }
 

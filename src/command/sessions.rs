@@ -14,7 +14,6 @@ use super::output::Output;
 use super::parallel::map_by_size;
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{LifecycleJson, lifecycle_json};
-use super::usage_totals::CostOriginJson;
 use crate::cli::{SessionsArgs, SortBy, StoreArgs, secrets};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::doc::{Align, Cell, Table, Tone};
@@ -195,9 +194,9 @@ pub(super) struct ListedSessionJson {
     /// Calls that overflowed.
     overflows: Option<u64>,
     /// Usage of every call on every branch.
-    usage: Option<ItemUsageJson>,
+    usage: Option<ItemUsage>,
     /// The same with the sessions that this one started, directly or not; null if it started none.
-    rollup: Option<RollupJson>,
+    rollup: Option<Rollup>,
     /// ms since 1970.
     updated_at: Option<i64>,
     /// Size of the transcript.
@@ -205,45 +204,6 @@ pub(super) struct ListedSessionJson {
     /// The marks of the session.
     flags: Vec<&'static str>,
     reset: Option<LifecycleJson>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ItemUsageJson {
-    calls: u64,
-    /// Input, cache and output tokens of all calls together.
-    tokens: u64,
-    /// USD.
-    cost: Option<f64>,
-    #[serde(flatten)]
-    origin: CostOriginJson,
-}
-
-impl From<&ItemUsage> for ItemUsageJson {
-    fn from(usage: &ItemUsage) -> Self {
-        Self {
-            calls: usage.calls,
-            tokens: usage.tokens,
-            cost: usage.cost.total(),
-            origin: CostOriginJson::from(&usage.cost),
-        }
-    }
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(super) struct RollupJson {
-    /// Sessions below this one.
-    descendants: usize,
-    /// Sessions without usage, because their transcripts cannot be read.
-    uncounted: usize,
-    usage: ItemUsageJson,
-}
-
-impl RollupJson {
-    pub(super) fn new(rollup: &Rollup) -> Option<Self> {
-        let Rollup { descendants, uncounted, usage } = rollup;
-        let usage = ItemUsageJson::from(usage);
-        (*descendants > 0).then_some(Self { descendants: *descendants, uncounted: *uncounted, usage })
-    }
 }
 
 /// Returns the sessions at the `chosen` places of the list.
@@ -290,8 +250,8 @@ pub(super) fn item_json(
         compactions: item.compactions,
         state: item.state.map(CallState::as_str),
         overflows: item.overflows,
-        usage: item.usage.as_ref().map(ItemUsageJson::from),
-        rollup: RollupJson::new(rollup),
+        usage: item.usage,
+        rollup: rollup.with_descendants(),
         updated_at: item.updated_ms.map(Moment::whole),
         bytes: item.bytes.get(),
         flags: item.marks.iter().map(|mark| mark.as_str()).collect(),

@@ -3,82 +3,22 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_output::finite;
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::replay::Cost;
 use crate::report::cost::describe_cost;
 use crate::session::usage_totals::{SessionUsage, UsageTotals};
-use crate::units::Tokens;
 
 /// Usage of the whole session, all branches included.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct UsageJson {
-    answers: UsageTotalsJson,
-    /// Answers that failed or were aborted.
-    failed: UsageTotalsJson,
-    /// Calls outside the conversation, such as summaries.
-    beside: UsageTotalsJson,
-    /// Summaries whose usage the store does not record, by estimate.
-    summaries: UsageTotalsJson,
-    /// USD.
-    cost: Option<f64>,
     #[serde(flatten)]
-    origin: CostOriginJson,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct UsageTotalsJson {
-    calls: usize,
-    /// Tokens neither read from nor written to the cache.
-    input: Option<Tokens>,
-    output: Option<Tokens>,
-    cache_read: Option<Tokens>,
-    cache_write: Option<Tokens>,
-    /// USD.
-    cost: Option<f64>,
-}
-
-/// The parts of a cost, USD.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names are the keys")]
-pub(super) struct CostOriginJson {
-    recorded_cost: Option<f64>,
-    /// List prices of the calls without a recorded cost.
-    listed_cost: Option<f64>,
-    /// Calls and summaries without a recorded cost.
-    calls_without_cost: usize,
-}
-
-impl From<&Cost> for CostOriginJson {
-    fn from(cost: &Cost) -> Self {
-        Self {
-            recorded_cost: cost.recorded,
-            listed_cost: cost.listed,
-            calls_without_cost: cost.unrecorded_calls + cost.unrecorded_summaries,
-        }
-    }
+    calls: SessionUsage,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 pub(super) fn usage_json(spending: &SessionUsage) -> UsageJson {
-    let part = |spent: &UsageTotals| UsageTotalsJson {
-        calls: spent.calls,
-        input: finite(spent.input),
-        output: finite(spent.output),
-        cache_read: finite(spent.cache_read),
-        cache_write: finite(spent.cache_write),
-        cost: spent.cost.total(),
-    };
-    let cost = spending.cost();
-    UsageJson {
-        answers: part(&spending.answers),
-        failed: part(&spending.failed),
-        beside: part(&spending.side_calls),
-        summaries: part(&spending.summaries),
-        cost: cost.total(),
-        origin: CostOriginJson::from(&cost),
-    }
+    UsageJson { calls: *spending, cost: spending.cost() }
 }
 
 /// Formats the session's total usage; `None` without any counts.

@@ -58,10 +58,10 @@ pub struct PolicyRecord {
     pub name: String,
     /// The settings it ran with.
     pub settings: Value,
-    /// Estimated tokens of its input messages; NaN where the record does not say.
+    /// Estimated tokens of its input messages; null where the record does not say.
     #[schemars(with = "Option<f64>")]
     pub tokens_before: Tokens,
-    /// Estimated tokens of its output messages; NaN where the record does not say.
+    /// Estimated tokens of its output messages; null where the record does not say.
     #[schemars(with = "Option<f64>")]
     pub tokens_after: Tokens,
 }

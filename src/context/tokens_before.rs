@@ -1,7 +1,6 @@
 //! Returns the recorded tokens of a context before its compaction: from the entry, or else from the provider's last
 //! count.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -13,7 +12,7 @@ use crate::units::{Rounded, Tokens};
 /// Share of the last count that a recorded number of tokens can exceed.
 const MAX_RECORDED_RATIO: f64 = 3.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct TokensBefore {
     #[serde(with = "Rounded")]

@@ -1,11 +1,16 @@
 //! The cost of calls: the recorded amounts, and list prices where the file records nothing or 0.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::gateway::models::Price;
 use crate::replay::cache::TokenSplit;
 use crate::store::entry::Usage;
+use crate::units::schema_of;
 
 /// Cost of some calls and summaries, USD.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[serde(into = "CostMembers")]
 pub struct Cost {
     /// Recorded cost; 0 where the file records only zeros, `None` where it records no cost.
     pub recorded: Option<f64>,
@@ -15,6 +20,57 @@ pub struct Cost {
     pub unrecorded_calls: usize,
     /// Summaries without a recorded cost above 0.
     pub unrecorded_summaries: usize,
+}
+
+schema_of!(Cost, CostMembers);
+
+/// A cost in JSON.
+#[derive(Serialize, JsonSchema)]
+struct CostMembers {
+    /// USD.
+    cost: Option<f64>,
+    #[serde(flatten)]
+    origin: CostOrigin,
+}
+
+impl From<Cost> for CostMembers {
+    fn from(cost: Cost) -> Self {
+        Self { cost: cost.total(), origin: CostOrigin::from(&cost) }
+    }
+}
+
+/// Writes only the total of a cost to JSON, and null if it is unknown: `#[serde(with = "TotalCost")]`.
+#[derive(Debug)]
+pub enum TotalCost {}
+
+impl TotalCost {
+    pub fn serialize<S: Serializer>(cost: &Cost, serializer: S) -> Result<S::Ok, S::Error> {
+        cost.total().serialize(serializer)
+    }
+}
+
+schema_of!(TotalCost, Option<f64>);
+
+/// The parts of a cost, USD.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names are the keys")]
+pub struct CostOrigin {
+    recorded_cost: Option<f64>,
+    /// List prices of the calls without a recorded cost.
+    listed_cost: Option<f64>,
+    /// Calls and summaries without a recorded cost.
+    calls_without_cost: usize,
+}
+
+impl From<&Cost> for CostOrigin {
+    fn from(cost: &Cost) -> Self {
+        Self {
+            recorded_cost: cost.recorded,
+            listed_cost: cost.listed,
+            calls_without_cost: cost.unrecorded_calls + cost.unrecorded_summaries,
+        }
+    }
 }
 
 impl Cost {

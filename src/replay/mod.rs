@@ -44,7 +44,7 @@ mod trace;
 mod traces;
 
 pub use calls::{CacheKey, ModelCall, RefusalReason, RefusedCall, model_calls};
-pub use cost::Cost;
+pub use cost::{Cost, CostOrigin, TotalCost};
 pub use evidence::contradicted_policies;
 pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
 pub use losses::{ContextLoss, LossCause};

@@ -43,6 +43,7 @@ pub struct CompactionEvent {
     pub tokens: Tokens,
     /// Tokens before it.
     #[serde(rename = "before")]
+    #[schemars(with = "Option<f64>")]
     pub tokens_before: Option<TokensBefore>,
     /// Cost of the summary.
     #[serde(rename = "cost")]

@@ -6,6 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::session::job::{JobRuns, job_of};
 use crate::session::{ItemUsage, SessionItem};
 
@@ -22,13 +25,20 @@ pub struct Families {
 }
 
 /// A session with everything that it started, directly or not.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Rollup {
     /// Sessions below this one.
     pub descendants: usize,
-    pub usage: ItemUsage,
-    /// Sessions, with this one, whose transcript is not read yet.
+    /// Sessions without usage, because their transcripts cannot be read.
     pub uncounted: usize,
+    pub usage: ItemUsage,
+}
+
+impl Rollup {
+    /// Returns the sums of a session that started others.
+    pub fn with_descendants(&self) -> Option<Self> {
+        Some(*self).filter(|rollup| rollup.descendants > 0)
+    }
 }
 
 impl Families {

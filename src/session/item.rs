@@ -144,11 +144,12 @@ impl Mark {
 }
 
 /// Usage of a whole transcript, as the provider counted it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ItemUsage {
     pub calls: u64,
     /// Input, cache and output tokens of all calls together.
     pub tokens: u64,
+    #[serde(flatten)]
     pub cost: Cost,
 }
 

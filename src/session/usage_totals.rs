@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::commit::receipt_kind;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::models::Price;
@@ -9,7 +12,7 @@ use crate::gateway::ruleset::Rules;
 use crate::ids::EntryIx;
 use crate::policy::compact::MAX_RESULT_UNITS;
 use crate::policy::guard::GuardLimits;
-use crate::replay::Cost;
+use crate::replay::{Cost, TotalCost};
 use crate::session::lineage::inherited_calls;
 use crate::session::overflow::implausible_counts;
 use crate::session::price::{PriceSource, list_prices};
@@ -27,16 +30,23 @@ const PER_MILLION: f64 = 1e6;
 const INSTRUCTIONS: [Tokens; 2] = [Tokens(400.0), Tokens(250.0)];
 
 /// Usage of several calls, summed.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct UsageTotals {
     /// Number of calls.
     pub calls: usize,
     /// Tokens neither read from nor written to the cache.
+    #[schemars(with = "Option<f64>")]
     pub input: Tokens,
     /// Tokens of the replies.
+    #[schemars(with = "Option<f64>")]
     pub output: Tokens,
+    #[schemars(with = "Option<f64>")]
     pub cache_read: Tokens,
+    #[schemars(with = "Option<f64>")]
     pub cache_write: Tokens,
+    /// USD.
+    #[serde(with = "TotalCost")]
     pub cost: Cost,
 }
 
@@ -55,15 +65,16 @@ impl UsageTotals {
 }
 
 /// Usage of a session by kind of call.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct SessionUsage {
     /// Answers of the model on every branch, without copies, which were billed only once.
     pub answers: UsageTotals,
-    /// Answers that failed or were aborted but are billed.
+    /// Answers that failed or were aborted.
     pub failed: UsageTotals,
-    /// Calls outside the conversation: `usage` entries, summaries of compactions and branches, and calls made by tools.
+    /// Calls outside the conversation, such as summaries.
+    #[serde(rename = "beside")]
     pub side_calls: UsageTotals,
-    /// Summaries of compactions whose usage the store does not record, by estimate.
+    /// Summaries whose usage the store does not record, by estimate.
     pub summaries: UsageTotals,
 }
 
