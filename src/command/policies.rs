@@ -9,7 +9,6 @@ use super::preview::{Preview, SummaryLength, format_value};
 use super::session_output::finite;
 use super::summary::{GatewayCallsJson, gateway_calls, gateway_calls_json, print_gateway_calls};
 use crate::doc::{Align, Cell, Table, Tone};
-use crate::export::json::EffectJson;
 use crate::format::{format_count, format_estimate, format_number, format_ordinal};
 use crate::gateway::provenance::Provenance;
 use crate::gateway::prune_setting::Unit;
@@ -261,7 +260,7 @@ pub(super) struct PolicyJson {
     /// The phase in which the gateway applies it.
     moment: &'static str,
     #[serde(flatten)]
-    effect: EffectJson,
+    effect: PolicyEffect,
     /// Its settings, by key; the pruner's are elsewhere.
     settings: Members<PolicySettingJson>,
 }
@@ -279,7 +278,7 @@ pub(super) fn policies_json(preview: &Preview) -> Vec<PolicyJson> {
     let policy = |effect: &PolicyEffect| PolicyJson {
         step: effect.policy.word(),
         moment: moment_name(effect.policy.phase()),
-        effect: EffectJson::from(effect),
+        effect: effect.clone(),
         settings: policy_settings_json(preview, effect.policy),
     };
     preview.plan.effects.iter().map(policy).collect()

@@ -3,19 +3,21 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::context::bodies::entry_message;
 use crate::context::budget::BudgetPart;
 use crate::context::system::replay_system_messages;
-use crate::context::tokens::ContextEstimate;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::export::{runtime_words, shape};
 use crate::ids::EntryIx;
-use crate::js::Value;
+use crate::js::{Members, Value, iso_text};
 use crate::plan::{self, CompactionSummary, Plan, PolicyEffect};
 use crate::policy::Fate;
 use crate::policy::message_list::MessageOrigin;
 use crate::policy::reason::Reason;
-use crate::redact::Redactor;
+use crate::redact::{Redactor, SIGNATURE_KIND};
 use crate::session::message::{TextPart, parts_of_entry, parts_of_message};
 use crate::session::tool::tool_of;
 use crate::session::{CountSource, LoadedSession};
@@ -64,62 +66,127 @@ impl ExportRequest<'_> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Document {
-    pub key: String,
-    pub agent: String,
-    pub id: String,
-    /// The session's name, or the store's title without one.
-    pub title: String,
-    /// The transcript's path.
-    pub path: String,
+    pub session: ExportedSession,
     /// Provider of the next call.
     pub provider: String,
     /// Model of the next call.
     pub model: String,
     /// Name of the ruleset.
     pub ruleset: String,
-    /// The window in tokens; `None` if unknown.
-    pub window: Option<u64>,
-    pub window_source: &'static str,
-    /// The origin of the window in words.
-    pub window_origin: String,
+    pub window: ExportedWindow,
     /// Whether the provider counted the prompt, so that only its parts are estimates.
+    #[serde(skip)]
     pub is_prompt_measured: bool,
-    /// Estimated tokens of each part of the prompt.
+    /// Tokens of the prompt by part, and `total`.
+    #[serde(serialize_with = "with_total")]
+    #[schemars(with = "Members<u64>")]
     pub budget: Vec<(&'static str, u64)>,
-    /// The runtime's own estimate of the context; `None` where the runtime would fail.
-    pub estimate: Option<ContextEstimate>,
+    /// The runtime's own estimate of the context; null where the runtime would fail.
+    pub tokens: Option<Tokens>,
     /// The entry that the context ends at.
     pub leaf: Option<String>,
-    /// Time of the export.
+    /// ISO 8601.
+    #[serde(rename = "exportedAt", serialize_with = "as_iso_text")]
+    #[schemars(with = "String")]
     pub now_ms: Moment,
+    /// Whether every word is replaced by another of the same shape.
     pub shape_only: bool,
-    /// Replaced secrets, by kind; `None` if redaction is off.
-    pub redacted: Option<BTreeMap<&'static str, usize>>,
-    pub removed_images: usize,
-    /// Diagnostics of the session.
-    pub diagnostics: Vec<String>,
+    /// The removed secrets and images; null if redaction is off.
+    pub redacted: Option<Redactions>,
     pub plan: Option<ExportedPlan>,
     /// Every entry, in tree order.
     pub entries: Vec<DocumentEntry>,
+    /// Diagnostics of the session.
+    #[serde(rename = "findings")]
+    pub diagnostics: Vec<String>,
 }
 
-#[derive(Debug)]
+fn with_total<S: Serializer>(parts: &[(&str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    let total = parts.iter().map(|(_, tokens)| tokens).sum();
+    serializer.collect_map(parts.iter().copied().chain([("total", total)]))
+}
+
+fn as_iso_text<S: Serializer>(moment: &Moment, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&iso_text(*moment))
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExportedSession {
+    /// The routing key.
+    pub key: String,
+    pub agent: String,
+    /// The id of the transcript.
+    pub id: String,
+    /// The session's name, or the store's title without one.
+    pub title: String,
+    pub path: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExportedWindow {
+    pub tokens: Option<u64>,
+    pub source: &'static str,
+    /// The origin of the window in words.
+    #[serde(skip)]
+    pub origin: String,
+}
+
+/// What was removed from a document.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Redactions {
+    /// Number of secrets, by kind.
+    pub secrets: BTreeMap<&'static str, usize>,
+    /// Number of a provider's signatures, which are no secrets.
+    pub signatures: usize,
+    pub images: usize,
+}
+
+impl Redactions {
+    /// Returns `None` if the redaction is off.
+    pub(super) fn of(redactor: &Redactor) -> Option<Self> {
+        let mut secrets = redactor.is_enabled().then(|| redactor.counts().clone())?;
+        let signatures = secrets.remove(SIGNATURE_KIND).unwrap_or_default();
+        Some(Self { secrets, signatures, images: redactor.removed_images() })
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ExportedPlan {
-    /// The policies that ran.
-    pub policies: Vec<PolicyEffect>,
     /// Estimated tokens of the messages before.
     pub tokens_before: u64,
     /// Estimated tokens of the messages after.
     pub tokens_after: u64,
-    /// Messages that the plan creates: a summary, a checkpoint, invented results; each with the position of the next
-    /// message.
-    pub new_messages: Vec<(usize, Value)>,
+    /// The policies that ran.
+    #[serde(rename = "steps")]
+    pub policies: Vec<ExportedPolicy>,
+    /// Messages that the plan creates.
+    #[serde(rename = "made")]
+    pub new_messages: Vec<NewMessage>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExportedPolicy {
+    /// The policy.
+    pub step: &'static str,
+    #[serde(flatten)]
+    pub effect: PolicyEffect,
+}
+
+/// A summary, a checkpoint or an invented result.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NewMessage {
+    /// Position of the next message.
+    pub before: usize,
+    pub message: Value,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DocumentEntry {
+    #[serde(rename = "entry")]
     pub id: String,
     pub parent: Option<String>,
     /// Line in the file, from 1.
@@ -127,34 +194,43 @@ pub struct DocumentEntry {
     /// Number of branches between it and the trunk.
     pub depth: usize,
     /// The entry is the first of a branch.
+    #[serde(skip)]
     pub starts_branch: bool,
-    /// The entry is on the path to the leaf.
+    /// Whether it is on the path to the leaf.
+    #[serde(rename = "active")]
     pub is_active: bool,
+    #[serde(rename = "leaf")]
     pub is_leaf: bool,
+    /// Its position in the context.
+    #[serde(rename = "context")]
+    pub position: Option<usize>,
+    #[serde(rename = "type")]
     pub kind: EntryKind,
     pub role: Option<Role>,
     /// The tool that it calls or answers.
     pub tool: Option<String>,
-    /// Estimated tokens of its message.
+    /// Tokens of its message.
     pub tokens: Option<u64>,
     /// Chars of its message as pi counts them.
-    pub chars: Option<Chars>,
-    /// NaN if unreadable.
+    pub chars: Option<u64>,
+    /// ms since 1970.
+    #[schemars(with = "Option<f64>")]
     pub time: Moment,
     pub label: Option<String>,
-    /// Its position in the context.
-    pub position: Option<usize>,
     pub fate: Option<ExportedFate>,
-    /// The entry itself, sanitized.
+    /// The entry itself.
     pub value: Value,
     /// Its message under the plan, if that differs.
+    #[serde(rename = "after")]
     pub planned_message: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ExportedFate {
     pub fate: Fate,
     pub reason: Reason,
+    pub rule: &'static str,
     /// Estimated tokens before.
     pub tokens_before: u64,
     /// Estimated tokens after.
@@ -194,27 +270,30 @@ impl Document {
         let path = loaded.source.path().display().to_string();
         let diagnostics = loaded.diagnostics().iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(Self {
-            key: out.text(&session.key.0),
-            agent: out.name(&session.agent),
-            id: out.name(&session.id),
-            title: out.text(&title),
-            path: out.text(&path),
+            session: ExportedSession {
+                key: out.text(&session.key.0),
+                agent: out.name(&session.agent),
+                id: out.name(&session.id),
+                title: out.text(&title),
+                path: out.text(&path),
+            },
             provider: out.name(&loaded.provider),
             model: out.name(&loaded.model),
             ruleset: loaded.ruleset.id.display_name().to_owned(),
-            window: (window.model_tokens.is_finite() && window.model_tokens > Tokens::ZERO)
-                .then_some(window.model_tokens.whole()),
-            window_source: window.model_source.name(),
-            window_origin: window.origin(),
+            window: ExportedWindow {
+                tokens: (window.model_tokens.is_finite() && window.model_tokens > Tokens::ZERO)
+                    .then_some(window.model_tokens.whole()),
+                source: window.model_source.name(),
+                origin: window.origin(),
+            },
             is_prompt_measured: loaded.next_prompt.total.source == CountSource::Measured,
             budget: BudgetPart::ALL.iter().map(|part| (part.name(), budget.tokens(*part))).collect(),
-            estimate: loaded.runtime_estimate().ok(),
+            tokens: loaded.runtime_estimate().ok().map(|estimate| estimate.tokens),
             leaf: loaded.context.leaf.map(|leaf| out.name(&index.display_id(leaf))),
             now_ms: wanted.now_ms,
             shape_only: wanted.shape_only,
             diagnostics: diagnostics.iter().map(|finding| out.text(finding)).collect(),
-            redacted: out.redactor.is_enabled().then(|| out.redactor.counts().clone()),
-            removed_images: out.redactor.removed_images(),
+            redacted: Redactions::of(&out.redactor),
             plan,
             entries: nodes,
         })
@@ -291,7 +370,7 @@ fn entries(wanted: &ExportRequest<'_>, out: &mut Sanitizer) -> Result<Vec<Docume
             role: entry.role(),
             tool: size.and_then(|size| tool_of(index, ix, &size)).map(|tool| out.name(&tool)),
             tokens: size.map(|size| estimate_or_zero(&size)),
-            chars: size.and_then(|size| size.pi_chars.value().ok()),
+            chars: size.and_then(|size| size.pi_chars.value().ok()).map(Chars::whole),
             time: entry.time_ms,
             label: labels.get(&ix).map(|label| out.text(label)),
             position,
@@ -308,6 +387,7 @@ fn exported_fate(plan: &Plan, at: usize) -> Option<ExportedFate> {
     Some(ExportedFate {
         fate: fate.fate,
         reason: fate.reason,
+        rule: fate.reason.rule(),
         tokens_before: *plan.tokens_before.get(at)?,
         tokens_after: *plan.tokens_after.get(at)?,
     })
@@ -321,25 +401,28 @@ fn exported_plan(
 ) -> ExportedPlan {
     let ExportRequest { session: loaded, now_ms, .. } = *wanted;
     let mut messages = Vec::new();
+    let mut add = |before, message| messages.push(NewMessage { before, message });
     let mut next = 0;
     for item in &plan.messages {
         match &item.origin {
             MessageOrigin::Context(at) => next = *at as usize + 1,
             MessageOrigin::Summary => {
                 let message = plan::summary_message(plan, made, now_ms);
-                messages.push((next, out.message(&message)));
+                add(next, out.message(&message));
             }
             MessageOrigin::Checkpoint => {
                 let state = replay_system_messages(&loaded.index, &loaded.context.messages).ok().flatten();
-                messages.extend(state.map(|state| (next, out.message(&state.message_at(now_ms)))));
+                state.into_iter().for_each(|state| add(next, out.message(&state.message_at(now_ms))));
             }
             MessageOrigin::Missing(missing) => {
-                messages.push((next, out.message(&missing.message(now_ms))));
+                add(next, out.message(&missing.message(now_ms)));
             }
         }
     }
+    let policy =
+        |effect: &PolicyEffect| ExportedPolicy { step: effect.policy.word(), effect: effect.clone() };
     ExportedPlan {
-        policies: plan.effects.clone(),
+        policies: plan.effects.iter().map(policy).collect(),
         tokens_before: plan.total_before(),
         tokens_after: plan.total_after(),
         new_messages: messages,

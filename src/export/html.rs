@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, DocumentEntry, ExportedPlan};
+use crate::export::document::{Document, DocumentEntry, ExportedPlan, ExportedPolicy, NewMessage};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
 use crate::format::{format_counted, format_number, format_ordinal, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
@@ -27,7 +27,7 @@ const COLOURS: [&str; 8] =
 /// Renders the page.
 pub fn html(document: &Document) -> String {
     let mut out = String::new();
-    let title = escaped(&document.key);
+    let title = escaped(&document.session.key);
     let _ = write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -66,7 +66,7 @@ fn summary(document: &Document, out: &mut String) {
     }
     out.push_str("</dl>\n");
     let total = document.total_tokens();
-    let whole = document.window.unwrap_or(total).max(total).max(1);
+    let whole = document.window.tokens.unwrap_or(total).max(total).max(1);
     let parts = || document.budget.iter().zip(COLOURS).filter(|((_, tokens), _)| *tokens > 0);
     out.push_str("<div class=\"bar\">");
     for ((name, tokens), colour) in parts() {
@@ -100,7 +100,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
          <th>messages</th><th>tokens</th><th>changed</th></tr>",
         legend()
     );
-    for effect in &plan.policies {
+    for ExportedPolicy { effect, .. } in &plan.policies {
         let _ = write!(
             out,
             "<tr><td>{}</td><td>{} → {}</td><td>~{} → ~{}</td><td>{}</td></tr>",
@@ -113,7 +113,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
         );
     }
     out.push_str("</table>\n");
-    for (before, message) in &plan.new_messages {
+    for NewMessage { before, message } in &plan.new_messages {
         let _ = write!(
             out,
             "<article class=\"made\"><header><span class=\"who\">added by the plan</span>\

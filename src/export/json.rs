@@ -1,20 +1,13 @@
 //! A document as JSON with a stable schema.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write as _};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::export::document::{Document, DocumentEntry, ExportedFate, ExportedPlan};
-use crate::js::{Members, Value, iso_text, json_text, write_json};
-use crate::plan::PolicyEffect;
-use crate::policy::Fate;
-use crate::redact::SIGNATURE_KIND;
-use crate::session::json::finite;
-use crate::store::entry::Role;
-use crate::units::{Chars, Moment, Tokens};
+use crate::export::document::Document;
+use crate::js::{json_text, write_json};
 
 /// Version of every JSON shape that clawscope writes. It increases when a key changes its meaning or is removed.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -25,225 +18,13 @@ pub const SCHEMA_VERSION: u64 = 1;
 pub struct DocumentJson<'a> {
     schema_version: u64,
     format: &'static str,
-    session: ExportedSessionJson<'a>,
-    provider: &'a str,
-    model: &'a str,
-    /// Name of the ruleset.
-    ruleset: &'a str,
-    window: ExportedWindowJson,
-    /// Tokens of the prompt by part, and `total`.
-    budget: Members<u64>,
-    /// The runtime's own estimate of the context; null where the runtime would fail.
-    tokens: Option<Tokens>,
-    /// The entry that the context ends at.
-    leaf: Option<&'a str>,
-    /// ISO 8601.
-    exported_at: String,
-    /// Whether every word is replaced by another of the same shape.
-    shape_only: bool,
-    /// The removed secrets and images; null if redaction is off.
-    redacted: Option<RedactedJson>,
-    plan: Option<PlanJson<'a>>,
-    entries: Vec<EntryJson<'a>>,
-    findings: &'a [String],
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExportedSessionJson<'a> {
-    /// The routing key.
-    key: &'a str,
-    agent: &'a str,
-    /// The id of the transcript.
-    id: &'a str,
-    title: &'a str,
-    path: &'a str,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExportedWindowJson {
-    tokens: Option<u64>,
-    source: &'static str,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct RedactedJson {
-    /// Number of secrets, by kind.
-    secrets: BTreeMap<&'static str, usize>,
-    /// Number of a provider's signatures, which are no secrets.
-    signatures: usize,
-    images: usize,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct PlanJson<'a> {
-    tokens_before: u64,
-    tokens_after: u64,
-    steps: Vec<ExportedPolicyJson>,
-    /// Messages that the plan creates.
-    made: Vec<NewMessageJson<'a>>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct NewMessageJson<'a> {
-    /// Position of the next message.
-    before: usize,
-    message: &'a Value,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExportedPolicyJson {
-    /// The policy.
-    step: &'static str,
     #[serde(flatten)]
-    effect: EffectJson,
-}
-
-/// The effect of a policy.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct EffectJson {
-    /// Whether it replaced content, even if with the same bytes.
-    changed: bool,
-    messages_before: usize,
-    messages_after: usize,
-    /// Estimated tokens before.
-    tokens_before: u64,
-    /// Estimated tokens after.
-    tokens_after: u64,
-    /// Number of messages with each fate.
-    fates: Members<usize>,
-}
-
-impl From<&PolicyEffect> for EffectJson {
-    fn from(effect: &PolicyEffect) -> Self {
-        Self {
-            changed: effect.changed,
-            messages_before: effect.messages_before,
-            messages_after: effect.messages_after,
-            tokens_before: effect.tokens_before,
-            tokens_after: effect.tokens_after,
-            fates: Fate::ALL.iter().map(|fate| (fate.word(), effect.count(*fate))).collect(),
-        }
-    }
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct EntryJson<'a> {
-    entry: &'a str,
-    parent: Option<&'a str>,
-    /// Line in the file, from 1.
-    line: u64,
-    /// Number of branches between it and the trunk.
-    depth: usize,
-    /// Whether it is on the path to the leaf.
-    active: bool,
-    leaf: bool,
-    /// Its position in the context.
-    context: Option<usize>,
-    r#type: &'static str,
-    role: Option<&'static str>,
-    tool: Option<&'a str>,
-    /// Tokens of its message.
-    tokens: Option<u64>,
-    /// Chars of its message as pi counts them.
-    chars: Option<u64>,
-    /// ms since 1970.
-    time: Option<Moment>,
-    label: Option<&'a str>,
-    fate: Option<FateJson>,
-    /// The entry itself.
-    value: &'a Value,
-    /// Its message under the plan, if that differs.
-    after: Option<&'a Value>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct FateJson {
-    fate: &'static str,
-    reason: &'static str,
-    rule: &'static str,
-    tokens_before: u64,
-    tokens_after: u64,
+    document: &'a Document,
 }
 
 /// Builds the document's object.
 pub fn json(document: &Document) -> DocumentJson<'_> {
-    let total = document.total_tokens();
-    DocumentJson {
-        schema_version: SCHEMA_VERSION,
-        format: "clawscope-session",
-        session: ExportedSessionJson {
-            key: &document.key,
-            agent: &document.agent,
-            id: &document.id,
-            title: &document.title,
-            path: &document.path,
-        },
-        provider: &document.provider,
-        model: &document.model,
-        ruleset: &document.ruleset,
-        window: ExportedWindowJson { tokens: document.window, source: document.window_source },
-        budget: document.budget.iter().copied().chain([("total", total)]).collect(),
-        tokens: document.estimate.map(|estimate| estimate.tokens),
-        leaf: document.leaf.as_deref(),
-        exported_at: iso_text(document.now_ms),
-        shape_only: document.shape_only,
-        redacted: document.redacted.clone().map(|mut secrets| {
-            let signatures = secrets.remove(SIGNATURE_KIND).unwrap_or_default();
-            RedactedJson { secrets, signatures, images: document.removed_images }
-        }),
-        plan: document.plan.as_ref().map(plan_json),
-        entries: document.entries.iter().map(entry_json).collect(),
-        findings: &document.diagnostics,
-    }
-}
-
-fn plan_json(plan: &ExportedPlan) -> PlanJson<'_> {
-    let made = plan.new_messages.iter();
-    let step = |effect: &PolicyEffect| ExportedPolicyJson {
-        step: effect.policy.word(),
-        effect: EffectJson::from(effect),
-    };
-    PlanJson {
-        tokens_before: plan.tokens_before,
-        tokens_after: plan.tokens_after,
-        steps: plan.policies.iter().map(step).collect(),
-        made: made.map(|(before, message)| NewMessageJson { before: *before, message }).collect(),
-    }
-}
-
-fn entry_json(node: &DocumentEntry) -> EntryJson<'_> {
-    EntryJson {
-        entry: &node.id,
-        parent: node.parent.as_deref(),
-        line: node.line,
-        depth: node.depth,
-        active: node.is_active,
-        leaf: node.is_leaf,
-        context: node.position,
-        r#type: node.kind.as_str(),
-        role: node.role.map(Role::as_str),
-        tool: node.tool.as_deref(),
-        tokens: node.tokens,
-        chars: node.chars.map(Chars::whole),
-        time: finite(node.time),
-        label: node.label.as_deref(),
-        fate: node.fate.map(fate_json),
-        value: &node.value,
-        after: node.planned_message.as_ref(),
-    }
-}
-
-fn fate_json(reported: ExportedFate) -> FateJson {
-    FateJson {
-        fate: reported.fate.word(),
-        reason: reported.reason.word(),
-        rule: reported.reason.rule(),
-        tokens_before: reported.tokens_before,
-        tokens_after: reported.tokens_after,
-    }
+    DocumentJson { schema_version: SCHEMA_VERSION, format: "clawscope-session", document }
 }
 
 /// An answer with the version of its JSON.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::export::document::{Document, DocumentEntry, ExportedPlan};
+use crate::export::document::{Document, DocumentEntry, ExportedPlan, ExportedPolicy, NewMessage};
 use crate::export::words::{facts, fate, head, legend, new_message_parts, sanitized};
 use crate::format::{format_counted, format_number, format_timestamp};
 use crate::session::message::{PartKind, TextPart};
@@ -13,7 +13,7 @@ const FOLD_CHARS: usize = 4000;
 
 /// Renders the document.
 pub fn markdown(document: &Document) -> String {
-    let mut out = format!("# {}\n\n", inline(&document.key));
+    let mut out = format!("# {}\n\n", inline(&document.session.key));
     out.push_str("| | |\n|---|---|\n");
     for (name, value) in facts(document) {
         let _ = writeln!(out, "| {name} | {} |", inline(&value));
@@ -52,7 +52,7 @@ pub fn markdown(document: &Document) -> String {
 fn plan_section(plan: &ExportedPlan, out: &mut String) {
     let _ = writeln!(out, "## Plan\n\n{}\n", legend());
     out.push_str("| policy | messages | tokens | changed |\n|---|---|---|---|\n");
-    for effect in &plan.policies {
+    for ExportedPolicy { effect, .. } in &plan.policies {
         let _ = writeln!(
             out,
             "| {} | {} → {} | ~{} → ~{} | {} |",
@@ -64,7 +64,7 @@ fn plan_section(plan: &ExportedPlan, out: &mut String) {
             format_number(effect.changed_count() as u64)
         );
     }
-    for (before, message) in &plan.new_messages {
+    for NewMessage { before, message } in &plan.new_messages {
         let _ = writeln!(out, "\nAdded by the plan before message {before}:\n");
         for part in new_message_parts(message) {
             part_text(&part, out);

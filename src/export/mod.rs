@@ -20,16 +20,13 @@ mod svg;
 mod tiles;
 mod words;
 
-use std::collections::BTreeMap;
-
 pub use colour::Rgb;
-pub use document::{Document, ExportRequest};
+pub use document::{Document, ExportRequest, Redactions};
 pub use svg::svg;
 pub use tiles::ScreenImage;
 
 use crate::format::quantity;
 use crate::js;
-use crate::redact::SIGNATURE_KIND;
 use crate::session::SessionItem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,18 +65,15 @@ impl Format {
 pub struct ExportedDocument {
     /// The whole document.
     pub text: String,
-    /// Replaced secrets, by kind; `None` if redaction is off.
-    pub redacted: Option<BTreeMap<&'static str, usize>>,
-    /// Number of omitted images.
-    pub removed_images: usize,
+    /// `None` if redaction is off.
+    pub redacted: Option<Redactions>,
 }
 
 /// Builds a document.
 pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<ExportedDocument, pi::PiError> {
     if format == Format::Pi {
         let (text, redactor) = pi::export_transcript(wanted)?;
-        let redacted = redactor.is_enabled().then(|| redactor.counts().clone());
-        return Ok(ExportedDocument { text, redacted, removed_images: redactor.removed_images() });
+        return Ok(ExportedDocument { text, redacted: Redactions::of(&redactor) });
     }
     let document = Document::build(wanted)?;
     let text = match format {
@@ -87,24 +81,23 @@ pub fn export(wanted: &ExportRequest<'_>, format: Format) -> Result<ExportedDocu
         Format::Markdown => markdown::markdown(&document),
         Format::Json | Format::Pi => format!("{}\n", js::json_text(&json::json(&document))?),
     };
-    Ok(ExportedDocument { text, redacted: document.redacted, removed_images: document.removed_images })
+    Ok(ExportedDocument { text, redacted: document.redacted })
 }
 
 impl ExportedDocument {
     /// Describes the removed secrets and images; `None` if redaction is off.
     pub fn removal_text(&self) -> Option<String> {
-        let kinds = self.redacted.as_ref()?;
-        let secrets = || kinds.iter().filter(|(kind, _)| **kind != SIGNATURE_KIND);
-        let total: usize = secrets().map(|(_, count)| count).sum();
-        let each: Vec<String> = secrets().map(|(kind, count)| format!("{kind}: {count}")).collect();
+        let Redactions { secrets, signatures, images } = self.redacted.as_ref()?;
+        let total: usize = secrets.values().sum();
+        let each: Vec<String> = secrets.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
         let secrets = match (total, each.len()) {
             (0, _) => "no secret found".to_owned(),
             (_, 1) => format!("{} replaced", quantity(total, "secret")),
             _ => format!("{} replaced ({})", quantity(total, "secret"), each.join(", ")),
         };
-        let signatures = kinds.get(SIGNATURE_KIND).map(|count| quantity(*count, "provider signature"));
-        let images = (self.removed_images > 0).then(|| quantity(self.removed_images, "image"));
-        let omitted = [signatures, images].into_iter().flatten().map(|what| format!("{what} omitted"));
+        let omitted = [(*signatures, "provider signature"), (*images, "image")];
+        let omitted = omitted.into_iter().filter(|(count, _)| *count > 0);
+        let omitted = omitted.map(|(count, what)| format!("{} omitted", quantity(count, what)));
         Some([secrets].into_iter().chain(omitted).collect::<Vec<_>>().join(", "))
     }
 }

@@ -1,11 +1,13 @@
 //! Texts that the HTML and Markdown documents share.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::export::document::{Document, ExportedFate};
 use crate::format::{format_number, format_timestamp, quantity};
 use crate::js::{JsString, Value};
 use crate::policy::Fate;
+use crate::redact::SIGNATURE_KIND;
 use crate::session::message::{PartKind, TextPart, parts_of_message};
 use crate::store::entry::Role;
 use crate::text::visible;
@@ -14,14 +16,14 @@ use crate::text::visible;
 pub(super) fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let model = [document.provider.as_str(), document.model.as_str()];
     let model = model.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    let window = document.window.map_or("unknown".to_owned(), format_number);
+    let window = document.window.tokens.map_or("unknown".to_owned(), format_number);
     let mut facts = vec![
-        ("session", document.key.clone()),
-        ("title", document.title.clone()),
-        ("id", document.id.clone()),
-        ("file", document.path.clone()),
+        ("session", document.session.key.clone()),
+        ("title", document.session.title.clone()),
+        ("id", document.session.id.clone()),
+        ("file", document.session.path.clone()),
         ("model", if model.is_empty() { "unknown".to_owned() } else { model }),
-        ("window", format!("{window} tokens ({})", document.window_origin)),
+        ("window", format!("{window} tokens ({})", document.window.origin)),
         ("rules", document.ruleset.clone()),
         ("leaf", document.leaf.clone().unwrap_or_default()),
         ("exported", format_timestamp(document.now_ms).unwrap_or_default()),
@@ -46,10 +48,12 @@ fn redacted(document: &Document) -> String {
     if document.shape_only {
         return "none: every word is replaced by one of the same shape".to_owned();
     }
-    let Some(kinds) = &document.redacted else { return "not searched (--no-redact)".to_owned() };
+    let Some(redacted) = &document.redacted else { return "not searched (--no-redact)".to_owned() };
+    let signatures = Some((SIGNATURE_KIND, redacted.signatures)).filter(|(_, count)| *count > 0);
+    let kinds: BTreeMap<&str, usize> = redacted.secrets.clone().into_iter().chain(signatures).collect();
     let each: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let words = if each.is_empty() { "none found".to_owned() } else { each.join(", ") };
-    match document.removed_images {
+    match redacted.images {
         0 => words,
         images => format!("{words}; {} omitted", quantity(images, "image")),
     }
@@ -59,8 +63,8 @@ fn redacted(document: &Document) -> String {
 pub(super) fn fate(reported: &ExportedFate) -> String {
     let mut words =
         format!("{} {}: {}", reported.fate.sign(), reported.fate.word(), reported.reason.describe());
-    if !reported.reason.rule().is_empty() {
-        let _ = write!(words, " ({})", reported.reason.rule());
+    if !reported.rule.is_empty() {
+        let _ = write!(words, " ({})", reported.rule);
     }
     if reported.fate.is_change() {
         let _ = write!(

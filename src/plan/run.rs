@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::context::{Context, ContextMessage};
+use crate::js::Members;
 use crate::plan::Plan;
 use crate::policy::clear_tool_uses::ClearTotals;
 use crate::policy::compact::{CompactionInput, Preparation};
@@ -266,21 +270,30 @@ fn merge(known: &mut MessageFate, fate: &MessageFate) {
 
 // The effect of one policy of a plan, in numbers.
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The effect of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PolicyEffect {
+    #[serde(skip)]
     pub policy: Policy,
-    /// The policy replaced content, even if with the same bytes.
+    /// Whether it replaced content, even if with the same bytes.
     pub changed: bool,
     /// Number of messages before the policy.
     pub messages_before: usize,
     /// Number of messages after it.
     pub messages_after: usize,
-    /// Estimated tokens of the messages before the policy.
+    /// Estimated tokens before.
     pub tokens_before: u64,
-    /// Estimated tokens of the messages after it.
+    /// Estimated tokens after.
     pub tokens_after: u64,
-    /// Number of messages with each fate, in the order of [`Fate::ALL`].
+    /// Number of messages with each fate.
+    #[serde(rename = "fates", serialize_with = "counts_by_fate")]
+    #[schemars(with = "Members<usize>")]
     pub counts: [usize; 7],
+}
+
+fn counts_by_fate<S: Serializer>(counts: &[usize; 7], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Fate::ALL.map(Fate::word).iter().zip(counts))
 }
 
 impl PolicyEffect {

@@ -1,5 +1,6 @@
 //! The outcome of a policy for one message: its fate, the reason, and its chars before and after.
 
+use crate::ids::word_in_json;
 use crate::policy::reason::Reason;
 use crate::store::entry::{CharCount, MessageSize};
 
@@ -21,6 +22,8 @@ pub enum Fate {
     /// Removed.
     Dropped,
 }
+
+word_in_json!(Fate, word);
 
 impl Fate {
     /// In the order of the legends.

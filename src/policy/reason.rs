@@ -127,6 +127,8 @@ pub enum Reason {
     UncalledResult,
 }
 
+crate::ids::word_in_json!(Reason, word);
+
 impl Reason {
     /// Returns the word used in JSON.
     pub fn word(self) -> &'static str {

@@ -58,6 +58,8 @@ pub enum EntryKind {
     Scalar,
 }
 
+crate::ids::word_in_json!(EntryKind, as_str);
+
 impl EntryKind {
     /// Maps the `type` text of a line.
     pub fn from_type(text: &str) -> Self {

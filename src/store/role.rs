@@ -21,6 +21,8 @@ pub enum Role {
     Other,
 }
 
+crate::ids::word_in_json!(Role, as_str);
+
 impl Role {
     pub fn from_text(text: &str) -> Self {
         match text {
