@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_output::{
-    BudgetJson, SessionJson, WindowJson, budget_json, session_json, tool_name, window_json,
-};
+use super::session_output::{SessionJson, WindowJson, session_json, tool_name, window_json};
 use crate::context::breakdown::{Images, PromptParts, PromptPiece, Tally, ToolTotals, WindowHistory};
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
 use crate::export::json::JsonOutput;
@@ -31,7 +29,7 @@ pub(super) struct BreakdownJson {
     provider: String,
     model: String,
     window: WindowJson,
-    budget: BudgetJson,
+    budget: Budget,
     /// Share of the window that the prompt takes, in whole percent.
     percent: Option<u64>,
     /// The system prompt without workspace files; null without a report of the prompt.
@@ -215,7 +213,7 @@ pub(super) fn report_json(
         provider: session.provider.clone(),
         model: session.model.clone(),
         window: window_json(session.window),
-        budget: budget_json(&now.budget),
+        budget: now.budget,
         percent: percent(now.budget.total(), session.window.model_tokens),
         system: prompt.map(|(report, parts)| system_prompt_json(report, parts, &now.budget)),
         files: prompt.map(|(report, parts)| injected_files_json(report, parts, &now.budget)),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::environment::{Invocation, Workspace, find_entry};
 use super::failure::Failure;
 use super::output::Output;
-use super::session_output::{BudgetJson, SessionJson, budget_json, print_session_header, session_json};
+use super::session_output::{SessionJson, print_session_header, session_json};
 use crate::cli::{StoreArgs, UndoArgs};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
@@ -113,42 +113,20 @@ fn facts_table(comparison: &BranchComparison) -> Table {
 /// Two branches of a session, message by message. Tokens of messages are by chars/4; those of a branch are the count of
 /// its next prompt.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ComparisonJson {
+pub(super) struct ComparisonJson<'a> {
     session: SessionJson,
     /// The last shared entry.
     parting: Option<String>,
     /// Number of shared entries.
     shared: usize,
-    first: BranchJson,
-    second: BranchJson,
+    first: &'a ComparedBranch,
+    second: &'a ComparedBranch,
     /// Sums by kind of change.
     changes: Members<ChangeJson>,
     rows: Vec<RowJson>,
 }
 
-impl JsonOutput for ComparisonJson {}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct BranchJson {
-    leaf: String,
-    active: bool,
-    entries: usize,
-    /// Entries that only this branch has.
-    own_entries: usize,
-    messages: usize,
-    tokens: u64,
-    parts: BudgetJson,
-    calls: usize,
-    /// Cost of the branch, USD.
-    spent: Option<f64>,
-    /// Cost of the entries only on this branch, USD.
-    own_spent: Option<f64>,
-    /// Cost of the next prompt without a cache, USD.
-    next_cold: Option<f64>,
-    /// Cost of the next prompt from the cache, USD.
-    next_warm: Option<f64>,
-}
+impl JsonOutput for ComparisonJson<'_> {}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -172,7 +150,7 @@ struct RowJson {
     tokens_second: u64,
 }
 
-fn report_json(session: &LoadedSession, comparison: &BranchComparison) -> ComparisonJson {
+fn report_json<'a>(session: &LoadedSession, comparison: &'a BranchComparison) -> ComparisonJson<'a> {
     let name = |entry: Option<EntryIx>| entry.map(|entry| session.index.display_id(entry));
     let changes = MessageChange::ALL.map(|change| {
         let (messages, [tokens_first, tokens_second]) = comparison.count(change);
@@ -191,26 +169,9 @@ fn report_json(session: &LoadedSession, comparison: &BranchComparison) -> Compar
         session: session_json(&session.item),
         parting: name(comparison.fork_point),
         shared: comparison.shared_entries,
-        first: branch_json(&comparison.first),
-        second: branch_json(&comparison.second),
+        first: &comparison.first,
+        second: &comparison.second,
         changes: changes.into_iter().collect(),
         rows: comparison.rows.iter().map(row).collect(),
-    }
-}
-
-fn branch_json(branch: &ComparedBranch) -> BranchJson {
-    BranchJson {
-        leaf: branch.name.clone(),
-        active: branch.active,
-        entries: branch.entries,
-        own_entries: branch.unique_entries,
-        messages: branch.messages,
-        tokens: branch.tokens(),
-        parts: budget_json(&branch.budget),
-        calls: branch.calls,
-        spent: branch.cost.total(),
-        own_spent: branch.unique_cost.total(),
-        next_cold: branch.next_cost_cold,
-        next_warm: branch.next_cost_warm,
     }
 }

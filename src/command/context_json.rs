@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{
-    BudgetJson, SessionJson, WindowJson, budget_json, finite, message_tokens, session_json, size_json,
-    tool_name, window_json,
+    SessionJson, WindowJson, finite, message_tokens, session_json, size_json, tool_name, window_json,
 };
 use super::usage_totals::{UsageJson, usage_json};
 use crate::context::budget::Budget;
@@ -18,7 +17,7 @@ use crate::format::{round_tokens, whole_percent};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
-use crate::policy::memory_flush::{Flush, FlushState};
+use crate::policy::memory_flush::{Flush, FlushState, FlushTotal};
 use crate::session::usage_totals::session_usage;
 use crate::session::{CountSource, LoadedSession, SendingChanges, TokenCount, TurnEndCheck};
 use crate::store::entry::EntryKind;
@@ -45,7 +44,7 @@ pub(super) struct ContextJson {
     session_tokens: u64,
     spent: UsageJson,
     /// The parts of `nextCall`, on the same scale.
-    budget: BudgetJson,
+    budget: Budget,
     memory_flush: Option<FlushJson>,
     /// The check after an `openclaw agent` turn that ends here, in releases that count summarised messages, too.
     turn_end: Option<TurnEndCheck>,
@@ -82,18 +81,12 @@ struct FlushJson {
     state: &'static str,
     /// Tokens.
     threshold: Option<Tokens>,
-    total: Option<FlushTotalJson>,
+    total: Option<FlushTotal>,
     /// Tokens that are missing.
     to_go: Option<Tokens>,
     /// Whether compaction comes first.
     late: bool,
     rule: &'static str,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct FlushTotalJson {
-    tokens: Option<Tokens>,
-    projected: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -194,7 +187,7 @@ pub(super) fn report_json(
         message_tokens: sum_of_estimates(messages).ok(),
         session_tokens: session_tokens(session),
         spent: usage_json(&session_usage(session)),
-        budget: budget_json(&budget),
+        budget,
         memory_flush: session.memory_flush().map(|flush| flush_json(&flush)),
         turn_end: session.turn_end_check(&session.context.path),
         messages: messages_json(session, bodies, sent),
@@ -226,9 +219,7 @@ fn flush_json(flush: &Flush) -> FlushJson {
     FlushJson {
         state: flush.state.word(),
         threshold: finite(flush.threshold),
-        total: flush
-            .total
-            .map(|total| FlushTotalJson { tokens: finite(total.tokens), projected: total.is_projected }),
+        total: flush.total,
         to_go: if let FlushState::Waiting { tokens } = flush.state { finite(tokens) } else { None },
         late: flush.compacts_first,
         rule: flush.state.rule(),

@@ -64,21 +64,12 @@ pub(super) struct TreeJson {
     session: SessionJson,
     /// The active leaf.
     leaf: Option<String>,
-    branches: Vec<BranchJson>,
+    branches: Vec<BranchTip>,
     /// Every entry, in drawing order.
     pub(super) nodes: Vec<NodeJson>,
 }
 
 impl JsonOutput for TreeJson {}
-
-#[derive(Serialize, JsonSchema)]
-struct BranchJson {
-    leaf: String,
-    active: bool,
-    messages: u64,
-    /// The last words of the branch.
-    headline: String,
-}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct NodeJson {
@@ -114,12 +105,6 @@ pub(super) fn tree_json(session: &LoadedSession, secrets: SecretDisplay) -> Tree
     let index = &session.index;
     let leaf = session.tree.leaf(index, &Leaf::Own);
     let labels = resolve_labels(index, &session.tree);
-    let branch = |tip: &BranchTip| BranchJson {
-        leaf: index.display_id(tip.leaf),
-        active: tip.active,
-        messages: tip.messages,
-        headline: tip.last_words.clone(),
-    };
     let node = |node: &OrderedEntry| {
         let entry = index.entry(node.entry);
         let size = entry.message;
@@ -144,7 +129,7 @@ pub(super) fn tree_json(session: &LoadedSession, secrets: SecretDisplay) -> Tree
     TreeJson {
         session: session_json(&session.item),
         leaf: leaf.map(|ix| index.display_id(ix)),
-        branches: session.branch_tips(secrets).iter().map(branch).collect(),
+        branches: session.branch_tips(secrets),
         nodes: nodes.iter().map(node).collect(),
     }
 }

@@ -1,10 +1,13 @@
 //! The parts of the budget bar in estimated tokens. Their sum is the estimate of the whole prompt (compaction 11.3).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::build::Context;
 use crate::context::tokens::chars4::{CHARS_PER_TOKEN, estimate_chars, estimate_or_zero};
 use crate::store::entry::{MessageSize, Role};
 use crate::store::prompt_report::SystemPromptReport;
-use crate::units::Chars;
+use crate::units::{Chars, schema_of};
 
 /// A part of the prompt, in the order of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,9 +102,42 @@ impl FixedChars {
 }
 
 /// Estimated tokens of each part.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "BudgetJson")]
 pub struct Budget {
     tokens: [u64; 8],
+}
+
+schema_of!(Budget, BudgetJson);
+
+/// Estimated tokens of the prompt, by part.
+#[derive(Serialize, JsonSchema)]
+struct BudgetJson {
+    /// System prompt without its workspace files.
+    system: u64,
+    /// Tool schemas.
+    tools: u64,
+    /// Workspace files in the system prompt.
+    files: u64,
+    /// Summaries of compactions and branches.
+    summary: u64,
+    /// User messages, custom messages of extensions, shell commands.
+    you: u64,
+    /// Texts and tool calls of the model.
+    asst: u64,
+    /// Thinking of the model.
+    thinking: u64,
+    /// Tool results.
+    results: u64,
+    total: u64,
+}
+
+impl From<Budget> for BudgetJson {
+    fn from(budget: Budget) -> Self {
+        let [system, tools, files, summary, you, asst, thinking, results] = budget.tokens;
+        let total = budget.total();
+        Self { system, tools, files, summary, you, asst, thinking, results, total }
+    }
 }
 
 impl Budget {

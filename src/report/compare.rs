@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::commit::{Receipt, receipts};
@@ -12,7 +14,7 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
 use crate::format::{format_amount, format_count, format_counted};
 use crate::ids::EntryIx;
-use crate::replay::Cost;
+use crate::replay::{Cost, TotalCost};
 use crate::report::cost::format_cost;
 use crate::session::usage_totals::PriceCache;
 use crate::session::{CountSource, LoadedSession, TokenCount};
@@ -23,31 +25,44 @@ use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::transcript::{Leaf, copied_answers};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ComparedBranch {
+    #[serde(rename = "leaf")]
     pub name: String,
     /// Whether this is the session's active leaf.
     pub active: bool,
     /// Entries from the root.
     pub entries: usize,
-    /// Entries after the fork point.
+    /// Entries that only this branch has.
+    #[serde(rename = "ownEntries")]
     pub unique_entries: usize,
     /// Messages sent to the model.
     pub messages: usize,
     /// Tokens of the next prompt, as the list of sessions counts them.
+    #[serde(rename = "tokens", serialize_with = "tokens_only")]
+    #[schemars(with = "u64")]
     pub next_prompt: TokenCount,
     /// The parts of the next prompt, on the same scale.
+    #[serde(rename = "parts")]
     pub budget: Budget,
     /// Answers that a provider counted; a copy counts as its original.
     pub calls: usize,
-    /// Cost of these answers, failed ones included.
+    /// Cost of the branch, USD.
+    #[serde(rename = "spent", with = "TotalCost")]
     pub cost: Cost,
-    /// Cost after the fork point without copies, which were paid for once.
+    /// Cost of the entries only on this branch, USD.
+    #[serde(rename = "ownSpent", with = "TotalCost")]
     pub unique_cost: Cost,
-    /// Cost of the next prompt with a cold cache, USD; `None` without a price.
+    /// Cost of the next prompt without a cache, USD.
+    #[serde(rename = "nextCold")]
     pub next_cost_cold: Option<f64>,
-    /// Cost of the next prompt with everything cached, USD; `None` without a price.
+    /// Cost of the next prompt from the cache, USD.
+    #[serde(rename = "nextWarm")]
     pub next_cost_warm: Option<f64>,
+}
+
+fn tokens_only<S: Serializer>(count: &TokenCount, serializer: S) -> Result<S::Ok, S::Error> {
+    count.tokens.serialize(serializer)
 }
 
 /// A fact about a branch: its name, and a function that formats it.

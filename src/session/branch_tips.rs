@@ -1,6 +1,9 @@
 //! Lists a transcript's branches as a gateway does: the end of each, its message count and its last words (sqlite F9,
 //! J4).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::ids::EntryIx;
 use crate::redact::SecretDisplay;
 use crate::session::LoadedSession;
@@ -9,16 +12,16 @@ use crate::store::entry::EntryKind;
 use crate::transcript::Leaf;
 
 /// A branch, as the gateway's branch list shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BranchTip {
     /// The last entry of the branch.
-    pub leaf: EntryIx,
+    pub leaf: String,
     /// Whether this is the session's active branch.
     pub active: bool,
     /// Number of `message` entries from the root to the leaf.
     pub messages: u64,
-    /// Last text on the branch, as one line.
-    pub last_words: String,
+    /// The last words of the branch.
+    pub headline: String,
 }
 
 impl LoadedSession {
@@ -31,10 +34,10 @@ impl LoadedSession {
             let last = path.iter().rev().find(is_message);
             let words = last.and_then(|ix| read_excerpt(&self.source, &self.index, *ix).ok());
             BranchTip {
-                leaf,
+                leaf: self.index.display_id(leaf),
                 active: own == Some(leaf),
                 messages: path.iter().filter(is_message).count() as u64,
-                last_words: words
+                headline: words
                     .map(|words| words.with_secrets(secrets).text_with_envelope())
                     .unwrap_or_default(),
             }

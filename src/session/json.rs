@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::budget::{Budget, BudgetPart};
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::{Mark, SessionItem};
 use crate::units::Tokens;
@@ -55,35 +54,6 @@ pub fn ruleset_json(chosen: &RulesetChoice) -> RulesetJson {
         from: chosen.provenance_text(),
         note: chosen.note.clone(),
     }
-}
-
-/// Estimated tokens of the prompt, by part.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct BudgetJson {
-    /// System prompt without its workspace files.
-    system: u64,
-    /// Tool schemas.
-    tools: u64,
-    /// Workspace files in the system prompt.
-    files: u64,
-    /// Summaries of compactions and branches.
-    summary: u64,
-    /// User messages, custom messages of extensions, shell commands.
-    you: u64,
-    /// Texts and tool calls of the model.
-    asst: u64,
-    /// Thinking of the model.
-    thinking: u64,
-    /// Tool results.
-    results: u64,
-    total: u64,
-}
-
-pub fn budget_json(budget: &Budget) -> BudgetJson {
-    let [system, tools, files, summary, you, asst, thinking, results] =
-        BudgetPart::ALL.map(|part| budget.tokens(part));
-    let total = budget.total();
-    BudgetJson { system, tools, files, summary, you, asst, thinking, results, total }
 }
 
 /// Returns a number that JSON can hold; `None` for NaN and infinities, which mean "unknown" or "no limit".
