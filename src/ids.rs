@@ -25,8 +25,10 @@ impl Epoch {
 
 /// Routing key of a session, as written in `sessions.json` (store D), or the synthetic key of a transcript without a
 /// row (store G2).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct SessionKey(pub String);
+
+crate::units::schema_of!(SessionKey, String);
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

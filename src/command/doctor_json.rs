@@ -14,6 +14,7 @@ use super::setting_value::SettingJson;
 use crate::diagnostic::Diagnostic;
 use crate::export::json::JsonOutput;
 use crate::gateway::AppliedDefault;
+use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::gateway::config::{ConfigError, GatewayConfig};
 use crate::gateway::provenance::Provenance;
 use crate::js::{Members, Value};
@@ -92,7 +93,7 @@ struct AgentJson {
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct CompactionJson {
+pub(super) struct CompactionJson {
     enabled: bool,
     mode: &'static str,
     reserve_tokens: Option<Tokens>,
@@ -138,12 +139,7 @@ pub(super) fn report_json<'a>(
         counts: checkup.counts().into_iter().collect(),
         agents: checkup.agents.iter().map(agent_json).collect(),
         context_pruning: pruning.map(|row| setting(row, PRUNING_PATH)).collect(),
-        compaction: CompactionJson {
-            enabled: checkup.compaction.enabled,
-            mode: checkup.mode.as_str(),
-            reserve_tokens: finite(checkup.compaction.reserve_tokens),
-            keep_recent_tokens: finite(checkup.compaction.keep_recent_tokens),
-        },
+        compaction: compaction_json(&checkup.compaction, checkup.mode),
         compaction_settings: compaction.map(|row| setting(row, COMPACTION_PATH)).collect(),
         memory_flush: if checkup.pi.is_some() { Vec::new() } else { flush.into() },
         settings: checkup.pi.as_ref().map_or_else(
@@ -154,6 +150,15 @@ pub(super) fn report_json<'a>(
         locks: &checkup.locks,
         repairs: repairs.map(|repairs| repairs.iter().map(Repair::to_json).collect()),
         findings: &checkup.diagnostics,
+    }
+}
+
+pub(super) fn compaction_json(settings: &CompactionSettings, mode: CompactionMode) -> CompactionJson {
+    CompactionJson {
+        enabled: settings.enabled,
+        mode: mode.as_str(),
+        reserve_tokens: finite(settings.reserve_tokens),
+        keep_recent_tokens: finite(settings.keep_recent_tokens),
     }
 }
 

@@ -9,7 +9,6 @@ use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::Output;
 use super::session_output::{SessionJson, session_json};
-use super::sessions::RollupJson;
 use crate::cli::{SessionsArgs, StoreArgs};
 use crate::doc::Tone;
 use crate::export::json::JsonOutput;
@@ -88,9 +87,9 @@ pub(super) struct RecordJson {
     /// Key of the session that started this one.
     parent: Option<String>,
     /// Usage with the sessions that this one started, directly or not; null if it started none.
-    rollup: Option<RollupJson>,
+    rollup: Option<Rollup>,
     /// The facts as text, in the order of their sections.
-    fields: Vec<RecordFieldJson>,
+    fields: Vec<RecordField>,
     /// The session record as stored, secrets masked; null if the session has none. The skills and the system prompt
     /// report are left out.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
@@ -99,13 +98,6 @@ pub(super) struct RecordJson {
 
 impl JsonOutput for RecordJson {}
 
-#[derive(Serialize, JsonSchema)]
-struct RecordFieldJson {
-    section: &'static str,
-    name: String,
-    value: String,
-}
-
 fn record_json(
     workspace: &Workspace,
     session: &Session,
@@ -113,17 +105,12 @@ fn record_json(
     rollup: Option<&Rollup>,
 ) -> RecordJson {
     let item = crate::session::list::list_item(workspace.store(), session, workspace.now_ms);
-    let field = |field: &RecordField| RecordFieldJson {
-        section: field.section,
-        name: field.name.clone(),
-        value: field.value.clone(),
-    };
     RecordJson {
         title: view.title.clone(),
         kind: session.kind.as_str(),
         parent: item.parent.as_ref().map(|key| key.0.clone()),
-        rollup: rollup.and_then(RollupJson::new),
-        fields: view.fields.iter().map(field).collect(),
+        rollup: rollup.and_then(Rollup::with_descendants),
+        fields: view.fields.clone(),
         record: view.record.clone(),
         session: session_json(&item),
     }

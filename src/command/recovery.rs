@@ -5,6 +5,7 @@ use std::io::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::doctor_json::{CompactionJson, compaction_json};
 use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
 use super::output::Output;
@@ -65,10 +66,8 @@ impl JsonOutput for RecoveryJson {}
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CompactionSettingsJson {
-    enabled: bool,
-    mode: &'static str,
-    reserve_tokens: Option<Tokens>,
-    keep_recent_tokens: Option<Tokens>,
+    #[serde(flatten)]
+    settings: CompactionJson,
     /// Chars that one tool result may have.
     max_result_chars: Option<f64>,
     /// The window in tokens that the runtime believes in.
@@ -180,10 +179,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
         session: session_json(&session.item),
         window: window_json(session.window),
         compaction: CompactionSettingsJson {
-            enabled: compaction.enabled,
-            mode: session.limits.compaction_mode.as_str(),
-            reserve_tokens: finite(compaction.reserve_tokens),
-            keep_recent_tokens: finite(compaction.keep_recent_tokens),
+            settings: compaction_json(compaction, session.limits.compaction_mode),
             max_result_chars: finite(max_result_chars(session).get()),
             runtime_window: finite(session.limits.runtime_window),
         },

@@ -18,7 +18,9 @@ use crate::format::{format_age, format_number, format_size, quantity};
 use crate::ids::SessionKey;
 use crate::redact::SecretDisplay;
 use crate::session::SessionItem;
-use crate::session::search::{SearchHit, SearchQuery, SearchTotals, SessionHits, search_store};
+use crate::session::search::{
+    SearchHit, SearchQuery, SearchTotals, SessionHits, UnreadTranscript, search_store,
+};
 use crate::session::title::{shown_name, shown_title};
 use crate::text::{pad, truncate, visible};
 use crate::units::Moment;
@@ -128,7 +130,7 @@ pub(super) struct SearchJson {
     /// The sessions with hits: most hits on the active branch first, then most recent.
     sessions: Vec<SessionHitsJson>,
     /// Transcripts that could not be read.
-    unread: Vec<UnreadJson>,
+    unread: Vec<UnreadTranscript>,
 }
 
 impl JsonOutput for SearchJson {}
@@ -167,13 +169,6 @@ struct HitJson {
     text: String,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct UnreadJson {
-    key: String,
-    path: String,
-    error: String,
-}
-
 impl Found<'_> {
     fn item(&self, session: &SessionHits) -> Option<&SessionItem> {
         self.items.get(&session.key).copied()
@@ -184,18 +179,13 @@ impl Found<'_> {
     }
 
     fn json(&self) -> SearchJson {
-        let unread = self.totals.unread.iter().map(|unread| UnreadJson {
-            key: unread.key.0.clone(),
-            path: unread.path.to_string_lossy().into_owned(),
-            error: unread.error.clone(),
-        });
         SearchJson {
             query: self.query.text().to_owned(),
             hits: self.count(),
             searched: self.totals.sessions,
             bytes: self.totals.bytes.get(),
             sessions: self.sessions.iter().map(|session| self.session_json(session)).collect(),
-            unread: unread.collect(),
+            unread: self.totals.unread.clone(),
         }
     }
 

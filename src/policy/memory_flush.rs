@@ -3,6 +3,9 @@
 //!
 //! For a window of 200,000 and the default settings, the flush is due from 176,000 tokens on.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::gateway::memory_flush::FlushSettings;
 use crate::units::{Bytes, Tokens};
 
@@ -125,10 +128,12 @@ impl FlushState {
 }
 
 /// Total that is compared with the threshold.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlushTotal {
+    #[schemars(with = "Option<f64>")]
     pub tokens: Tokens,
     /// Projected from the transcript instead of stored (compaction 9.5).
+    #[serde(rename = "projected")]
     pub is_projected: bool,
 }
 

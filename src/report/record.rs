@@ -1,6 +1,9 @@
 //! Everything that a store knows of a session besides its transcript: the record with its toggles, overrides and
 //! counters, fields unknown to clawscope too, with secrets masked.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::doc::{Align, Cell, Doc, Table, Tone};
 use crate::format::{
     format_age, format_amount, format_displayed_timestamp, format_number, format_short_tokens, format_size,
@@ -152,7 +155,7 @@ const SECTIONS: [(&str, &[&str]); 5] = [
 const OTHER_SECTION: &str = "Other fields";
 
 /// One fact about a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordField {
     pub section: &'static str,
     /// The name in the record, as `origin.label`.

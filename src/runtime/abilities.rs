@@ -2,6 +2,9 @@
 
 use std::io::IsTerminal as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::background::{Background, reported_background};
 use super::emulators::{Claim, Emulator, Guess, identify};
 use crate::config::Config;
@@ -26,9 +29,10 @@ pub const TERMINAL_VARIABLES: [&str; 12] = [
 ];
 
 /// One ability: its value, such as `24-bit` or `likely`, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ability {
     pub name: &'static str,
+    /// A guess is `likely`, `unlikely` or `unknown`.
     pub value: String,
     pub reason: String,
 }

@@ -61,21 +61,13 @@ struct TerminalJson {
     rows: Option<u16>,
     /// Variables about the terminal that are set.
     variables: Vec<VariableJson>,
-    abilities: Vec<AbilityJson>,
+    abilities: Vec<Ability>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct VariableJson {
     name: &'static str,
     value: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct AbilityJson {
-    name: &'static str,
-    /// A guess is `likely`, `unlikely` or `unknown`.
-    value: String,
-    reason: String,
 }
 
 pub(super) fn run(json: bool, invocation: &Invocation, output: &mut Output) -> Result<(), Failure> {
@@ -110,7 +102,6 @@ fn report(env: &Environment, streams: Streams) -> SelfReportJson {
 fn terminal_json(env: &Environment, config: &Config, streams: Streams) -> TerminalJson {
     let (name, named_by) = terminal_name(env).unzip();
     let variable = |name: &&'static str| Some(VariableJson { name, value: env.raw(name)?.to_owned() });
-    let ability = |Ability { name, value, reason }| AbilityJson { name, value, reason };
     TerminalJson {
         name,
         named_by,
@@ -121,7 +112,7 @@ fn terminal_json(env: &Environment, config: &Config, streams: Streams) -> Termin
         columns: streams.size.map(|(columns, _)| columns),
         rows: streams.size.map(|(_, rows)| rows),
         variables: TERMINAL_VARIABLES.iter().filter_map(variable).collect(),
-        abilities: terminal_abilities(env, config).into_iter().map(ability).collect(),
+        abilities: terminal_abilities(env, config),
     }
 }
 
@@ -168,7 +159,7 @@ fn print_terminal(terminal: &TerminalJson, output: &mut Output) -> Result<(), Fa
         _ => "unknown".to_owned(),
     };
     table.push(vec!["size".into(), size.into(), streams_text(terminal).into()]);
-    for AbilityJson { name, value, reason } in &terminal.abilities {
+    for Ability { name, value, reason } in &terminal.abilities {
         let tone = if value == "unlikely" { Tone::Dim } else { Tone::Plain };
         table.push(vec![(*name).into(), Cell::new(value, tone), reason.as_str().into()]);
     }

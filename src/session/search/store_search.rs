@@ -9,7 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use memchr::{memchr, memrchr};
 use rayon::ThreadPoolBuilder;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::files::PathText;
 use crate::ids::{EntryIx, LineIds, SessionKey};
 use crate::session::open_source::{OpenError, open_source};
 use crate::session::ruleset_choice::choose_ruleset;
@@ -43,9 +46,10 @@ pub struct SearchTotals {
     pub unread: Vec<UnreadTranscript>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadTranscript {
     pub key: SessionKey,
+    #[serde(with = "PathText")]
     pub path: PathBuf,
     pub error: String,
 }
