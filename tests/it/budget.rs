@@ -11,39 +11,39 @@ use regex::Regex;
 
 /// Lines of code by room: a folder of `src`, or `""` for the files beside them.
 const ROOMS: &[(&str, usize)] = &[
-    ("", 1127),
+    ("", 1158),
     ("app", 13816),
     ("cli", 856),
-    ("command", 14938),
-    ("commit", 3620),
+    ("command", 14605),
+    ("commit", 3626),
     ("config", 624),
-    ("context", 2639),
+    ("context", 2666),
     ("dataset", 1361),
     ("doc", 466),
-    ("export", 2500),
+    ("export", 2388),
     ("files", 39),
     ("format", 391),
-    ("gateway", 8122),
-    ("js", 2132),
-    ("plan", 607),
-    ("policy", 14120),
+    ("gateway", 8128),
+    ("js", 2122),
+    ("plan", 617),
+    ("policy", 14144),
     ("redact", 2737),
     ("remote", 1285),
-    ("replay", 4429),
-    ("report", 15398),
-    ("runtime", 4248),
-    ("session", 10913),
-    ("store", 9242),
-    ("summarize", 1607),
+    ("replay", 4480),
+    ("report", 15395),
+    ("runtime", 4250),
+    ("session", 10917),
+    ("store", 9244),
+    ("summarize", 1612),
     ("text", 200),
     ("transcript", 1252),
     ("ui", 10062),
     ("write", 2481),
 ];
 /// Rust files in `src`, tests included.
-const FILES: usize = 1166;
+const FILES: usize = 1165;
 /// Types that mirror a value only to be its JSON.
-const MIRRORS: usize = 199;
+const MIRRORS: usize = 169;
 /// Files that are named after a release.
 const DATED_FILES: usize = 8;
 /// Lines of `tests`, comments and blank lines included.
