@@ -97,9 +97,9 @@ fn a_store_of_schema_19_reads_as_in_the_gateways_modules() {
         }
         let tips = session.branch_tips(clawscope::redact::SecretDisplay::Hidden);
         let tips = tips.iter().map(|tip| {
-            let leaf = index.display_id(tip.leaf);
+            let leaf = &tip.leaf;
             // The gateway searches for a text before the result of a tool; here the result itself is shown.
-            let headline = if leaf == "80000007" { "plain text" } else { &tip.last_words };
+            let headline = if leaf == "80000007" { "plain text" } else { &tip.headline };
             json!({"leafEntryId": leaf, "active": tip.active, "messageCount": tip.messages, "headline": headline})
         });
         assert_eq!(Value::from(tips.collect::<Vec<_>>()), expected["branches"], "{key}");

@@ -87,8 +87,8 @@ fn every_session_reads_as_in_the_gateways_modules() {
             .branch_tips(clawscope::redact::SecretDisplay::Hidden)
             .iter()
             .map(|tip| {
-                serde_json::json!({"leafEntryId": index.display_id(tip.leaf), "active": tip.active,
-                    "messageCount": tip.messages, "headline": tip.last_words})
+                serde_json::json!({"leafEntryId": tip.leaf, "active": tip.active,
+                    "messageCount": tip.messages, "headline": tip.headline})
             })
             .collect();
         assert_eq!(Value::from(branches), expected["branches"], "{key}");
