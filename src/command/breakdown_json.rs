@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_output::{SessionJson, WindowJson, session_json, tool_name, window_json};
+use super::session_output::{SessionJson, session_json, tool_name};
 use crate::context::breakdown::{Images, PromptParts, PromptPiece, Tally, ToolTotals, WindowHistory};
 use crate::context::budget::{Budget, BudgetPart, FixedChars, part_for};
 use crate::export::json::JsonOutput;
+use crate::gateway::window::WindowInfo;
 use crate::js::Value;
 use crate::redact::masked;
 use crate::report::breakdown::{
@@ -28,7 +29,7 @@ pub(super) struct BreakdownJson {
     leaf: Option<String>,
     provider: String,
     model: String,
-    window: WindowJson,
+    window: WindowInfo,
     budget: Budget,
     /// Share of the window that the prompt takes, in whole percent.
     percent: Option<u64>,
@@ -212,7 +213,7 @@ pub(super) fn report_json(
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
         provider: session.provider.clone(),
         model: session.model.clone(),
-        window: window_json(session.window),
+        window: session.window,
         budget: now.budget,
         percent: percent(now.budget.total(), session.window.model_tokens),
         system: prompt.map(|(report, parts)| system_prompt_json(report, parts, &now.budget)),

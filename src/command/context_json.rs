@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{
-    SessionJson, WindowJson, finite, message_tokens, session_json, size_json, tool_name, window_json,
-};
+use super::session_output::{SessionJson, finite, message_tokens, session_json, size_json, tool_name};
 use super::usage_totals::{UsageJson, usage_json};
 use crate::context::budget::Budget;
 use crate::context::tokens::usage::sum_of_estimates;
@@ -14,6 +12,7 @@ use crate::context::tokens::{ContextEstimate, estimate_message};
 use crate::context::{ContentSource, ContextMessage};
 use crate::export::json::JsonOutput;
 use crate::format::{round_tokens, whole_percent};
+use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
@@ -33,7 +32,7 @@ pub(super) struct ContextJson {
     provider: String,
     model: String,
     ruleset: RulesetJson,
-    window: WindowJson,
+    window: WindowInfo,
     /// The prompt of the next call, as the list of sessions shows it.
     next_call: NextCallJson,
     /// The runtime's own estimate of the context; null where the runtime would fail.
@@ -178,7 +177,7 @@ pub(super) fn report_json(
         provider: session.provider.clone(),
         model: session.model.clone(),
         ruleset: ruleset_json(&session.ruleset),
-        window: window_json(session.window),
+        window: session.window,
         next_call: NextCallJson {
             tokens: next,
             percent: whole_percent(next.tokens, round_tokens(session.window.model_tokens)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::environment::Workspace;
 use super::failure::Failure;
@@ -27,7 +27,7 @@ use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
 use crate::policy::settings::{SettingRow, compaction_settings};
-use crate::redact::Redactor;
+use crate::redact::{Redactor, masked};
 use crate::runtime::watch::{WatchMode, find_polled, store_folders};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::simulated_settings::{EffectiveSetting, effective_setting_rows};
@@ -37,22 +37,34 @@ use crate::store::pi_dirs::load_settings;
 use crate::units::{Bytes, Tokens};
 
 /// The model of an agent's next call, unless the session overrides it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AgentModel {
     pub provider: String,
+    #[serde(rename = "model", serialize_with = "without_secrets")]
     pub id: String,
     pub window: WindowInfo,
+    /// The origin of the window.
+    #[serde(rename = "windowFrom")]
     pub window_provenance: Provenance,
-    /// Whether the pruner runs on this model (pruning 3.6).
+    /// Whether the pruner runs on this model.
+    #[serde(rename = "pruningEligible")]
     pub is_prunable: bool,
 }
 
-#[derive(Debug)]
+fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&masked(text))
+}
+
+/// An agent and the model of its next call.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AgentReport {
     pub id: String,
+    #[serde(rename = "configured")]
     pub is_configured: bool,
+    #[serde(rename = "onDisk")]
     pub is_on_disk: bool,
     pub sessions: u64,
+    #[serde(flatten)]
     pub model: AgentModel,
 }
 

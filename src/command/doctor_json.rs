@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::database::DatabaseJson;
-use super::diagnostics::{AgentModel, AgentReport, DoctorReport, TranscriptLock};
+use super::diagnostics::{AgentReport, DoctorReport, TranscriptLock};
 use super::environment::Workspace;
 use super::pi_settings::PiSettingsReport;
 use super::repair::{Repair, RepairJson};
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{LifecycleJson, WindowJson, finite, lifecycle_json, window_json};
+use super::session_output::{LifecycleJson, finite, lifecycle_json};
 use super::setting_value::SettingJson;
 use crate::diagnostic::Diagnostic;
 use crate::export::json::JsonOutput;
@@ -18,7 +18,6 @@ use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::gateway::config::{ConfigError, GatewayConfig};
 use crate::gateway::provenance::Provenance;
 use crate::js::{Members, Value};
-use crate::redact::masked;
 use crate::session::lifecycle::Lifecycle;
 use crate::units::Tokens;
 
@@ -41,7 +40,7 @@ pub(super) struct DoctorJson<'a> {
     rulesets: Members<u64>,
     /// Sessions, transcripts, bytes, entries and bad lines, then sessions by mark.
     counts: Members<u64>,
-    agents: Vec<AgentJson>,
+    agents: &'a [AgentReport],
     context_pruning: Vec<SettingJson>,
     compaction: CompactionJson,
     compaction_settings: Vec<SettingJson>,
@@ -72,23 +71,6 @@ struct ConfigJson<'a> {
     error: Option<&'a ConfigError>,
     /// Defaults that the gateway fills in.
     filled_in: &'a [AppliedDefault],
-}
-
-/// An agent and the model of its next call.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct AgentJson {
-    id: String,
-    configured: bool,
-    on_disk: bool,
-    sessions: u64,
-    provider: String,
-    model: String,
-    window: WindowJson,
-    /// The origin of the window.
-    window_from: String,
-    /// Whether the pruner runs on this model.
-    pruning_eligible: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -137,7 +119,7 @@ pub(super) fn report_json<'a>(
         databases: store.databases.iter().map(DatabaseJson::from).collect(),
         rulesets: checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), *count)).collect(),
         counts: checkup.counts().into_iter().collect(),
-        agents: checkup.agents.iter().map(agent_json).collect(),
+        agents: &checkup.agents,
         context_pruning: pruning.map(|row| setting(row, PRUNING_PATH)).collect(),
         compaction: compaction_json(&checkup.compaction, checkup.mode),
         compaction_settings: compaction.map(|row| setting(row, COMPACTION_PATH)).collect(),
@@ -167,22 +149,6 @@ fn config_json(config: &GatewayConfig) -> ConfigJson<'_> {
         path: config.path.as_ref().map(|path| path.to_string_lossy().into_owned()),
         error: config.error.as_ref(),
         filled_in: config.applied_defaults(),
-    }
-}
-
-fn agent_json(agent: &AgentReport) -> AgentJson {
-    let AgentModel { provider, id, window, window_provenance: window_from, is_prunable: eligible } =
-        &agent.model;
-    AgentJson {
-        id: agent.id.clone(),
-        configured: agent.is_configured,
-        on_disk: agent.is_on_disk,
-        sessions: agent.sessions,
-        provider: provider.clone(),
-        model: masked(id).into_owned(),
-        window: window_json(*window),
-        window_from: window_from.to_string(),
-        pruning_eligible: *eligible,
     }
 }
 

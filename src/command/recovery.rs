@@ -10,12 +10,11 @@ use super::environment::{Invocation, Workspace, require_context};
 use super::failure::Failure;
 use super::output::Output;
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{
-    SessionJson, WindowJson, finite, print_session_header, session_json, window_json,
-};
+use super::session_output::{SessionJson, finite, print_session_header, session_json};
 use crate::cli::{ExplainArgs, StoreArgs};
 use crate::doc::Tone;
 use crate::export::json::JsonOutput;
+use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::policy::recovery::{
     Attempt, CompactionCaller, CompactionOutcome, Ending, RecoveryStep, is_transient,
@@ -47,7 +46,7 @@ pub(super) fn run(
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecoveryJson {
     session: SessionJson,
-    window: WindowJson,
+    window: WindowInfo,
     compaction: CompactionSettingsJson,
     ruleset: RulesetJson,
     /// Whether an overflow is recorded; otherwise this is the recovery from the next one.
@@ -177,7 +176,7 @@ fn report_json(session: &LoadedSession, view: &RecoveryView) -> RecoveryJson {
     };
     RecoveryJson {
         session: session_json(&session.item),
-        window: window_json(session.window),
+        window: session.window,
         compaction: CompactionSettingsJson {
             settings: compaction_json(compaction, session.limits.compaction_mode),
             max_result_chars: finite(max_result_chars(session).get()),

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::replay_report::ReplayReport;
 use super::ruleset::{RulesetJson, ruleset_json};
-use super::session_output::{SessionJson, WindowJson, finite, rounded, session_json, window_json};
+use super::session_output::{SessionJson, finite, rounded, session_json};
 use crate::config::FiringLimits;
 use crate::export::json::JsonOutput;
+use crate::gateway::window::WindowInfo;
 use crate::policy::Policy;
 use crate::policy::preflight::Route;
 use crate::replay::{
@@ -25,7 +26,7 @@ pub(super) struct ReplayJson {
     ruleset: RulesetJson,
     /// The rules of the release that wrote the session.
     recorded_ruleset: RulesetJson,
-    window: WindowJson,
+    window: WindowInfo,
     /// Tokens that the provider takes.
     provider_window: Option<Tokens>,
     /// Lifetime of the provider's cache.
@@ -203,7 +204,7 @@ pub(super) fn report_json(replayed: &ReplayReport) -> ReplayJson {
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
         ruleset: ruleset_json(&session.ruleset),
         recorded_ruleset: ruleset_json(written_by.as_ref().unwrap_or(&session.ruleset)),
-        window: window_json(session.window),
+        window: session.window,
         provider_window: finite(inputs.provider_window),
         retention: inputs.retention.as_str(),
         touches: if replay.touches_recorded { "recorded" } else { "assumed" },

@@ -17,7 +17,7 @@ pub(super) use crate::session::json::{SessionJson, finite, rounded, session_json
 use crate::session::lifecycle::Lifecycle;
 use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};
-use crate::units::{Chars, Moment, Tokens};
+use crate::units::{Chars, Moment};
 use std::io;
 
 /// The reset rules of the session, and the next reset.
@@ -72,25 +72,6 @@ pub(super) fn lifecycle_json(lifecycle: &Lifecycle, now_ms: Moment) -> Lifecycle
             due: lifecycle.is_due(now_ms),
         }),
         leaves: lifecycle.reset_effect,
-    }
-}
-
-/// The context window of the model.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct WindowJson {
-    tokens: Option<Tokens>,
-    /// The origin of the number.
-    source: &'static str,
-    /// `agents.defaults.contextTokens`, where it is less and limits a run.
-    context_tokens: Option<Tokens>,
-}
-
-pub(super) fn window_json(window: WindowInfo) -> WindowJson {
-    WindowJson {
-        tokens: finite(window.model_tokens),
-        source: window.model_source.name(),
-        context_tokens: window.cap(),
     }
 }
 

@@ -14,9 +14,7 @@ use super::output::Output;
 use super::policies::{self, CompactionJson, PolicyJson, compaction_json, policies_json};
 use super::preview::{Preview, build_preview};
 use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
-use super::session_output::{
-    SessionJson, WindowJson, finite, print_session_header, session_json, size_json, tool_name, window_json,
-};
+use super::session_output::{SessionJson, finite, print_session_header, session_json, size_json, tool_name};
 use super::summary::{
     self, ChosenSummarizer, SummaryJson, choose_summarizer, load_summarizer_config, parse_kind,
     print_generated, refuse_without_compaction,
@@ -25,6 +23,7 @@ use crate::cli::{SimulateArgs, StoreArgs, secrets};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::format::{format_estimate, format_number, format_ordinal, format_time};
+use crate::gateway::window::WindowInfo;
 use crate::js::{Members, Value};
 use crate::plan::Plan;
 use crate::policy::preflight::PreflightResult;
@@ -115,7 +114,7 @@ pub(super) struct SimulationJson {
     provenance: Members<String>,
     ruleset: RulesetJson,
     gate: GateJson,
-    window: WindowJson,
+    window: WindowInfo,
     /// Chars of the context per char of the window.
     ratios: RatiosJson,
     /// Tokens of the whole prompt.
@@ -232,7 +231,7 @@ fn report_json(
         provenance: simulated.prune_rows.iter().map(|row| (row.key, row.provenance.to_string())).collect(),
         ruleset: ruleset_json(&session.ruleset),
         gate: gate_json(preview),
-        window: window_json(session.window),
+        window: session.window,
         ratios: RatiosJson {
             before: finite(plan.pruning.ratio_before),
             trimmed: finite(plan.pruning.ratio_trimmed),

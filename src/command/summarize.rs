@@ -16,11 +16,12 @@ use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
 use crate::cli::{SimulateArgs, StoreArgs};
 use crate::command::ruleset::{RulesetJson, ruleset_json};
-use crate::command::session_output::{SessionJson, WindowJson, finite, session_json, window_json};
+use crate::command::session_output::{SessionJson, finite, session_json};
 use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_estimate, format_estimated_usd, format_number};
 use crate::gateway::ruleset::Ruleset;
+use crate::gateway::window::WindowInfo;
 use crate::js::{JsString, Value};
 use crate::policy::compact::{DroppedHistory, PredictedCall, stored_summary};
 use crate::session::LoadedSession;
@@ -159,7 +160,7 @@ pub(in crate::command) struct SummarizeJson {
     leaf: Option<String>,
     ruleset: RulesetJson,
     mode: &'static str,
-    window: WindowJson,
+    window: WindowInfo,
     reserve_tokens: Option<Tokens>,
     keep_recent_tokens: Option<Tokens>,
     first_kept_entry_id: String,
@@ -208,7 +209,7 @@ fn report_json(requested: &SummaryInput, summary: Option<&Summary>) -> Summarize
         leaf: session.context.leaf.map(|leaf| session.index.display_id(leaf)),
         ruleset: ruleset_json(&session.ruleset),
         mode: job.mode.as_str(),
-        window: window_json(session.window),
+        window: session.window,
         reserve_tokens: finite(job.reserve_tokens),
         keep_recent_tokens: finite(session.configured_settings.compaction.keep_recent_tokens),
         first_kept_entry_id: session.index.display_id(compactable.preparation.first_kept),

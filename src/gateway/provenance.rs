@@ -40,6 +40,14 @@ impl fmt::Display for Provenance {
     }
 }
 
+impl serde::Serialize for Provenance {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+crate::units::schema_of!(Provenance, String);
+
 /// A value, its value without any configuration, and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting<T> {

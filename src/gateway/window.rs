@@ -1,8 +1,11 @@
 //! The window of a model in tokens and its origin, under the reference rules (pruning 4.5, compaction 7.1).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::format::format_number;
 use crate::js;
-use crate::units::Tokens;
+use crate::units::{Tokens, schema_of};
 
 /// The window without any other source, in tokens (compaction 7.3).
 pub const DEFAULT_WINDOW: Tokens = Tokens(200_000.0);
@@ -89,7 +92,9 @@ impl KnownWindow {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The window of a model, and of a run on it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "WindowJson")]
 pub struct WindowInfo {
     /// Whole; positive unless the default argument was not.
     pub tokens: Tokens,
@@ -99,6 +104,27 @@ pub struct WindowInfo {
     pub model_tokens: Tokens,
     /// The source of the model's window; never the cap of a known one.
     pub model_source: WindowSource,
+}
+
+schema_of!(WindowInfo, WindowJson);
+
+/// The context window of the model.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct WindowJson {
+    #[schemars(with = "Option<f64>")]
+    tokens: Tokens,
+    /// The origin of the number.
+    source: &'static str,
+    /// `agents.defaults.contextTokens`, where it is less and limits a run.
+    context_tokens: Option<Tokens>,
+}
+
+impl From<WindowInfo> for WindowJson {
+    fn from(window: WindowInfo) -> Self {
+        let source = window.model_source.name();
+        Self { tokens: window.model_tokens, source, context_tokens: window.cap() }
+    }
 }
 
 impl WindowInfo {
