@@ -12,7 +12,7 @@
 //!                                                      └────▶ commit ─▶ bytes (append only)
 //! ```
 //!
-//! * **Vocabulary**: [`ids`]; [`units`], tokens, chars, bytes, durations and moments as types that cannot be mixed; [`files`], the only opener of files for reading, and the one way to replace a file; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
+//! * **Vocabulary**: [`units`], tokens, chars, bytes, durations and moments as types that cannot be mixed; [`ids`]; [`files`], the only opener of files for reading, and the one way to replace a file; [`rulebook`], the rules of gateways and pi in words, as `assets/rules/` ships them;
 //!   [`guide`], the pages of `assets/guide/`;
 //!   [`diagnostic`], a fault in a file with its line and advice; [`js`], the JavaScript semantics that the gateway's
 //!   rules rely on; [`mod@format`], every number, size, time and sum of money as text; [`text`], the only way of transcript

@@ -14,7 +14,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("", 1158),
     ("app", 13816),
     ("cli", 856),
-    ("command", 14605),
+    ("command", 14571),
     ("commit", 3626),
     ("config", 624),
     ("context", 2666),
@@ -23,7 +23,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("export", 2388),
     ("files", 39),
     ("format", 391),
-    ("gateway", 8128),
+    ("gateway", 8152),
     ("js", 2122),
     ("plan", 617),
     ("policy", 14144),
@@ -43,7 +43,7 @@ const ROOMS: &[(&str, usize)] = &[
 /// Rust files in `src`, tests included.
 const FILES: usize = 1165;
 /// Types that mirror a value only to be its JSON.
-const MIRRORS: usize = 169;
+const MIRRORS: usize = 168;
 /// Files that are named after a release.
 const DATED_FILES: usize = 8;
 /// Lines of `tests`, comments and blank lines included.
