@@ -109,6 +109,7 @@ fn with_total<S: Serializer>(parts: &[(&str, u64)], serializer: S) -> Result<S::
     serializer.collect_map(parts.iter().copied().chain([("total", total)]))
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_iso_text<S: Serializer>(moment: &Moment, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&iso_text(*moment))
 }
@@ -412,7 +413,9 @@ fn exported_plan(
             }
             MessageOrigin::Checkpoint => {
                 let state = replay_system_messages(&loaded.index, &loaded.context.messages).ok().flatten();
-                state.into_iter().for_each(|state| add(next, out.message(&state.message_at(now_ms))));
+                if let Some(state) = state {
+                    add(next, out.message(&state.message_at(now_ms)));
+                }
             }
             MessageOrigin::Missing(missing) => {
                 add(next, out.message(&missing.message(now_ms)));

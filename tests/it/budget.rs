@@ -20,7 +20,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("context", 2666),
     ("dataset", 1361),
     ("doc", 466),
-    ("export", 2388),
+    ("export", 2391),
     ("files", 39),
     ("format", 391),
     ("gateway", 8152),
