@@ -14,11 +14,19 @@ use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::format_count;
 use crate::store::migration::{
-    EntryCounts, FilePair, ImportComparison, ImportFaultKind, Migration, UnmatchedReason, check_import,
+    EntryCounts, FilePair, ImportFaultKind, Migration, UnmatchedReason, check_import,
 };
 
 /// Lines printed per list; the JSON has all.
 const MAX_LINES: usize = 20;
+
+const INDENT: &str = "           ";
+
+const KEEP_FILES: &str = "Keep these files: they contain what the database lacks. A gateway that ran since may have \
+     changed or removed entries itself: compare before you act.";
+
+const IMPORT_ADDED: &str = "`openclaw doctor --session-sqlite import` imports the added entries if a sessions.json beside \
+     the file lists its session.";
 
 /// Every transcript file compared with its import into a database.
 #[derive(Serialize, JsonSchema)]
@@ -100,31 +108,115 @@ impl Totals {
     }
 }
 
+/// The lines of the answer.
+#[derive(Default)]
+struct Lines(Vec<(Tone, String)>);
+
+impl Lines {
+    fn add(&mut self, tone: Tone, text: impl Into<String>) {
+        self.0.push((tone, text.into()));
+    }
+
+    fn add_list(&mut self, tone: Tone, indent: &str, items: &[String]) {
+        self.0.extend(items.iter().take(MAX_LINES).map(|item| (tone, format!("{indent}{item}"))));
+        if let more @ 1.. = items.len().saturating_sub(MAX_LINES) {
+            self.add(Tone::Dim, format!("{indent}and {more} more; --json lists all"));
+        }
+    }
+
+    /// Adds the files and sessions without a partner.
+    fn add_alone(&mut self, migration: &Migration) {
+        let mut files: BTreeMap<UnmatchedReason, Vec<String>> = BTreeMap::new();
+        for alone in &migration.alone {
+            files.entry(alone.why).or_default().push(format!("{} (session {})", alone.file, alone.session));
+        }
+        for (why, files) in files {
+            let tone = if why.is_fault() { Tone::Bad } else { Tone::Plain };
+            let count = format_count(files.len() as u64, "file", "files");
+            let (word, rest) = describe_alone(why);
+            self.add(tone, format!("{word:<11}{count} {rest}"));
+            // These files are the store itself, and every other command lists them.
+            if why != UnmatchedReason::NoDatabase {
+                self.add_list(Tone::Dim, INDENT, &files);
+            }
+        }
+        let sessions = format_count(migration.without_file, "session", "sessions");
+        if migration.without_file > 0 {
+            self.add(Tone::Dim, format!("no file    {sessions} in the database, with no file to compare"));
+        }
+        let archives = format_count(migration.archives, "archive", "archives");
+        if migration.archives > 0 {
+            let rest = "of reset or deleted sessions, which are never imported";
+            self.add(Tone::Dim, format!("archives   {archives} {rest}"));
+        }
+    }
+
+    fn add_pair(&mut self, pair: &FilePair) {
+        let Some(found) = &pair.comparison else {
+            let error = pair.error.as_deref().unwrap_or_default();
+            self.add(Tone::Plain, "");
+            return self.add(Tone::Bad, format!("{}: cannot compare: {error}", pair.file));
+        };
+        if found.faults.is_empty() && found.unreadable_lines.is_empty() {
+            return;
+        }
+        self.add(Tone::Plain, "");
+        self.add(Tone::Strong, format!("{} · session {}", pair.key, pair.session));
+        self.add(Tone::Dim, format!("  file      {}", pair.file));
+        self.add(Tone::Dim, format!("  database  {}", pair.database));
+        let broken = |line| format!("line {line}: not JSON; an import stops at such a line");
+        let broken: Vec<_> = found.unreadable_lines.iter().map(broken).collect();
+        self.add_list(Tone::Warning, "  ", &broken);
+        let faults = found.faults.iter().map(|fault| {
+            let entry = fault.entry.as_deref().map(|entry| format!(" {entry}")).unwrap_or_default();
+            format!("line {}{entry}: {}", fault.line, describe_fault(fault.kind))
+        });
+        self.add_list(Tone::Bad, "  ", &faults.collect::<Vec<_>>());
+    }
+
+    fn add_verdict(&mut self, migration: &Migration, totals: Totals) {
+        self.add(Tone::Plain, "");
+        if totals.is_clean() {
+            return match (totals.unreadable, totals.compared) {
+                (0, 0) => self.add(Tone::Good, "No migration to check."),
+                (0, _) => self.add(Tone::Good, "Nothing was lost, changed or duplicated."),
+                _ => self.add(Tone::Warning, "No differences in the sessions that could be compared."),
+            };
+        }
+        let lost =
+            [(totals.faults, "entry", "entries"), (totals.lost_sessions, "whole session", "whole sessions")];
+        let lost = lost.into_iter().filter(|(count, ..)| *count > 0);
+        let lost: Vec<String> = lost.map(|(count, one, many)| format_count(count, one, many)).collect();
+        self.add(Tone::Bad, format!("The import lost or changed {}.", lost.join(" and ")));
+        self.add(Tone::Plain, KEEP_FILES);
+        let mut faults =
+            migration.pairs.iter().filter_map(|pair| pair.comparison.as_ref()).flat_map(|it| &it.faults);
+        if faults.any(|fault| fault.kind == ImportFaultKind::Added) {
+            self.add(Tone::Plain, IMPORT_ADDED);
+        }
+    }
+}
+
 fn print(
     workspace: &Workspace,
     migration: &Migration,
     totals: Totals,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    output.line(Tone::Strong, &format!("{} · migration check", workspace.listed.name))?;
+    let mut lines = Lines::default();
+    lines.add(Tone::Strong, format!("{} · migration check", workspace.listed.name));
     for (at, holding) in workspace.store().databases.iter().enumerate() {
-        let head = if at == 0 { "database   " } else { "           " };
-        output.line(Tone::Plain, &format!("{head}{}", describe_database(holding)))?;
+        let head = if at == 0 { "database   " } else { INDENT };
+        lines.add(Tone::Plain, format!("{head}{}", describe_database(holding)));
     }
-    output.line(Tone::Plain, &format!("compared   {}", describe_compared(totals)))?;
-    print_alone(migration, output)?;
-    for pair in &migration.pairs {
-        match &pair.comparison {
-            Some(found) if found.faults.is_empty() && found.unreadable_lines.is_empty() => {}
-            Some(found) => print_pair(pair, found, output)?,
-            None => {
-                let error = pair.error.as_deref().unwrap_or_default();
-                output.line(Tone::Plain, "")?;
-                output.line(Tone::Bad, &format!("{}: cannot compare: {error}", pair.file))?;
-            }
-        }
+    lines.add(Tone::Plain, format!("compared   {}", describe_compared(totals)));
+    lines.add_alone(migration);
+    migration.pairs.iter().for_each(|pair| lines.add_pair(pair));
+    lines.add_verdict(migration, totals);
+    for (tone, line) in lines.0 {
+        output.line(tone, &line)?;
     }
-    print_verdict(migration, totals, output)
+    Ok(())
 }
 
 fn describe_compared(totals: Totals) -> String {
@@ -148,38 +240,6 @@ fn describe_compared(totals: Totals) -> String {
     )
 }
 
-/// Prints the files and sessions without a partner.
-fn print_alone(migration: &Migration, output: &mut Output) -> Result<(), Failure> {
-    let mut files: BTreeMap<UnmatchedReason, Vec<String>> = BTreeMap::new();
-    for alone in &migration.alone {
-        files.entry(alone.why).or_default().push(format!("{} (session {})", alone.file, alone.session));
-    }
-    for (why, files) in files {
-        let tone = if why.is_fault() { Tone::Bad } else { Tone::Plain };
-        let (word, rest) = describe_alone(why);
-        output
-            .line(tone, &format!("{word:<11}{} {rest}", format_count(files.len() as u64, "file", "files")))?;
-        // These files are the store itself, and every other command lists them.
-        if why != UnmatchedReason::NoDatabase {
-            print_lines(Tone::Dim, "           ", &files, output)?;
-        }
-    }
-    let sessions = format_count(migration.without_file, "session", "sessions");
-    let archives = format_count(migration.archives, "archive", "archives");
-    for (count, words) in [
-        (migration.without_file, format!("no file    {sessions} in the database, with no file to compare")),
-        (
-            migration.archives,
-            format!("archives   {archives} of reset or deleted sessions, which are never imported"),
-        ),
-    ] {
-        if count > 0 {
-            output.line(Tone::Dim, &words)?;
-        }
-    }
-    Ok(())
-}
-
 fn describe_alone(why: UnmatchedReason) -> (&'static str, &'static str) {
     match why {
         UnmatchedReason::Lost => ("lost", "whose session is not in the database"),
@@ -192,22 +252,6 @@ fn describe_alone(why: UnmatchedReason) -> (&'static str, &'static str) {
     }
 }
 
-fn print_pair(pair: &FilePair, found: &ImportComparison, output: &mut Output) -> Result<(), Failure> {
-    output.line(Tone::Plain, "")?;
-    output.line(Tone::Strong, &format!("{} · session {}", pair.key, pair.session))?;
-    output.line(Tone::Dim, &format!("  file      {}", pair.file))?;
-    output.line(Tone::Dim, &format!("  database  {}", pair.database))?;
-    let broken = found.unreadable_lines.iter();
-    let broken: Vec<_> =
-        broken.map(|line| format!("line {line}: not JSON; an import stops at such a line")).collect();
-    print_lines(Tone::Warning, "  ", &broken, output)?;
-    let faults = found.faults.iter().map(|fault| {
-        let entry = fault.entry.as_deref().map(|entry| format!(" {entry}")).unwrap_or_default();
-        format!("line {}{entry}: {}", fault.line, describe_fault(fault.kind))
-    });
-    print_lines(Tone::Bad, "  ", &faults.collect::<Vec<_>>(), output)
-}
-
 fn describe_fault(kind: ImportFaultKind) -> &'static str {
     match kind {
         ImportFaultKind::Lost => "lost, not in the database",
@@ -217,42 +261,4 @@ fn describe_fault(kind: ImportFaultKind) -> &'static str {
         ImportFaultKind::Doubled => "twice in the database",
         ImportFaultKind::Moved => "moved to another position in the database",
     }
-}
-
-fn print_lines(tone: Tone, indent: &str, lines: &[String], output: &mut Output) -> Result<(), Failure> {
-    for line in lines.iter().take(MAX_LINES) {
-        output.line(tone, &format!("{indent}{line}"))?;
-    }
-    match lines.len().saturating_sub(MAX_LINES) {
-        0 => Ok(()),
-        more => Ok(output.line(Tone::Dim, &format!("{indent}and {more} more; --json lists all"))?),
-    }
-}
-
-fn print_verdict(migration: &Migration, totals: Totals, output: &mut Output) -> Result<(), Failure> {
-    output.line(Tone::Plain, "")?;
-    if totals.is_clean() {
-        let (tone, words) = match (totals.unreadable, totals.compared) {
-            (0, 0) => (Tone::Good, "No migration to check."),
-            (0, _) => (Tone::Good, "Nothing was lost, changed or duplicated."),
-            _ => (Tone::Warning, "No differences in the sessions that could be compared."),
-        };
-        return Ok(output.line(tone, words)?);
-    }
-    let lost =
-        [(totals.faults, "entry", "entries"), (totals.lost_sessions, "whole session", "whole sessions")];
-    let lost = lost.into_iter().filter(|(count, ..)| *count > 0);
-    let lost: Vec<String> = lost.map(|(count, one, many)| format_count(count, one, many)).collect();
-    output.line(Tone::Bad, &format!("The import lost or changed {}.", lost.join(" and ")))?;
-    let next = "Keep these files: they contain what the database lacks. A gateway that ran since may have \
-         changed or removed entries itself: compare before you act.";
-    output.line(Tone::Plain, next)?;
-    let mut faults =
-        migration.pairs.iter().filter_map(|pair| pair.comparison.as_ref()).flat_map(|it| &it.faults);
-    if faults.any(|fault| fault.kind == ImportFaultKind::Added) {
-        let next = "`openclaw doctor --session-sqlite import` imports the added entries if a sessions.json \
-             beside the file lists its session.";
-        output.line(Tone::Plain, next)?;
-    }
-    Ok(())
 }

@@ -1,21 +1,15 @@
-//! Compares one transcript with its import in a database, line by line.
-//!
-//! The expected row of a line is the line as [`Importer`] would store it. Digests find the rows that differ; only those
-//! are read again: the gateway's own repairs may explain them.
+//! Compares one transcript with its import in a database: ids, parents and a digest of each entry.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::ops::AddAssign;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
-use super::importer::Importer;
-use super::known_rewrites::{is_media_path, is_rewrite, is_same_media};
-use super::line_record::{LineRecord, LineRecords, entry_id, for_each_line};
-use super::matching::Matching;
-use crate::js;
-use crate::js::{JsString, Object, Value};
+use super::rewrites::{Importer, generated_id_prefix, normalize, prompt_text, remove_repairs};
+use crate::js::{self, JsString, Object, Value};
 use crate::store::source::Source;
 
 /// An entry that the import did not preserve.
@@ -82,249 +76,279 @@ impl AddAssign for EntryCounts {
     }
 }
 
-struct Comparer<'a> {
-    session: &'a str,
-    file: &'a Source,
-    rows: &'a Source,
-    version: f64,
-    id_prefix: String,
-    file_records: LineRecords,
-    database_records: LineRecords,
+type Digest = [u8; 32];
+
+/// A line of a file, or a row of a database.
+#[derive(Debug)]
+struct Entry<'a> {
+    /// Id as the gateway indexes it: without white space around it.
+    id: Option<String>,
+    parent: Option<String>,
+    /// Line number, from 1.
+    line: u64,
+    text: &'a [u8],
+    digest: Digest,
+    /// Digest without the ids; `None` without a timestamp, because the rest may not be unique.
+    body_digest: Option<Digest>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(line: u64, text: &'a [u8], value: &Value) -> Self {
+        let member = |key: &str| value.get(key).and_then(Value::as_str);
+        let id = member("id").map(JsString::trim).filter(|id| !id.is_empty());
+        let is_timed = member("timestamp").is_some_and(|time| !time.is_blank());
+        Self {
+            id: id.map(|id| id.to_string_lossy()),
+            parent: member("parentId").map(JsString::to_string_lossy),
+            line,
+            text,
+            digest: digest(value, &[]),
+            body_digest: is_timed.then(|| digest(value, &["id", "parentId"])),
+        }
+    }
+
+    /// Returns the text of a user's message.
+    fn prompt(&self) -> Option<String> {
+        prompt_text(&parse(self.text)?).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Whether this is a prompt with context that a sibling repeats without the context.
+    fn was_sent_again(&self, siblings: &[String]) -> bool {
+        let prompt = self.prompt().filter(|text| CONTEXT_MARKS.iter().any(|mark| text.contains(mark)));
+        prompt.is_some_and(|text| siblings.iter().any(|own| text.contains(own.as_str())))
+    }
+}
+
+/// Digests an entry with sorted keys, because importers append keys to the entry and to its message.
+fn digest(entry: &Value, without: &[&str]) -> Digest {
+    fn members(object: &Object) -> Vec<(&JsString, &Value)> {
+        let mut members: Vec<_> = object.iter().collect();
+        members.sort_by_key(|(key, _)| *key);
+        members
+    }
+    let mut hash = Sha256::new();
+    let Some(object) = entry.as_object() else { return Sha256::digest(js::stringify(entry)).into() };
+    for (key, value) in members(object) {
+        if without.iter().any(|name| key.eq_str(name)) {
+            continue;
+        }
+        hash.update(js::stringify_str(key));
+        let message = value.as_object().filter(|_| key.eq_str("message"));
+        for (key, value) in message.map(members).unwrap_or_default() {
+            hash.update(js::stringify_str(key));
+            hash.update(js::stringify(value));
+        }
+        if message.is_none() {
+            hash.update(js::stringify(value));
+        }
+    }
+    hash.finalize().into()
+}
+
+/// Parses a line; `None` when it is not JSON.
+fn parse(line: &[u8]) -> Option<Value> {
+    js::parse(std::str::from_utf8(line).ok()?.trim_matches(js::is_trimmed)).ok()
+}
+
+/// Parses a row in the form that imports store.
+fn parse_row(line: &[u8]) -> Option<Value> {
+    parse(line).map(normalize)
+}
+
+/// Numbers the lines of a source that are not blank.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    (1..).zip(bytes.split(|byte| *byte == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty())
 }
 
 /// Compares a file with the rows of a session. A file `in_use` may have grown since the import.
-pub(super) fn compare(
-    session: &str,
-    file: &Source,
-    rows: &Source,
-    in_use: bool,
-) -> io::Result<ImportComparison> {
-    let stored = LineRecords::read(rows, Some)?;
-    let prefix = stored.generated_id_prefix().unwrap_or_else(|| "0".repeat(16));
-    let version = read_version(file)?;
-    let mut importer = Importer::new(session, version, &prefix);
-    let lines = LineRecords::read(file, |value| importer.import_line(value))?;
-    let sides = Comparer {
-        session,
-        file,
-        rows,
-        version,
-        id_prefix: prefix,
-        file_records: lines,
-        database_records: stored,
-    };
-    sides.compare(in_use)
-}
-
-/// Returns the version in a file's header, as the importer reads it; 1 without a header.
-fn read_version(file: &Source) -> io::Result<f64> {
-    let mut version = 1.0;
-    for_each_line(file, |line| {
-        let header = line.value().filter(|it| it.get("type").is_some_and(|kind| kind.str_is("session")));
-        if let Some(named) = header.as_ref().and_then(|header| header.get("version")).and_then(Value::as_f64)
-        {
-            version = named;
-        }
-        header.is_none()
-    })?;
-    Ok(version)
-}
-
-impl Comparer<'_> {
-    fn compare(self, in_use: bool) -> io::Result<ImportComparison> {
-        let (lines, stored) = (&self.file_records.lines, &self.database_records.lines);
-        let matching = Matching::new(lines, stored);
-        let present: Vec<usize> = matching.pairs.iter().map(|(line, _)| *line).collect();
-        let dead = find_dead_branch(self.file, lines, &matching.lost, &present)?;
-        let counts = EntryCounts {
-            entries: lines.len() as u64,
-            left_out: (matching.repeated_lines + dead.len()) as u64,
-            later: matching.added_rows as u64,
-            ..EntryCounts::default()
+///
+/// # Errors
+/// One of the sides cannot be read.
+pub fn compare(session: &str, file: &Source, rows: &Source, in_use: bool) -> io::Result<ImportComparison> {
+    let read = |source: &Source| source.read_span(0, source.len()? as usize);
+    let (file, rows) = (read(file)?, read(rows)?);
+    let stored = lines(&rows).filter_map(|(line, text)| Some(Entry::new(line, text, &parse_row(text)?)));
+    let stored: Vec<_> = stored.collect();
+    let header = lines(&file).filter_map(|(_, text)| parse(text));
+    let header =
+        header.into_iter().find(|value| value.get("type").is_some_and(|kind| kind.str_is("session")));
+    let version = header.and_then(|header| header.get("version")?.as_f64()).unwrap_or(1.0);
+    let prefix = stored.iter().find_map(|row| generated_id_prefix(row.id.as_deref()?)).unwrap_or_default();
+    let mut importer = Importer { session, version, id_prefix: prefix, ..Importer::default() };
+    let mut comparer = Comparer::new(&stored);
+    for (line, text) in lines(&file) {
+        let Some(value) = parse(text) else {
+            // The writer has not finished a line without a line end.
+            if text.as_ptr_range().end < file.as_ptr_range().end {
+                comparer.found.unreadable_lines.push(line);
+            }
+            continue;
         };
-        let unreadable_lines = self.file_records.unreadable_lines.clone();
-        let mut found = ImportComparison { counts, unreadable_lines, faults: Vec::new() };
-        let tail = matching.unmatched_tail(lines.len()).filter(|_| in_use).unwrap_or(usize::MAX);
-        let lost = matching.lost.iter().filter(|at| !dead.contains(at));
-        let lost =
-            lost.map(|at| (*at, if *at >= tail { ImportFaultKind::Added } else { ImportFaultKind::Lost }));
-        let of = |kind| move |at: &usize| (*at, kind);
-        let taken = matching.id_conflicts.iter().map(of(ImportFaultKind::Lost));
-        let doubled = matching.duplicated.iter().map(of(ImportFaultKind::Doubled));
-        let moved = matching.moved.iter().map(of(ImportFaultKind::Moved));
-        let all = lost.chain(taken).chain(doubled).chain(moved);
-        found.faults.extend(all.map(|(at, kind)| new_fault(&lines[at], kind)));
-        self.add_changes(&matching, &mut found)?;
-        found.faults.sort_by_key(|fault| fault.line);
-        Ok(found)
-    }
-
-    /// Reads the entries with another digest again: the gateway's own repairs may explain the difference.
-    fn add_changes(&self, matching: &Matching, found: &mut ImportComparison) -> io::Result<()> {
-        let (lines, stored) = (&self.file_records.lines, &self.database_records.lines);
-        let differ = |(line, row): &&(usize, usize)| lines[*line].digest != stored[*row].digest;
-        let mut changed: HashMap<u64, (usize, usize)> =
-            matching.pairs.iter().filter(differ).map(|pair| (lines[pair.0].line, *pair)).collect();
-        found.counts.identical = (matching.pairs.len() - changed.len()) as u64;
-        let mut importer = Importer::new(self.session, self.version, &self.id_prefix);
-        let mut result = Ok(());
-        for_each_line(self.file, |line| {
-            let imported = line.value().and_then(|value| importer.import_line(value));
-            if let Some((value, (at, row))) = imported.zip(changed.remove(&line.number)) {
-                match self.read_row(&stored[row]) {
-                    Ok(row) => found.add_change(&lines[at], &value, &row),
-                    Err(error) => result = Err(error),
-                }
-            }
-            !changed.is_empty() && result.is_ok()
-        })?;
-        result
-    }
-
-    fn read_row(&self, record: &LineRecord) -> io::Result<Value> {
-        let bytes = self.rows.read_span(record.offset, record.bytes)?;
-        let text = String::from_utf8_lossy(&bytes);
-        js::parse(text.trim_matches(js::is_trimmed))
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
-    }
-}
-
-impl ImportComparison {
-    fn add_change(&mut self, line: &LineRecord, imported: &Value, row: &Value) {
-        match find_change(imported, row) {
-            Change::None => self.counts.identical += 1,
-            Change::Repaired => self.counts.rewritten += 1,
-            Change::Fault(kind) => self.faults.push(new_fault(line, kind)),
+        let is_stored = |value: &Value| comparer.by_digest.contains_key(&digest(value, &[]));
+        if let Some(value) = importer.import(value, is_stored) {
+            comparer.add(Entry::new(line, text, &value), value);
         }
     }
+    Ok(comparer.finish(in_use))
 }
 
-fn new_fault(line: &LineRecord, kind: ImportFaultKind) -> ImportFault {
-    ImportFault { kind, entry: line.id.clone(), line: line.line }
+struct Comparer<'a> {
+    stored: &'a [Entry<'a>],
+    /// First row of each id.
+    by_id: HashMap<&'a str, usize>,
+    /// Rows by digest that no line has taken yet.
+    by_digest: HashMap<Digest, VecDeque<usize>>,
+    lines: Vec<Entry<'a>>,
+    /// First line of each id.
+    first: HashMap<String, usize>,
+    /// Line and row, in line order.
+    pairs: Vec<(usize, usize)>,
+    /// Lines without a row.
+    lost: Vec<usize>,
+    found: ImportComparison,
 }
 
-enum Change {
-    /// Only the order of members differs.
-    None,
-    /// The gateway's own repairs explain every difference.
-    Repaired,
-    Fault(ImportFaultKind),
-}
-
-/// Compares a line in its imported form with its row.
-fn find_change(line: &Value, row: &Value) -> Change {
-    let media = is_same_media(line, row);
-    let mut change = Change::None;
-    let mut pairs = vec![(String::new(), Some(line), Some(row))];
-    while let Some((path, line_part, row_part)) = pairs.pop() {
-        match (line_part, row_part) {
-            (Some(Value::Object(a)), Some(Value::Object(b))) => {
-                pairs.extend(members(a, b).map(|(key, a, b)| (member_path(&path, key), a, b)));
+impl<'a> Comparer<'a> {
+    fn new(stored: &'a [Entry<'a>]) -> Self {
+        let (mut by_id, mut by_digest) = (HashMap::new(), HashMap::<_, VecDeque<_>>::new());
+        for (at, row) in stored.iter().enumerate() {
+            by_digest.entry(row.digest).or_default().push_back(at);
+            if let Some(id) = row.id.as_deref() {
+                by_id.entry(id).or_insert(at);
             }
-            (Some(Value::Array(a)), Some(Value::Array(b))) => {
-                let items = 0..a.len().max(b.len());
-                pairs.extend(items.map(|at| (format!("{path}[{at}]"), a.get(at), b.get(at))));
+        }
+        let (lines, first, pairs, lost) = Default::default();
+        Self { stored, by_id, by_digest, lines, first, pairs, lost, found: ImportComparison::default() }
+    }
+
+    /// Adds a line in its imported form.
+    fn add(&mut self, entry: Entry<'a>, value: Value) {
+        let at = self.lines.len();
+        self.found.counts.entries += 1;
+        let earlier = entry.id.as_ref().and_then(|id| self.first.get(id));
+        if let Some(earlier) = earlier {
+            // The importer keeps only the first line with an id.
+            if self.lines[*earlier].digest == entry.digest {
+                self.found.counts.left_out += 1;
+            } else {
+                self.add_fault(&entry, ImportFaultKind::Lost);
             }
-            (a, b) if a == b => {}
-            (a, b) if is_rewrite(&path, a, b, line) || media && is_media_path(&path) => {
-                if matches!(change, Change::None) {
-                    change = Change::Repaired;
+        } else if let Some(row) = self.take_row(&entry) {
+            self.pairs.push((at, row));
+            if self.stored[row].digest == entry.digest {
+                self.found.counts.identical += 1;
+            } else {
+                match find_fault(value, parse_row(self.stored[row].text).unwrap_or(Value::Null)) {
+                    Some(kind) => self.add_fault(&entry, kind),
+                    None => self.found.counts.rewritten += 1,
                 }
             }
-            _ if path == "parentId" => change = Change::Fault(ImportFaultKind::Reparented),
-            _ => return Change::Fault(ImportFaultKind::Changed),
+        } else {
+            self.lost.push(at);
         }
+        if let Some(id) = &entry.id {
+            self.first.entry(id.clone()).or_insert(at);
+        }
+        self.lines.push(entry);
     }
-    change
+
+    fn take_row(&mut self, line: &Entry<'_>) -> Option<usize> {
+        let equal = self.by_digest.get_mut(&line.digest).and_then(VecDeque::pop_front);
+        equal.or_else(|| self.by_id.get(line.id.as_deref()?).copied())
+    }
+
+    fn add_fault(&mut self, line: &Entry<'_>, kind: ImportFaultKind) {
+        self.found.faults.push(ImportFault { kind, entry: line.id.clone(), line: line.line });
+    }
+
+    fn finish(mut self, in_use: bool) -> ImportComparison {
+        let dead = self.find_dead_branches();
+        self.found.counts.left_out += dead.len() as u64;
+        let end = self.pairs.last().filter(|_| in_use).map_or(usize::MAX, |(line, _)| line + 1);
+        let lost = self.lost.iter().copied().filter(|at| !dead.contains(at));
+        let kind = |at| if at >= end { ImportFaultKind::Added } else { ImportFaultKind::Lost };
+        let mut faults: Vec<_> = lost.map(|at| (at, kind(at))).collect();
+        let doubled = self.find_doubled();
+        faults.extend(doubled.into_iter().map(|at| (at, ImportFaultKind::Doubled)));
+        faults.extend(find_moved(&self.pairs).into_iter().map(|at| (at, ImportFaultKind::Moved)));
+        let lines = std::mem::take(&mut self.lines);
+        faults.into_iter().for_each(|(at, kind)| self.add_fault(&lines[at], kind));
+        self.found.faults.sort_by_key(|fault| fault.line);
+        self.found
+    }
+
+    /// Returns the lines that a further row repeats: with its id, or with its body under another id. Counts all other
+    /// further rows.
+    fn find_doubled(&mut self) -> Vec<usize> {
+        let taken: HashSet<usize> = self.pairs.iter().map(|(_, row)| *row).collect();
+        let bodies = self.pairs.iter().filter_map(|(at, _)| Some((self.lines[*at].body_digest?, *at)));
+        let by_body: HashMap<Digest, usize> = bodies.collect();
+        let line_of = |row: &Entry<'_>| {
+            let same_id = row.id.as_ref().and_then(|id| self.first.get(id));
+            same_id.or_else(|| by_body.get(&row.body_digest?)).copied()
+        };
+        let further: Vec<_> = (0..self.stored.len()).filter(|row| !taken.contains(row)).collect();
+        let doubled: Vec<_> = further.iter().filter_map(|row| line_of(&self.stored[*row])).collect();
+        self.found.counts.later = (further.len() - doubled.len()) as u64;
+        doubled
+    }
+
+    /// Returns the lines that the importer of 2026.9 leaves out on purpose: a prompt that the gateway sent again without
+    /// the context that it had injected, and everything after it. Nothing in the database descends from them.
+    fn find_dead_branches(&self) -> HashSet<usize> {
+        let parents: HashSet<_> = self.lost.iter().map(|at| self.lines[*at].parent.as_ref()).collect();
+        let present = self.pairs.iter().map(|(at, _)| &self.lines[*at]);
+        let mut siblings: HashMap<Option<&String>, Vec<String>> = HashMap::new();
+        for line in present.clone().filter(|line| parents.contains(&line.parent.as_ref())) {
+            siblings.entry(line.parent.as_ref()).or_default().extend(line.prompt());
+        }
+        let (mut dead, mut ids) = (HashSet::new(), HashSet::new());
+        for at in &self.lost {
+            let line = &self.lines[*at];
+            let is_below = line.parent.as_ref().is_some_and(|parent| ids.contains(parent));
+            if is_below || siblings.get(&line.parent.as_ref()).is_some_and(|own| line.was_sent_again(own)) {
+                dead.insert(*at);
+                ids.extend(line.id.as_ref());
+            }
+        }
+        let mut parents = present.filter_map(|line| line.parent.as_ref());
+        if parents.any(|parent| ids.contains(parent)) { HashSet::new() } else { dead }
+    }
 }
-
-type MemberValue<'a> = Option<&'a Value>;
-
-/// Pairs the members of two objects by key. Looks keys up by hash, so that a hostile object does not cost quadratic time.
-fn members<'a>(
-    a: &'a Object,
-    b: &'a Object,
-) -> impl Iterator<Item = (&'a JsString, MemberValue<'a>, MemberValue<'a>)> {
-    let (of_a, of_b): (HashMap<_, _>, HashMap<_, _>) = (a.iter().collect(), b.iter().collect());
-    let added = b.iter().filter(move |(key, _)| !of_a.contains_key(*key));
-    let added = added.map(|(key, value)| (key, None, Some(value)));
-    added.chain(a.iter().map(move |(key, value)| (key, Some(value), of_b.get(key).copied())))
-}
-
-fn member_path(path: &str, key: &JsString) -> String {
-    let key = key.to_string_lossy();
-    if path.is_empty() { key } else { format!("{path}.{key}") }
-}
-
-// Dead branches that the importer of 2026.9 leaves out on purpose: a prompt that the gateway sent again without the
-// context it had injected. The live branch needs nothing from them.
 
 /// Marks of context that the gateway injected into a prompt.
-const INJECTED_CONTEXT_MARKS: [&str; 3] = [
+const CONTEXT_MARKS: [&str; 3] = [
     "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>",
     "OpenClaw runtime context (internal):",
     "This context is runtime-generated, not user-authored. Keep internal details private.",
 ];
 
-/// Returns the lost lines of dead branches, from which no imported entry descends; empty when no prompt was rewritten.
-pub(super) fn find_dead_branch(
-    source: &Source,
-    lines: &[LineRecord],
-    lost: &[usize],
-    present: &[usize],
-) -> io::Result<HashSet<usize>> {
-    if lost.is_empty() || !has_rewritten_prompt(source, lines, lost)? {
-        return Ok(HashSet::new());
+/// Compares a line in its imported form with its row; `None` when the gateway's own repairs explain the difference.
+fn find_fault(mut line: Value, mut row: Value) -> Option<ImportFaultKind> {
+    remove_repairs(&mut line, &mut row);
+    let equal = |without: &[&str]| digest(&line, without) == digest(&row, without);
+    match () {
+        () if equal(&[]) => None,
+        () if equal(&["parentId"]) => Some(ImportFaultKind::Reparented),
+        () => Some(ImportFaultKind::Changed),
     }
-    let by_id: HashMap<&str, usize> =
-        lines.iter().enumerate().filter_map(|(at, line)| Some((line.id.as_deref()?, at))).collect();
-    let mut needed: HashSet<usize> = HashSet::new();
-    for start in present {
-        let mut at = Some(*start);
-        while let Some(line) = at.filter(|line| needed.insert(*line)) {
-            at = lines[line].parent.as_deref().and_then(|parent| by_id.get(parent)).copied();
-        }
-    }
-    Ok(lost.iter().copied().filter(|line| !needed.contains(line) && lines[*line].id.is_some()).collect())
 }
 
-/// Whether a lost prompt with context has a sibling with the same text and without the context.
-fn has_rewritten_prompt(source: &Source, lines: &[LineRecord], lost: &[usize]) -> io::Result<bool> {
-    let lost_ids: HashSet<&str> = lost.iter().filter_map(|at| lines[*at].id.as_deref()).collect();
-    let parents: HashSet<Option<&str>> = lost.iter().map(|at| lines[*at].parent.as_deref()).collect();
-    let (mut with_context, mut plain) = (Vec::new(), Vec::new());
-    for_each_line(source, |line| {
-        let Some(value) = line.value() else { return true };
-        let (Some(id), Some(text)) = (entry_id(&value), prompt_text(&value)) else { return true };
-        let parent = value.get("parentId").and_then(Value::as_str).map(JsString::to_string_lossy);
-        if lost_ids.contains(id.as_str()) {
-            if INJECTED_CONTEXT_MARKS.iter().any(|sign| text.contains(sign)) {
-                with_context.push((parent, text));
-            }
-        } else if parents.contains(&parent.as_deref()) {
-            plain.push((parent, text.trim().to_owned()));
+/// Returns the lines outside the longest run of pairs with ascending rows: the fewest lines that can have moved.
+fn find_moved(pairs: &[(usize, usize)]) -> Vec<usize> {
+    // `ends[n]` is the pair that ends the best run of n + 1 pairs; `before` links each pair to the previous one of its
+    // run.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (at, (_, row)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *row);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
         }
-        true
-    })?;
-    let repeats = |(parent, text): &(Option<String>, String)| {
-        let mut plain = plain.iter().filter(|(own, visible)| own == parent && !visible.is_empty());
-        plain.any(|(_, visible)| text.contains(visible.as_str()))
-    };
-    Ok(with_context.iter().any(repeats))
-}
-
-/// Returns the text of a user message.
-fn prompt_text(entry: &Value) -> Option<String> {
-    let message = entry.get("message").filter(|it| it.get("role").is_some_and(|role| role.str_is("user")))?;
-    match message.get("content")? {
-        Value::String(text) => Some(text.to_string_lossy()),
-        Value::Array(blocks) => {
-            let texts =
-                blocks.iter().filter_map(|block| Some(block.get("text")?.as_str()?.to_string_lossy()));
-            Some(texts.collect())
-        }
-        _ => None,
     }
+    let stays: HashSet<usize> = std::iter::successors(ends.last().copied(), |pair| before[*pair]).collect();
+    pairs.iter().enumerate().filter(|(at, _)| !stays.contains(at)).map(|(_, (line, _))| *line).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::session::LoadedSession;
 use crate::store::gateway_process::find_writer;
 use crate::store::load::load;
 use crate::store::location::Location;
-use crate::store::migration::compare_import;
+use crate::store::migration;
 use crate::store::source::Source;
 use crate::store::sqlite::item_path;
 use crate::text::shell;
@@ -203,7 +203,7 @@ impl Import<'_> {
         let failed = |source| ImportError::ReadBack { path: path(), source };
         let differs = |what: &str| ImportError::Differs { path: path(), what: what.to_owned() };
         let file = Source::open(&self.staged.transcript()).map_err(failed)?;
-        let compared = compare_import(&new.id, &file, &rows).map_err(failed)?;
+        let compared = migration::compare(&new.id, &file, &rows, false).map_err(failed)?;
         if let Some(fault) = compared.faults.first() {
             return Err(differs(&format!("line {} of the staged transcript is not there", fault.line)));
         }
