@@ -49,8 +49,6 @@ mod preview;
 pub mod progress;
 mod record;
 mod recorded;
-mod recorded_json;
-mod recorded_verdict;
 mod recovery;
 mod regret;
 mod regret_json;

@@ -3,22 +3,33 @@
 
 use std::io::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::Output;
-use super::recorded_json::report_json;
-use super::recorded_verdict::describe_verdict;
-use super::session_output::print_session_header;
+use super::session_output::{SessionJson, print_session_header, session_json};
 use crate::cli::{ContextViewArgs, StoreArgs};
 use crate::doc::Tone;
+use crate::export::json::JsonOutput;
 use crate::format::{format_number, format_ordinal};
 use crate::report::recorded_context::{
-    Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, RunOutcome,
-    read_run,
+    Difference, DifferingMessage, RecordedContext, RecordedRun, RecordingComparison, RunError, read_run,
 };
 
 /// Paths, positions and entries printed per list; the JSON has all.
 const MAX_LIST_ITEMS: usize = 5;
+
+/// The gateway's recording of a run compared with the context rebuilt from the transcript.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecordedJson {
+    session: SessionJson,
+    #[serde(flatten)]
+    recorded: RecordedContext,
+}
+
+impl JsonOutput for RecordedJson {}
 
 pub(super) fn run(
     args: &ContextViewArgs,
@@ -29,12 +40,13 @@ pub(super) fn run(
     let named = &args.context.target;
     let workspace = Workspace::for_session(&named.session, place, invocation)?;
     let session = workspace.open_session(&named.session, output)?;
-    let recorded = read_run(&session, args.run.unwrap_or(1)).map_err(|error| match error {
+    let mut recorded = read_run(&session, args.run.unwrap_or(1)).map_err(|error| match error {
         RunError::NoSuchRun { .. } => Failure::usage(error.to_string()),
         _ => Failure::unreadable(error.to_string()),
     })?;
     if named.json {
-        return Ok(output.json(&report_json(&session, &recorded))?);
+        recorded.message = recorded.message.replace('\u{a0}', " ");
+        return Ok(output.json(&RecordedJson { session: session_json(&session.item), recorded })?);
     }
     print_session_header(output, &session, session.window)?;
     writeln!(output)?;
@@ -42,50 +54,50 @@ pub(super) fn run(
 }
 
 fn print(recorded: &RecordedContext, output: &mut Output) -> Result<(), Failure> {
-    let RecordedContext::Run(run) = recorded else {
-        output.line(Tone::Warning, &describe_verdict(recorded))?;
-        return Ok(output.line(Tone::Dim, explain_absence(recorded))?);
+    if let Some(run) = &recorded.run {
+        output.line(Tone::Plain, &describe_run(run))?;
+        output.line(Tone::Dim, &format!("Recording  {}", run.place))?;
+        writeln!(output)?;
+    }
+    let tone = match &recorded.context {
+        Some(all) if all.difference.is_none() => Tone::Strong,
+        Some(_) => Tone::Bad,
+        None => Tone::Warning,
     };
-    output.line(Tone::Plain, &describe_run(run))?;
-    output.line(Tone::Dim, &format!("Recording  {}", run.location))?;
-    writeln!(output)?;
-    let tone = match &run.outcome {
-        RunOutcome::Compared(all) if all.difference.is_none() => Tone::Strong,
-        RunOutcome::Compared(_) => Tone::Bad,
-        _ => Tone::Warning,
-    };
-    output.line(tone, &describe_verdict(recorded))?;
-    if let RunOutcome::Compared(all) = &run.outcome {
+    output.line(tone, &recorded.message)?;
+    if let Some(all) = &recorded.context {
         print_comparison(all, output)?;
     }
-    writeln!(output)?;
-    let note = "The recording has the messages at the start of the run, before the gateway trimmed them for each call.";
-    Ok(output.line(Tone::Dim, note)?)
+    if recorded.run.is_some() {
+        writeln!(output)?;
+    }
+    Ok(output.line(Tone::Dim, note(&recorded.verdict))?)
 }
 
-fn explain_absence(recorded: &RecordedContext) -> &'static str {
-    match recorded {
-        RecordedContext::NoRecording => {
+fn note(verdict: &str) -> &'static str {
+    match verdict {
+        "missing" => {
             "Gateways 2026.4.22 and later record runs unless OPENCLAW_TRAJECTORY is off; pruned sessions lose the recording."
         }
-        RecordedContext::Unreadable(_) => "Copy the recording to the transcript's folder to compare it.",
-        RecordedContext::NoRun | RecordedContext::Run(_) => {
-            "The recording belongs to another session of the same file."
+        "elsewhere" => "Copy the recording to the transcript's folder to compare it.",
+        "no run" => "The recording belongs to another session of the same file.",
+        _ => {
+            "The recording has the messages at the start of the run, before the gateway trimmed them for each call."
         }
     }
 }
 
 fn describe_run(run: &RecordedRun) -> String {
-    let model = [&run.attempt.provider, &run.attempt.model].into_iter().flatten();
+    let model = [&run.provider, &run.model].into_iter().flatten();
     let model = model.map(String::as_str).collect::<Vec<_>>().join("/");
-    let version = run.details.gateway_version.as_ref().map(|version| format!("openclaw {version}"));
+    let version = run.gateway.as_ref().map(|version| format!("openclaw {version}"));
     let words = [
-        Some(format!("Run {} of {} ({})", run.number, run.run_count, run.attempt.run_id)),
+        Some(format!("Run {} of {} ({})", run.number, run.of, run.id)),
         Some(run.started.clone()),
-        run.details.trigger.clone(),
+        run.trigger.clone(),
         Some(model),
         version,
-        run.details.status.clone(),
+        run.status.clone(),
     ];
     words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" · ")
 }
@@ -102,7 +114,10 @@ fn print_comparison(all: &RecordingComparison, output: &mut Output) -> Result<()
     print_list("redacted", &all.redacted, output)?;
     let Some(difference) = &all.difference else { return Ok(()) };
     print_difference(difference, output)?;
-    Ok(output.line(Tone::Plain, &format!("  {}", difference.cause.description()))?)
+    if all.context_engine {
+        output.line(Tone::Plain, "  A context-engine plugin made this list.")?;
+    }
+    Ok(())
 }
 
 fn print_difference(own: &Difference, output: &mut Output) -> Result<(), Failure> {

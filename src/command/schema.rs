@@ -11,7 +11,7 @@ use super::output::{FailureJson, Output};
 use super::suggest::{alternatives, did_you_mean};
 use super::{
     breakdown_json, cache_json, check, commits, compare, context_json, doctor_json, estimators, explain_all,
-    explain_json, migration, presets, record, recorded_json, recovery, regret_json, replay_json, rule, rules,
+    explain_json, migration, presets, record, recorded, recovery, regret_json, replay_json, rule, rules,
     search, self_report, sessions, settings, simulate, summarize, tree, watch, writing,
 };
 use crate::dataset::documentation::json_schema;
@@ -35,7 +35,7 @@ const SCHEMAS: [(&str, Forms); 18] = [
             form::<context_json::ContextJson>(all),
             form::<breakdown_json::BreakdownJson>(all),
             form::<estimators::EstimatorsJson>(all),
-            form::<recorded_json::RecordedJson>(all),
+            form::<recorded::RecordedJson>(all),
         ]
     }),
     ("explain", |all| {

@@ -7,10 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::js::{JsString, Object, Value};
-use crate::store::trajectory::{ARRAY_CUT, cut_reason};
-
-/// The weight of one missing or extra item.
-const ITEM_WEIGHT: usize = 100;
+use crate::store::trajectory::{ARRAY_CUT, RecordedList, cut_reason};
 
 /// The member that lists the keys an object lost.
 const TRUNCATED_KEY: &str = "_truncated";
@@ -33,8 +30,43 @@ pub(super) struct Match {
     pub(super) redacted: Vec<String>,
     /// Places that differ.
     pub(super) differences: Vec<String>,
-    /// Total weight of the differences: a missing or extra item weighs more than a difference within an item.
-    pub(super) weight: usize,
+}
+
+/// A message that was rebuilt from the transcript, and the id of its entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RebuiltMessage {
+    pub(super) entry: String,
+    pub(super) message: Value,
+}
+
+impl RebuiltMessage {
+    pub(super) fn has_role(&self, role: &str) -> bool {
+        self.message.get("role").is_some_and(|own| own.str_is(role))
+    }
+}
+
+/// Returns the number of messages before the first difference, and whether the lists agree, cuts and redactions aside:
+/// greater is better.
+pub(super) fn agreement(recorded: &RecordedList, list: &[RebuiltMessage]) -> (usize, bool) {
+    match_prefix(recorded, list).0
+}
+
+/// Measures the agreement, and collects cuts and redactions in the messages before the first difference.
+pub(super) fn match_prefix(recorded: &RecordedList, list: &[RebuiltMessage]) -> ((usize, bool), Match) {
+    let mut all = Match::default();
+    for (at, (own, other)) in recorded.items.iter().zip(list).enumerate() {
+        let found = compare(own, &other.message, format!("/{at}"));
+        if !found.differences.is_empty() {
+            return ((at, false), all);
+        }
+        all.cuts.extend(found.cuts);
+        all.redacted.extend(found.redacted);
+    }
+    let items = recorded.items.len();
+    if recorded.total > items as u64 {
+        all.cuts.push(RecordingCut { path: format!("/{items}"), reason: ARRAY_CUT.to_owned() });
+    }
+    ((items.min(list.len()), recorded.total == list.len() as u64), all)
 }
 
 /// Compares the recorded value at `path` with its original.
@@ -83,11 +115,8 @@ impl Matcher {
         let mark = recorded.last().filter(|item| cut_reason(item).as_deref() == Some(ARRAY_CUT));
         let total = mark.and_then(|mark| mark.get("originalLength")).and_then(Value::as_f64);
         let kept = &recorded[..recorded.len() - usize::from(mark.is_some())];
-        let difference = (total.unwrap_or(kept.len() as f64) - original.len() as f64).abs();
-        if difference > 0.0 {
+        if (total.unwrap_or(kept.len() as f64) - original.len() as f64).abs() > 0.0 {
             self.record_difference();
-            self.result.weight =
-                self.result.weight.saturating_add((difference as usize).saturating_mul(ITEM_WEIGHT));
         }
         for (at, (recorded, original)) in kept.iter().zip(original).enumerate() {
             self.descend(&at.to_string(), |walk| walk.match_value(recorded, original));
@@ -155,7 +184,6 @@ impl Matcher {
 
     fn record_difference(&mut self) {
         self.result.differences.push(self.path.clone());
-        self.result.weight += 1;
     }
 }
 

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::gateway::env::Environment;
-use crate::session::LoadedSession;
 use crate::session::loading::open;
 use crate::session::testing::transcript;
 use crate::store::discovery::discover;
 use crate::store::sqlite::testing::TestStore;
-use crate::store::trajectory::RecordingLocation;
 use crate::units::{Chars, Moment};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trajectory");
@@ -20,31 +18,26 @@ fn opened(path: &Path, session: &str, env: &Environment) -> LoadedSession {
     open(&store, &found.key, None, Moment::ZERO, &mut |_, _| true).unwrap()
 }
 
-fn run(session: &LoadedSession, number: usize) -> RecordedRun {
-    match read_run(session, number).unwrap() {
-        RecordedContext::Run(run) => *run,
-        other => panic!("{other:?}"),
-    }
+fn run(session: &LoadedSession, number: usize) -> (RecordedRun, RecordedContext) {
+    let found = read_run(session, number).unwrap();
+    (found.run.clone().unwrap(), found)
+}
+
+fn verdict(session: &LoadedSession) -> String {
+    read_run(session, 1).unwrap().verdict
 }
 
 fn cuts(comparison: &RecordingComparison) -> Vec<(String, String)> {
     comparison.cuts.iter().map(|cut| (cut.path.clone(), cut.reason.clone())).collect()
 }
 
-fn is_as_expected(outcome: &RunOutcome, expected: &serde_json::Value) {
+fn is_as_expected(found: &RecordedContext, expected: &serde_json::Value) {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let compared = match outcome {
-        RunOutcome::Compared(compared) => compared,
-        RunOutcome::LineTruncated(cut) => {
-            assert_eq!(
-                (&expected["captured"], &expected["why"]),
-                (&false.into(), &cut.reason.as_str().into())
-            );
-            return;
-        }
-        other => panic!("{other:?}"),
+    let Some(compared) = &found.context else {
+        assert_eq!((&expected["captured"], found.verdict.as_str()), (&false.into(), "cut whole"));
+        return;
     };
-    assert_eq!(expected["verdict"], compared.verdict(), "{compared:?}");
+    assert_eq!(expected["verdict"], found.verdict.as_str(), "{compared:?}");
     assert_eq!(expected["messages_recorded"], compared.recorded);
     assert_eq!(expected["messages_at_start"], compared.at_start);
     assert_eq!(expected["rebuilt_raw"], compared.rebuilt);
@@ -68,16 +61,17 @@ fn every_run_of_the_fixture_compares_as_an_independent_reader_found() {
         let id = session["sessionId"].as_str().unwrap();
         let loaded = opened(Path::new(FIXTURE), id, &Environment::default());
         if session["readable"] == false {
-            let target = PathBuf::from(session["pointer_target"].as_str().unwrap());
-            assert_eq!(read_run(&loaded, 1).unwrap(), RecordedContext::Unreadable(target));
+            let found = read_run(&loaded, 1).unwrap();
+            assert_eq!((found.verdict.as_str(), found.run), ("elsewhere", None));
+            assert_eq!(found.elsewhere.as_deref(), session["pointer_target"].as_str());
             continue;
         }
         let runs = session["runs"].as_array().unwrap();
         for (back, expected) in runs.iter().rev().enumerate() {
-            let run = run(&loaded, back + 1);
-            assert_eq!(expected["run_id"], run.attempt.run_id.as_str());
-            assert_eq!((run.number, run.run_count), (back + 1, runs.len()));
-            is_as_expected(&run.outcome, &expected["context"]);
+            let (run, found) = run(&loaded, back + 1);
+            assert_eq!(expected["run_id"], run.id.as_str());
+            assert_eq!((run.number, run.of), (back + 1, runs.len()));
+            is_as_expected(&found, &expected["context"]);
             seen += 1;
         }
         let past = read_run(&loaded, runs.len() + 1).unwrap_err();
@@ -99,17 +93,9 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
     let made = TestStore::new();
     made.add_session("agent:main:main", id, &text(".jsonl").lines().collect::<Vec<_>>());
     let open = || opened(made.state(), id, &Environment::default());
-    assert_eq!(
-        read_run(&open(), 1).unwrap(),
-        RecordedContext::NoRecording,
-        "an older database has no such table"
-    );
+    assert_eq!(verdict(&open()), "missing", "an older database has no such table");
     made.execute_batch(TABLE);
-    assert_eq!(
-        read_run(&open(), 1).unwrap(),
-        RecordedContext::NoRecording,
-        "the table holds no run of the session"
-    );
+    assert_eq!(verdict(&open()), "missing", "the table holds no run of the session");
     let insert = "INSERT INTO trajectory_runtime_events VALUES (?1, ?2, 'r', ?3, 1)";
     for (seq, line) in text(".trajectory.jsonl").lines().enumerate() {
         made.execute(insert, (id, seq as i64, line));
@@ -118,10 +104,11 @@ fn a_recording_in_the_database_compares_as_the_same_recording_in_a_file() {
     made.execute(insert, ("another", 0, text(".trajectory.jsonl").lines().next().unwrap()));
     let (rows, file) = (open(), opened(Path::new(FIXTURE), id, &Environment::default()));
     for number in 1..=5 {
-        let (rows, file) = (run(&rows, number), run(&file, number));
-        assert_eq!((rows.run_count, &rows.attempt.run_id), (5, &file.attempt.run_id));
-        assert_eq!((&rows.details, &rows.outcome), (&file.details, &file.outcome), "run {number}");
-        assert!(matches!(rows.location, RecordingLocation::DatabaseRows(..)), "{}", rows.location);
+        let ((rows, found), (file, in_file)) = (run(&rows, number), run(&file, number));
+        assert_eq!((rows.of, &rows.id), (5, &file.id));
+        assert!(rows.place.contains(".sqlite#"), "{}", rows.place);
+        let place = file.place.clone();
+        assert_eq!((RecordedRun { place, ..rows }, found.context), (file, in_file.context), "run {number}");
     }
     assert!(rows.prompt_report.as_ref().is_some_and(|report| report.system_chars > Chars(0.0)));
 }
@@ -146,21 +133,23 @@ fn recorded_in(dir: &Path, recording: &Path, data: &str) -> PathBuf {
     path
 }
 
-fn outcome(data: &str) -> RecordedRun {
+fn recorded(data: &str) -> RecordedContext {
     let dir = tempfile::tempdir().unwrap();
     let path = recorded_in(dir.path(), &dir.path().join("s.trajectory.jsonl"), data);
-    run(&opened(&path, "s", &Environment::default()), 1)
+    run(&opened(&path, "s", &Environment::default()), 1).1
 }
 
 #[test]
 fn runs_without_a_list_or_with_an_unknown_leaf_are_reported() {
-    assert_eq!(outcome(r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#).outcome, RunOutcome::NoMessageList);
-    let gone = outcome(r#"{"messages":[],"transcriptLeafId":"nowhere"}"#).outcome;
-    assert_eq!(gone, RunOutcome::NoLeaf("nowhere".to_owned()));
-    let before = outcome(r#"{"messages":[],"transcriptLeafId":null}"#).outcome;
-    assert!(matches!(before, RunOutcome::Compared(all) if all.verdict() == "equal"));
-    let odd = outcome(r#"{"messages":[null,5,{"role":7}],"transcriptLeafId":"e1","tools":{}}"#);
-    assert!(matches!(odd.outcome, RunOutcome::Compared(all) if all.verdict() == "different"));
+    for (data, verdict) in [
+        (r#"{"systemPrompt":"s","transcriptLeafId":"e0"}"#, "no messages recorded"),
+        (r#"{"messages":[],"transcriptLeafId":"nowhere"}"#, "leaf missing"),
+        (r#"{"messages":[],"transcriptLeafId":null}"#, "equal"),
+        (r#"{"messages":[null,5,{"role":7}],"transcriptLeafId":"e1","tools":{}}"#, "different"),
+    ] {
+        assert_eq!(recorded(data).verdict, verdict, "{data}");
+    }
+    assert!(recorded(r#"{"messages":[],"transcriptLeafId":"nowhere"}"#).message.contains("no entry nowhere"));
 }
 
 #[test]
@@ -172,10 +161,7 @@ fn the_folder_of_the_environment_is_searched_for_a_safe_name() {
         let vars = [("OPENCLAW_TRAJECTORY_DIR", format!(" {} ", dir.display()))];
         Environment::new(vars, None, dir.to_path_buf())
     };
-    assert_eq!(
-        read_run(&opened(&path, "s", &Environment::default()), 1).unwrap(),
-        RecordedContext::NoRecording
-    );
-    assert_eq!(read_run(&opened(&path, "s", &env(dir.path())), 1).unwrap(), RecordedContext::NoRecording);
-    assert_eq!(run(&opened(&path, "s", &env(traces.path())), 1).run_count, 1);
+    assert_eq!(verdict(&opened(&path, "s", &Environment::default())), "missing");
+    assert_eq!(verdict(&opened(&path, "s", &env(dir.path()))), "missing");
+    assert_eq!(run(&opened(&path, "s", &env(traces.path())), 1).0.of, 1);
 }
