@@ -20,19 +20,6 @@ pub struct RunAttempt {
     pub event_indices: Vec<usize>,
 }
 
-/// Token usage as the gateway reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TokenUsage {
-    /// Prompt tokens outside the cache.
-    pub input: u64,
-    /// Tokens of the reply.
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    /// Total as reported.
-    pub total: u64,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptDetails {
     /// `user`, `cron`, `heartbeat`, …
@@ -40,21 +27,10 @@ pub struct AttemptDetails {
     pub gateway_version: Option<String>,
     /// Configuration of the run, with defaults and without secrets (trajectory 6.2).
     pub config: Option<Value>,
-    pub prompt_report: Option<SystemPromptReport>,
     /// Messages at the start, before the trimming of each call.
     pub compiled: CompiledContext,
     /// Whether the prompt went to the model.
     pub is_submitted: bool,
-    /// Sum over all calls.
-    pub usage: Option<TokenUsage>,
-    /// Usage of the last call: the number to compare with a window (trajectory 3.5).
-    pub last_call: Option<TokenUsage>,
-    /// Error that the gateway itself raised.
-    pub prompt_error: Option<String>,
-    /// Source of that error: `prompt`, `precheck`, `hook:…`.
-    pub prompt_error_source: Option<String>,
-    /// Reason why the turn ended without a reply.
-    pub terminal_error: Option<String>,
     /// `success`, `error`, `interrupted`, `cleanup`; `None` when the end was not recorded.
     pub status: Option<String>,
 }
@@ -74,20 +50,6 @@ impl RunAttempt {
     /// used (trajectory 2.4).
     pub fn belongs_to(&self, session: &str) -> bool {
         session.is_empty() || self.session_id.is_empty() || self.session_id == session
-    }
-}
-
-impl TokenUsage {
-    fn from_value(value: Option<&Value>) -> Option<Self> {
-        let value = value.filter(|value| value.as_object().is_some())?;
-        let tokens = |key: &str| whole_number(value.get(key)).unwrap_or(0);
-        Some(Self {
-            input: tokens("input"),
-            output: tokens("output"),
-            cache_read: tokens("cacheRead"),
-            cache_write: tokens("cacheWrite"),
-            total: tokens("total"),
-        })
     }
 }
 
@@ -117,40 +79,24 @@ impl Recording {
 
     /// Returns the sizes of an attempt's system prompt (trajectory 6.4).
     pub fn prompt_report(&self, attempt: &RunAttempt) -> Option<SystemPromptReport> {
-        parse_prompt_report(self.last_event_data(attempt, "trace.metadata").as_ref())
+        let metadata = self.last_event_data(attempt, "trace.metadata")?;
+        SystemPromptReport::from_value(metadata.get("prompting")?.get("systemPromptReport")?)
     }
 
-    /// Reads all values that an attempt recorded.
+    /// Reads what the attempt recorded of its context.
     pub fn read_details(&self, attempt: &RunAttempt) -> AttemptDetails {
         let of = |kind: &str| self.last_event_data(attempt, kind);
-        let (started, metadata, ended) = (of("session.started"), of("trace.metadata"), of("session.ended"));
-        let submitted = of("prompt.submitted");
-        // An overlong line loses its data; the artifacts repeat it.
-        let completed = [of("model.completed"), of("trace.artifacts")];
-        let reported = |key: &str| completed.iter().flatten().find_map(|data| data.get(key));
-        let ending = |key: &str| owned_text(reported(key)).or_else(|| owned_text(ended.as_ref()?.get(key)));
+        let (metadata, submitted) = (of("trace.metadata"), of("prompt.submitted"));
         let within = |path: [&str; 2]| metadata.as_ref()?.get(path[0])?.get(path[1]);
         AttemptDetails {
-            trigger: owned_text(started.as_ref().and_then(|data| data.get("trigger"))),
+            trigger: owned_text(of("session.started").and_then(|data| data.get("trigger").cloned()).as_ref()),
             gateway_version: owned_text(within(["harness", "version"])),
             config: within(["config", "redacted"]).filter(|value| value.as_object().is_some()).cloned(),
-            prompt_report: parse_prompt_report(metadata.as_ref()),
             compiled: CompiledContext::from_data(of("context.compiled").as_ref(), submitted.as_ref()),
             is_submitted: submitted.is_some(),
-            usage: TokenUsage::from_value(reported("usage")),
-            last_call: TokenUsage::from_value(
-                reported("promptCache").and_then(|cache| cache.get("lastCallUsage")),
-            ),
-            prompt_error: ending("promptError"),
-            prompt_error_source: owned_text(reported("promptErrorSource")),
-            terminal_error: ending("terminalError"),
-            status: owned_text(ended.as_ref().and_then(|data| data.get("status"))),
+            status: owned_text(of("session.ended").and_then(|data| data.get("status").cloned()).as_ref()),
         }
     }
-}
-
-fn parse_prompt_report(metadata: Option<&Value>) -> Option<SystemPromptReport> {
-    SystemPromptReport::from_value(metadata?.get("prompting")?.get("systemPromptReport")?)
 }
 
 // `context.compiled`: the messages at the start of an attempt, before the trimming of each call (trajectory 4, 5). The

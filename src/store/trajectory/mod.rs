@@ -7,7 +7,7 @@ mod location;
 mod recording;
 mod rows;
 
-pub use attempt::{AttemptDetails, RunAttempt, TokenUsage};
+pub use attempt::{AttemptDetails, RunAttempt};
 pub use attempt::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
 pub use find::{RecordingLookup, find_recording};
 pub use location::RecordingLocation;
@@ -22,8 +22,7 @@ use std::path::Path;
 /// Returns the system prompt sizes from a session's newest recorded run that has them. `dir` is the recordings folder
 /// that the environment names.
 pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) -> Option<SystemPromptReport> {
-    let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
-    let recording = Recording::read_kind(&place, "trace.metadata").ok()?;
+    let recording = read_kind(source, session, dir, "trace.metadata")?;
     let attempts = recording.attempts();
     let own = attempts.iter().rev().filter(|attempt| attempt.belongs_to(session));
     let report = own.into_iter().find_map(|attempt| recording.prompt_report(attempt))?;
@@ -33,8 +32,7 @@ pub fn last_prompt_report(source: &Source, session: &str, dir: Option<&Path>) ->
 /// Returns the run id and the end of each recorded attempt whose model call failed, oldest first: no answer of it is
 /// stored since 2026.8.1 (trajectory 3.6). `None` without a recording. A call that timed out or was aborted is left out.
 pub fn failed_attempts(source: &Source, session: &str, dir: Option<&Path>) -> Option<Vec<FailedAttempt>> {
-    let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
-    let recording = Recording::read_kind(&place, "trace.artifacts").ok()?;
+    let recording = read_kind(source, session, dir, "trace.artifacts")?;
     let failed = recording.events.iter().filter_map(|event| {
         let data = recording.data(event)?;
         let is = |key: &str, word: &str| data.get(key).is_some_and(|value| value.str_is(word));
@@ -45,6 +43,12 @@ pub fn failed_attempts(source: &Source, session: &str, dir: Option<&Path>) -> Op
             .then(|| FailedAttempt { run_id: event.run_id.clone(), ended_ms })
     });
     Some(failed.collect())
+}
+
+/// Reads the events of one kind in a session's recording.
+fn read_kind(source: &Source, session: &str, dir: Option<&Path>, kind: &str) -> Option<Recording> {
+    let RecordingLookup::Found(place) = find_recording(source, session, dir) else { return None };
+    Recording::read_kind(&place, kind).ok()
 }
 
 /// A recorded attempt without an answer.

@@ -1,7 +1,7 @@
 //! The lines of a recording. The index keeps everything except `data`, which is read on demand, because recordings are
 //! several times as long as their transcripts.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use super::location::RecordingLocation;
@@ -9,6 +9,7 @@ use super::owned_text;
 use super::rows::{for_each_row, read_row};
 use crate::files;
 use crate::js::{self, Value};
+use crate::store::source::Source;
 use memchr::memmem;
 
 /// Limit for reading; the recorder stops at 50 MiB.
@@ -31,8 +32,6 @@ pub struct RecordedEvent {
     pub session_id: String,
     pub provider: Option<String>,
     pub model: Option<String>,
-    /// The recorder's own sequence number.
-    pub source_seq: Option<u64>,
     offset: u64,
     bytes: usize,
 }
@@ -85,7 +84,9 @@ impl Recording {
     /// Reads the `data` of an event; `None` when the recording changed meanwhile.
     pub fn data(&self, event: &RecordedEvent) -> Option<Value> {
         let bytes = match &self.location {
-            RecordingLocation::File(path) => read_span(path, event.offset, event.bytes)?,
+            RecordingLocation::File(path) => {
+                Source::open(path).ok()?.read_span(event.offset, event.bytes).ok()?
+            }
             RecordingLocation::DatabaseRows(database, session) => {
                 read_row(database, session, i64::try_from(event.offset).ok()?)?
             }
@@ -108,14 +109,6 @@ fn for_each_line(path: &Path, mut take: impl FnMut(u64, u64, &[u8])) -> io::Resu
     Ok(())
 }
 
-fn read_span(path: &Path, at: u64, bytes: usize) -> Option<Vec<u8>> {
-    let mut file = files::open(path).ok()?;
-    file.seek(SeekFrom::Start(at)).ok()?;
-    let mut span = Vec::with_capacity(bytes);
-    file.take(bytes as u64).read_to_end(&mut span).ok()?;
-    Some(span)
-}
-
 /// Parses a line; `data` is validated and skipped.
 fn parse_event(line: &str, number: u64, at: u64, bytes: usize) -> Option<RecordedEvent> {
     let line = line.trim();
@@ -134,7 +127,6 @@ fn parse_event(line: &str, number: u64, at: u64, bytes: usize) -> Option<Recorde
         session_id: text("sessionId").unwrap_or_default(),
         provider: text("provider"),
         model: text("modelId"),
-        source_seq: super::whole_number(value("sourceSeq").as_ref()),
         offset: at,
         bytes,
     })

@@ -12,13 +12,6 @@ fn expected() -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(Path::new(FIXTURE).join("expected.json")).unwrap()).unwrap()
 }
 
-fn usage(usage: Option<TokenUsage>) -> serde_json::Value {
-    usage.map_or(serde_json::Value::Null, |usage| {
-        serde_json::json!({ "input": usage.input, "output": usage.output, "cacheRead": usage.cache_read,
-            "cacheWrite": usage.cache_write, "total": usage.total })
-    })
-}
-
 fn context(compiled: &CompiledContext, expected: &serde_json::Value) {
     match compiled {
         CompiledContext::Present(recorded) => {
@@ -82,11 +75,6 @@ fn every_attempt_of_the_fixture_reads_as_by_an_independent_reader() {
             assert_eq!(run["gateway_version"], serde_json::json!(details.gateway_version));
             assert_eq!(run["status"], serde_json::json!(details.status));
             assert_eq!(run["prompt_submitted"], details.is_submitted);
-            assert_eq!(run["run_usage"], usage(details.usage), "{}", attempt.run_id);
-            assert_eq!(run["last_call_usage"], usage(details.last_call), "{}", attempt.run_id);
-            assert_eq!(run["prompt_error"], serde_json::json!(details.prompt_error));
-            assert_eq!(run["prompt_error_source"], serde_json::json!(details.prompt_error_source));
-            assert_eq!(run["terminal_error"], serde_json::json!(details.terminal_error));
             context(&details.compiled, &run["context"]);
             attempts += 1;
         }
