@@ -97,12 +97,16 @@ impl App {
     /// Scales the bars to the target's replay, once it is finished.
     pub(super) fn scale_to_replay(&mut self) {
         let Some((recorded, counted, tuned)) = self.target_tokens() else { return };
+        // The replay takes the same tokens from the files, so only the rest of the prompt is scaled.
+        let reduction = self.planned_session().map_or(0, |session| session.next_prompt.files_reduction);
         let totals = &mut self.preview.totals;
         totals.current = totals.current.scaled_to(recorded);
         if let Some((after, tuned)) = totals.after.zip(tuned) {
             let off = after.total().abs_diff(tuned);
             totals.parts_unknown = off * DEVIATION_DIVISOR > after.total().max(tuned);
-            totals.after = Some(after.scaled_to(tuned));
+            let whole = after.with_smaller_files(-reduction);
+            let scaled = whole.scaled_to(tuned.saturating_add_signed(reduction));
+            totals.after = Some(scaled.with_smaller_files(reduction));
         }
         totals.count_source = if counted { CountSource::Measured } else { CountSource::Calibrated };
     }

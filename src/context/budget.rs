@@ -216,6 +216,20 @@ impl Budget {
         scaled
     }
 
+    /// Takes tokens from the workspace files, and what they lack from the rest of the system prompt; a negative number
+    /// adds to the files.
+    #[must_use]
+    pub fn with_smaller_files(mut self, tokens: i64) -> Self {
+        self.tokens[BudgetPart::Files as usize] += tokens.min(0).unsigned_abs();
+        let mut left = tokens.max(0).unsigned_abs();
+        for part in [BudgetPart::Files, BudgetPart::System] {
+            let taken = left.min(self.tokens(part));
+            self.tokens[part as usize] -= taken;
+            left -= taken;
+        }
+        self
+    }
+
     pub fn tokens(&self, part: BudgetPart) -> u64 {
         self.tokens[part as usize]
     }

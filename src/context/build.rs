@@ -37,6 +37,8 @@ pub struct Context {
     pub edits: HashMap<EntryIx, EntryIx>,
     /// Bodies of messages that cannot be trimmed from their sizes alone, by message index.
     pub odd_bodies: HashMap<usize, Arc<Value>>,
+    /// Whether the call on display sent all messages but the last, which answers it; otherwise the next call sends them all.
+    pub ends_with_answer: bool,
 }
 
 /// Builds the context of a leaf. Errors where the runtime throws: one `message` entry without a message makes the whole

@@ -177,6 +177,7 @@ impl<'a> PlanRun<'a> {
             is_responses_api: input.is_responses_api,
             fixed_pressure: input.fixed_pressure,
             list_tokens: self.tokens.iter().sum(),
+            ends_with_answer: input.context.ends_with_answer,
         }
     }
 

@@ -46,7 +46,9 @@ impl TrimmingPolicy for HistoryPolicy {
 
     fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
         let limit = input.settings.history_limit;
-        let loaded = loaded_history(list.sizes().map(|size| size.role));
+        let sent = list.len().saturating_sub(usize::from(input.ends_with_answer));
+        let roles: Vec<Role> = list.sizes().map(|size| size.role).take(sent).collect();
+        let loaded = loaded_history(&roles);
         Ok(PolicyOutcome::new(limit_history_under(input.rules(), list, limit, loaded)))
     }
 }
@@ -70,8 +72,7 @@ impl RetainedRange {
 
 /// Returns the number of messages that a run loaded as its history. The limit applies to them before the new message is
 /// added (pruning 2.1), so a list that ends in the middle of a run has the messages of this run behind them.
-pub fn loaded_history(roles: impl DoubleEndedIterator<Item = Role> + ExactSizeIterator) -> usize {
-    let roles: Vec<Role> = roles.collect();
+pub fn loaded_history(roles: &[Role]) -> usize {
     let running = roles.last().is_some_and(|last| *last != Role::Assistant);
     let message = roles.iter().rposition(|role| *role == Role::User);
     message.filter(|_| running).unwrap_or(roles.len())
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_running_turn_is_not_part_of_the_loaded_history() {
-        let loaded = |letters: &str| loaded_history(roles(letters).into_iter());
+        let loaded = |letters: &str| loaded_history(&roles(letters));
         assert_eq!(loaded("uaurau"), 5, "the new message is added behind the history");
         assert_eq!(loaded("uaurauar"), 5, "a later call of the same run");
         assert_eq!(loaded("uaura"), 5, "the run has ended: the next one loads everything");

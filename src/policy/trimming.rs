@@ -80,6 +80,8 @@ pub struct PolicyInput<'a> {
     pub fixed_pressure: FixedPressure,
     /// Estimated tokens of all messages of the list.
     pub list_tokens: u64,
+    /// The last message answers the call that the policies are applied to.
+    pub ends_with_answer: bool,
 }
 
 impl PolicyInput<'_> {

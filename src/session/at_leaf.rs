@@ -60,7 +60,7 @@ impl LoadedSession {
         Some(Self { last_cache_touch_ms: touch.map(|(_, at)| at), ..then })
     }
 
-    /// Returns the session with the window that these changes give it.
+    /// Returns the session with the window and the limits of workspace files that these changes give it.
     #[must_use]
     pub fn with_window_changes(&self, changes: &[SettingChange]) -> Self {
         let simulated = simulate_settings(self, changes, PolicySet::NONE);
@@ -68,12 +68,16 @@ impl LoadedSession {
         if let Some(window) = simulated.assumed.runtime_window {
             assuming.limits.runtime_window = window;
         }
+        let files_reduction = simulated.assumed.fixed_reduction.round() as i64;
+        Arc::make_mut(&mut assuming.next_prompt).files_reduction = files_reduction;
         assuming
     }
 
     /// Returns the session in its state at the failed call: its path, model and time.
     pub fn at_failed_call(&self, overflow: &Overflow) -> Option<Self> {
-        let then = self.at_entry(overflow.entry)?;
+        let mut then = self.at_entry(overflow.entry)?;
+        let is_answer = then.context.messages.iter().last().is_some_and(|last| last.entry == overflow.entry);
+        Arc::make_mut(&mut then.context).ends_with_answer = is_answer;
         let touch = touches(&self.index).find(|(entry, _)| *entry < overflow.entry);
         let then = Self { last_cache_touch_ms: touch.map(|(_, at)| at), ..then };
         let words = &then.index.values;

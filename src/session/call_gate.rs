@@ -48,7 +48,8 @@ impl LoadedSession {
     /// Returns where the run of a call begins, and its first entry.
     fn run_of(&self, count: usize) -> (usize, Option<EntryIx>) {
         let messages = &self.context.messages[..count];
-        let run = loaded_history(messages.iter().map(|message| message.size.role));
+        let roles: Vec<Role> = messages.iter().map(|message| message.size.role).collect();
+        let run = loaded_history(&roles);
         (run, messages.get(run).map(|message| message.entry))
     }
 

@@ -39,6 +39,8 @@ pub struct NextPrompt {
     pub last_answer_tokens: u64,
     /// Whether a commit planned the prompt, and no call was made since.
     pub is_planned: bool,
+    /// Tokens that changed limits remove from the workspace files of a prompt under a plan; below 0 if they add some.
+    pub files_reduction: i64,
     fixed_chars: Option<FixedChars>,
 }
 
@@ -83,6 +85,7 @@ impl NextPrompt {
             whole_tokens,
             own_steps: forms.map_or(PolicySet::NONE, |forms| forms.steps),
             is_planned,
+            files_reduction: 0,
             last_answer_tokens: if source == CountSource::Measured { last_answer.whole() } else { 0 },
             fixed_chars: counts.fixed_chars,
         }
@@ -109,7 +112,7 @@ impl NextPrompt {
         for (size, tokens) in plan.added_messages() {
             budget.add_message(&size, tokens);
         }
-        budget
+        budget.with_smaller_files(self.files_reduction)
     }
 
     /// Returns the tokens of a message now.

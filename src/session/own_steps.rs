@@ -73,7 +73,8 @@ impl LoadedSession {
         let messages = self.context.messages[..count].to_vec().into();
         let bodies = self.context.odd_bodies.iter().filter(|(at, _)| **at < count);
         let odd_bodies = bodies.map(|(at, body)| (*at, Arc::clone(body))).collect();
-        let context = Context { messages, odd_bodies, ..Context::clone(&self.context) };
+        let context =
+            Context { messages, odd_bodies, ends_with_answer: false, ..Context::clone(&self.context) };
         let remembered = self.details.as_ref().and_then(|_| self.stored_pruning_before(count).ok());
         self.plan_context(&context, settings, (gate, remembered.as_ref()))
     }

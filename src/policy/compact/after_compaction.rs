@@ -123,6 +123,7 @@ pub fn context_after(
         thinking_level: before.thinking_level,
         model: before.model,
         odd_bodies: HashMap::new(),
+        ends_with_answer: false,
     };
     let from = before.path.iter().position(|ix| *ix == first_kept).unwrap_or(before.path.len());
     for ix in &before.path[from..] {
@@ -160,6 +161,7 @@ fn projected_context_after(
         thinking_level: before.thinking_level,
         model: before.model,
         odd_bodies: HashMap::new(),
+        ends_with_answer: false,
     };
     let estimate = match grown.reading {
         ReadMode::Entries => estimate_context(&context.messages),
