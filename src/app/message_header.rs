@@ -1,9 +1,12 @@
 //! The lines above a message: title, facts, its fate and why. Their number depends on the size alone, so that
 //! scrolling and drawing agree.
 
+use std::borrow::Cow;
+
 use crate::app::message::{MessageArea, MessageView};
 use crate::app::state::App;
 use crate::context::rows::RowKind;
+use crate::format::format_estimate;
 use crate::policy::MessageFate;
 use crate::session::message::{MessageText, explain_fate};
 use crate::text;
@@ -79,6 +82,12 @@ impl App {
         };
         let tokens = prompt.tokens_of(at);
         Some((tokens, (total > 0).then(|| (tokens * 100 + total / 2) / total)))
+    }
+
+    /// Returns the value of a fact; tokens are those of the rows, not of the rule alone.
+    pub fn fact_value<'a>(&self, message: &MessageText, (name, value): &'a (&str, String)) -> Cow<'a, str> {
+        let tokens = self.message_tokens(message).filter(|_| *name == "tokens");
+        tokens.map_or(Cow::Borrowed(value), |(tokens, _)| format_estimate(tokens).into())
     }
 
     /// Returns the tokens of the row under the cursor if it shows a result together with its call.

@@ -143,8 +143,9 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
     if let Some(regret) = app.regret_of(message) {
         column.fact(theme, glyphs::AGAIN, &regret, theme.style(Role::Warn));
     }
-    for (name, value) in &message.facts {
-        column.fact(theme, name, value, fact_style(theme, name, value));
+    for fact in &message.facts {
+        let value = app.fact_value(message, fact);
+        column.fact(theme, fact.0, &value, fact_style(theme, fact.0, &value));
     }
     if app.preview.plan.is_none()
         && let Some((_, Some(share))) = app.message_tokens(message)

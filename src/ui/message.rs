@@ -115,15 +115,16 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
         HeaderLine::FactPair(one, two) => {
             let half = at.width.div_ceil(2);
             for (at_x, fact) in [(at.x, Some(*one)), (at.x + half, *two)] {
-                let Some((name, value)) = fact.and_then(|fact| message.facts.get(fact)) else { continue };
+                let Some(fact) = fact.and_then(|fact| message.facts.get(fact)) else { continue };
+                let (name, value) = (fact.0, app.fact_value(message, fact));
                 let end = (at_x + half).min(end);
                 put(buf, (at_x, at.y), end, name, theme.style(Role::Muted));
                 put(
                     buf,
                     (at_x + NAME_WIDTH, at.y),
                     end.saturating_sub(1),
-                    value,
-                    fact_style(theme, name, value),
+                    &value,
+                    fact_style(theme, name, &value),
                 );
             }
         }

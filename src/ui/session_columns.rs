@@ -108,10 +108,9 @@ impl Column {
                 let tokens = format_short_tokens(count.tokens, !count.is_estimate());
                 format!("{tokens} / {}", format_short(item.window))
             }),
-            // Until the transcript is read, this is the store's own number.
-            Self::Full => item.window_share().map(|share| match item.usage {
-                Some(_) => share,
-                None => format!("~{share}"),
+            // The store's own number is of the last answer, so it says nothing of a prompt that did not fit.
+            Self::Full => item.usage.and(item.tokens).and_then(|count| {
+                Some(format!("{}{}", if count.is_estimate() { "~" } else { "" }, item.window_share()?))
             }),
             Self::Cost => item
                 .usage

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use clawscope::app::state::Overlay;
+use clawscope::app::target::Target;
 use clawscope::format::{format_number, format_short_estimate};
-use clawscope::policy::Policy;
+use clawscope::policy::{Fate, Policy};
 use clawscope::report::breakdown::SectionKind;
 use clawscope::store::demo;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -493,4 +494,59 @@ fn watch_start(store: &std::path::Path) -> String {
     child.kill().expect("it ends");
     child.wait().expect("it ended");
     line
+}
+
+/// The turn limit cuts the history that the run of the failed call loaded, before the message that began it.
+#[test]
+fn a_turn_limit_leaves_the_same_prompt_in_the_rows_and_in_the_header() {
+    let mut driver = Driver::demo(130, 36);
+    driver.go_to("slack:channel:c07infra");
+    driver.press("p 4");
+    for _ in 0..12 {
+        if driver.app.tuning.policy == Policy::History {
+            break;
+        }
+        driver.press(".");
+    }
+    driver.press("enter ctrl-u text:1 enter");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    let (_, _, tuned) = driver.app.target_tokens().expect("a replay");
+    let pane = driver.app.transcript.as_ref().expect("a transcript");
+    let plan = driver.app.preview.plan.as_deref().expect("a plan");
+    let rows = pane.session.prompt_tokens_after(plan);
+    assert!(rows.abs_diff(tuned.expect("tuned")) * 100 < rows, "{rows} {tuned:?}");
+    let sent = plan.fates().iter().filter(|fate| fate.fate != Fate::Dropped).count();
+    assert_eq!(sent, 14, "the turn before, this one and the refused answer");
+}
+
+/// A message is as large on the full screen as in its pane and its row.
+#[test]
+fn a_message_has_one_size() {
+    for width in [130, 170] {
+        let mut driver = Driver::demo(width, 40);
+        driver.go_to("telegram:direct:8812");
+        driver.press("2 G k");
+        let tokens = driver.app.message.text.as_deref().and_then(|text| driver.app.message_tokens(text));
+        let expected = format!("~{}", format_number(tokens.expect("a size").0 as i64));
+        driver.press("3 enter");
+        let frame = text_of(&drawn(&driver.app, &dark()));
+        let line = frame.lines().find(|line| line.contains("tokens ") && line.contains(&expected));
+        assert!(line.is_some() && !frame.contains(" est"), "{expected}: {frame}");
+    }
+}
+
+/// The list shows no share before the transcript was counted.
+#[test]
+fn a_share_in_the_list_is_counted() {
+    let mut driver = Driver::demo(130, 36);
+    let list = |driver: &Driver| {
+        let frame = text_of(&drawn(&driver.app, &dark()));
+        frame.lines().skip(8).map(|line| line.chars().take(27).collect::<String>()).collect::<Vec<_>>()
+    };
+    let shares = |lines: &[String]| lines.iter().filter(|line| line.contains('%')).count();
+    let lines = list(&driver);
+    assert_eq!(shares(&lines), 1, "only the open session is counted: {lines:#?}");
+    driver.go_to("llvm-notes");
+    let lines = list(&driver);
+    assert_eq!(shares(&lines), 2, "{lines:#?}");
 }
