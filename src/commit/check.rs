@@ -128,6 +128,12 @@ fn take_snapshot(transcript: &TranscriptInput<'_>, file: &Path) -> Result<Option
     Ok(Some(snapshot))
 }
 
+/// Returns the lines of a file that allow no commit, whatever it writes. A last line that is being written does not count.
+pub fn refuse_lines(index: &Index) -> Option<Refusal> {
+    let refusal = check_lines(index, &index.path).err();
+    refusal.filter(|refusal| !matches!(refusal, Refusal::UnterminatedLine { .. }))
+}
+
 /// Checks that the runtime reads the file as we do, line for line (store J).
 fn check_lines(index: &Index, file: &Path) -> Result<(), Refusal> {
     let path = || PathBuf::from(file);

@@ -41,6 +41,7 @@ mod write;
 
 pub use activate::Labels;
 pub use activate::prepare_branch;
+pub use check::refuse_lines;
 pub use clock::{Clock, SystemClock};
 pub use copy::Remap;
 pub use difference::Difference;

@@ -57,6 +57,8 @@ pub struct LoadedSession {
     /// The leaf in view.
     pub leaf: Leaf,
     /// The messages that the model would be sent; empty when the runtime throws.
+    /// The options of a command line that select its store; empty for the default store.
+    pub store_options: Arc<str>,
     pub context: Arc<Context>,
     /// Whether the runtime throws when it builds the context.
     pub context_throws: bool,

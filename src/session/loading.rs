@@ -192,6 +192,7 @@ pub(super) fn assemble_session(
         provider: item.provider.clone(),
         model: item.model.clone(),
         item,
+        store_options: store.options.as_str().into(),
         source,
         leaf: Leaf::Own,
         fixed_chars: report.as_ref().map(FixedChars::new),

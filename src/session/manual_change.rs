@@ -36,6 +36,7 @@ impl ManualChange {
     /// Returns the command that shows the change, and writes it with `--apply`.
     pub fn command(&self, session: &LoadedSession) -> String {
         let key = shell::word(&session.item.key.0);
-        format!("clawscope commit {key} {} {}", self.option(), self.names(session).join(" "))
+        let line = format!("clawscope commit {key} {} {}", self.option(), self.names(session).join(" "));
+        format!("{line} {}", session.store_options).trim_end().to_owned()
     }
 }

@@ -13,6 +13,7 @@ use crate::store::discovery::{Store, discover, discover_with};
 use crate::store::path_kind::PathKind;
 use crate::store::pi_dirs::{configured_session_dirs, pi_agent_dir};
 use crate::store::sqlite::SizeCache;
+use crate::text::shell;
 use crate::units::Moment;
 
 /// The location that a person requested.
@@ -33,6 +34,8 @@ pub struct StoreLocation {
     path: Option<PathBuf>,
     demo_dir: Option<TempDir>,
     demo_requested: bool,
+    /// The options that select it.
+    options: String,
     /// Reused by later scans.
     size_cache: SizeCache,
 }
@@ -52,6 +55,7 @@ impl StoreLocation {
             StoreRequest::Default | StoreRequest::Path(_) => None,
         };
         Ok(Self {
+            options: options_of(place, &env),
             env,
             path,
             demo_dir: demo,
@@ -62,12 +66,14 @@ impl StoreLocation {
 
     /// Scans the location.
     pub fn survey(&self) -> Store {
-        match &self.demo_dir {
+        let mut found = match &self.demo_dir {
             Some(dir) => {
                 discover(Some(dir.path()), &Environment::new([("HOME", "/nonexistent")], None, "/".into()))
             }
             None => discover_with(self.path.as_deref(), &self.env, &self.size_cache),
-        }
+        };
+        found.options.clone_from(&self.options);
+        found
     }
 
     pub fn is_demo(&self) -> bool {
@@ -100,6 +106,16 @@ impl StoreLocation {
         let is_inside = matches!(&store.path_kind, PathKind::StateDir(dir) if dir.parent() == Some(named));
         let path = if is_inside { &store.state_dir } else { named };
         abbreviate_home(path, &effective_home(&self.env))
+    }
+}
+
+/// Returns the options of a command line that select a location.
+fn options_of(place: &StoreRequest, env: &Environment) -> String {
+    match (place, env.get("OPENCLAW_PROFILE")) {
+        (StoreRequest::Path(path), _) => format!("--store {}", shell::word(&path.to_string_lossy())),
+        (StoreRequest::Demo, _) => "--demo".to_owned(),
+        (StoreRequest::Default, Some(profile)) => format!("--profile {}", shell::word(profile)),
+        (StoreRequest::Default, None) => String::new(),
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) fn loaded_session(text: &str, window: f64) -> LoadedSession {
     let last_touch = touches(&index).next().map(|(_, time)| time);
     let session = LoadedSession {
         item: item(),
+        store_options: "".into(),
         source,
         context_throws,
         context: Arc::new(context),

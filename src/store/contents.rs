@@ -33,6 +33,8 @@ pub struct Store {
     pub path_kind: PathKind,
     /// The gateway's state dir; for pi and for single files, the folder that holds them.
     pub state_dir: PathBuf,
+    /// The options of a command line that select the store as the person did; empty for the default store.
+    pub options: String,
     /// The gateway's configuration; empty when there is no file.
     pub config: Arc<GatewayConfig>,
     /// Rules for reading the sessions: detected from the store, unless the user chose others.
@@ -163,6 +165,7 @@ pub(super) fn empty_store(shape: PathKind, state_dir: PathBuf, config: GatewayCo
         agents: Vec::new(),
         sessions: Vec::new(),
         diagnostics,
+        options: String::new(),
         agent_sessions: AgentSessions::default(),
         workspace_reports: WorkspaceReports::default(),
     }

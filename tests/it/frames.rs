@@ -94,7 +94,7 @@ fn snapshot_text(name: &str, make: fn(u16, u16) -> Driver) {
     // New entries get new ids, and two screens show only those.
     let ids = match name {
         "commits" | "branches" => vec![("old leaf [0-9a-f]{1,8}", "old leaf [id]"), ("[0-9a-f]{8}", "[id]")],
-        "session record" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
+        "session record" | "ways out" | "drop" | "switch" => vec![(r"/\S*/\.tmp\w{1,6}", "[store]")],
         _ => vec![("(after|old branch) [0-9a-f]{8}", "$1 [id]")],
     };
     for (width, height) in SIZES {

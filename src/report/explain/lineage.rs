@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
-use crate::report::explain::way_out::WayOut;
+use crate::report::explain::way_out::{Blocked, WayOut};
 use crate::session::ManualChange;
 use crate::session::lineage::{Continuation, CutOff, HiddenBranch, IdMismatch, Inherited};
 use crate::store::entry::EntryKind;
@@ -31,12 +31,12 @@ pub enum LineageFacts {
     HiddenBranch {
         found: HiddenBranch,
         leaf: String,
-        way_out: WayOut,
+        way_out: Result<WayOut, Blocked>,
     },
     CutOff {
         found: CutOff,
         root: String,
-        way_out: Option<WayOut>,
+        way_out: Option<Result<WayOut, Blocked>>,
     },
     Continued {
         found: Vec<Continuation>,
@@ -192,8 +192,8 @@ impl LineageFacts {
     /// Returns the change that makes the part active which is not sent.
     pub(super) fn way_out(&self) -> Option<&WayOut> {
         match self {
-            Self::HiddenBranch { way_out, .. } => Some(way_out),
-            Self::CutOff { way_out, .. } => way_out.as_ref(),
+            Self::HiddenBranch { way_out, .. } => way_out.as_ref().ok(),
+            Self::CutOff { way_out, .. } => way_out.as_ref()?.as_ref().ok(),
             Self::Inherited { .. }
             | Self::IdMismatch { .. }
             | Self::Continued { .. }

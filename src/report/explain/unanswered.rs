@@ -133,7 +133,7 @@ fn ways_out(
     let dropped: Vec<EntryIx> = culprits.iter().map(|culprit| culprit.entry).collect();
     let drop = (!dropped.is_empty()).then_some(ManualChange::Drop(dropped));
     let changes = drop.into_iter().chain([ManualChange::Branch(branch_from)]);
-    changes.map(|change| WayOut::new(session, change)).collect()
+    changes.filter_map(|change| WayOut::new(session, change).ok()).collect()
 }
 
 fn quote(text: &str) -> String {

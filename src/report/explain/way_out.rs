@@ -1,5 +1,6 @@
 //! A change of the branch that ends what the verdict found: the command writes it, and the screen offers it.
 
+use crate::commit::refuse_lines;
 use crate::session::{LoadedSession, ManualChange};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +12,16 @@ pub struct WayOut {
     pub command: String,
 }
 
+/// The reason that no commit can make a change: a damaged file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked(pub String);
+
 impl WayOut {
-    pub(super) fn new(session: &LoadedSession, change: ManualChange) -> Self {
-        Self { names: change.names(session), command: change.command(session), change }
+    /// Returns the change, unless a commit would refuse the file.
+    pub(super) fn new(session: &LoadedSession, change: ManualChange) -> Result<Self, Blocked> {
+        match refuse_lines(&session.index).filter(|_| session.source.events().is_none()) {
+            Some(refusal) => Err(Blocked(refusal.to_string())),
+            None => Ok(Self { names: change.names(session), command: change.command(session), change }),
+        }
     }
 }

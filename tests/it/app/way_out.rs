@@ -75,7 +75,8 @@ fn enter_on_a_way_out_drops_the_message_and_u_takes_it_back() {
         (CallState::Refused, Some(ExplainRow::of(Question::WaysOut, 0)))
     );
     driver.press("y");
-    assert_eq!(driver.copied, ["clawscope commit agent:main:main --drop image-0"]);
+    let place = format!("--store {}", store.path().display());
+    assert_eq!(driver.copied, [format!("clawscope commit agent:main:main --drop image-0 {place}")]);
     driver.press("enter");
     let (description, tokens) = promised(&driver);
     assert!(description.starts_with("image-0: removes the images of 1 message"), "{description}");

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::overflowed;
-use crate::support::store::{Store, failed, message, refused_for_an_image};
+use crate::support::store::{Store, failed, message, program, refused_for_an_image, run};
 
 fn bytes(store: &Store) -> Vec<u8> {
     std::fs::read(store.transcript()).expect("the transcript")
@@ -81,4 +81,24 @@ fn after_a_commit_that_fits_the_explanation_says_so_first() {
     store.append(&message("refused-1", Some(&leaf), &later));
     assert!(store.json(&["explain", "main"])["fitsSinceCommit"].is_null());
     assert!(overflowed().json(&["explain", "main"])["fitsSinceCommit"].is_null(), "no commit made it fit");
+}
+
+#[test]
+fn an_advised_line_writes_to_the_store_that_was_named() {
+    let store = refused_for_an_image(0);
+    let path = store.path().to_str().expect("text");
+    let (code, out, _) = run(&mut program(&["explain", "main", "--store", path]));
+    assert_eq!(code, 0, "{out}");
+    let line = out.lines().find_map(|line| line.trim().strip_prefix("clawscope commit ")).expect("a line");
+    let words: Vec<&str> = std::iter::once("commit").chain(line.split(' ')).collect();
+    let (code, out, error) = run(&mut program(&words));
+    assert!(code == 0 && out.contains(path), "{words:?}: {out}{error}");
+}
+
+#[test]
+fn a_damaged_file_is_advised_nothing_that_a_commit_refuses() {
+    let hook = "agent:main:hook:9c2d7a64-0b1e-4f0a-8a55-6d2f4f6c1b23";
+    let (_, out, _) = run(&mut program(&["explain", hook, "--demo"]));
+    assert!(!out.contains("clawscope commit"), "{out}");
+    assert!(out.contains("/new starts over") && out.contains("line 7: cannot read the line"), "{out}");
 }

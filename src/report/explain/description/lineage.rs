@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::format::{format_count, format_displayed_timestamp, format_estimate, format_number};
 use crate::report::explain::description::evidence::{Described, Evidence};
 use crate::report::explain::lineage::LineageFacts;
+use crate::report::explain::way_out::{Blocked, WayOut};
 use crate::session::lineage::Inherited;
 
 /// Chars of an id in a headline.
@@ -86,17 +87,25 @@ impl Described for LineageFacts {
                 "/new starts a new file; or remove sessionFile from the record while the gateway is stopped."
                     .to_owned(),
             ),
-            Self::HiddenBranch { way_out, .. } => {
-                Some(format!("`{}` makes it active again; undo takes that back.", way_out.command))
-            }
+            Self::HiddenBranch { way_out, .. } => Some(way_out_step(way_out, "it active again")),
             Self::CutOff { root, way_out: Some(way), .. } => {
-                Some(format!("`{}` makes the part before {root} active; undo takes that back.", way.command))
+                Some(way_out_step(way, &format!("the part before {root} active")))
             }
             Self::Continued { .. } => Some(
                 "Context and compactions go on in the old file: turn compaction.truncateAfterCompaction off, or start over with /new."
                     .to_owned(),
             ),
             Self::CutOff { .. } | Self::Inherited { .. } | Self::Predecessor { .. } => None,
+        }
+    }
+}
+
+/// Says which command makes `part`, or how to go on without a commit.
+fn way_out_step(way: &Result<WayOut, Blocked>, part: &str) -> String {
+    match way {
+        Ok(way) => format!("`{}` makes {part}; undo takes that back.", way.command),
+        Err(Blocked(reason)) => {
+            format!("/new starts over. No commit makes {part} while the file is damaged: {reason}")
         }
     }
 }

@@ -191,6 +191,9 @@ impl UnansweredCalls {
                 "`{}` continues from the last answer; /new starts without the history.",
                 branch.command
             ),
+            [] if self.branch_from.is_some() => {
+                "The file is damaged, so no commit can remove it: start a new session (/new).".to_owned()
+            }
             [] => "No answer comes before it: start a new session (/new).".to_owned(),
         }
     }
