@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
 
-use crate::format::format_number;
+use crate::format::{format_number, quantity};
 use crate::gateway::env::Environment;
+use crate::redact::Redactor;
 use crate::session::store_location::abbreviate_home;
 
 /// In bytes; terminals silently drop longer texts.
@@ -88,16 +89,28 @@ pub(super) fn copy(
 ) -> Result<String, ClipboardError> {
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
-        return Ok(format!("Copied {what}: {} chars.", format_number(text.encode_utf16().count() as u64)));
+        let chars = format_number(text.encode_utf16().count() as u64);
+        return Ok(format!("Copied {what}: {chars} chars{}.", describe_secrets(text)));
     }
     let path =
         folder.save(text).map_err(|source| ClipboardError::NotSaved { what: what.to_owned(), source })?;
     let home = crate::gateway::env::effective_home(env);
     Ok(format!(
-        "{what} is too long for the terminal's clipboard ({} bytes); until clawscope ends it is in {}.",
+        "{what} is too long for the terminal's clipboard ({} bytes{}); until clawscope ends it is in {}.",
         format_number(text.len() as u64),
+        describe_secrets(text),
         abbreviate_home(&path, &home)
     ))
+}
+
+/// Counts the secrets of a text, which a copy holds in clear: `, with 2 secrets in clear`.
+fn describe_secrets(text: &str) -> String {
+    let mut redactor = Redactor::default();
+    redactor.learn(text);
+    match redactor.counts().values().sum::<usize>() {
+        0 => String::new(),
+        count => format!(", with {} in clear", quantity(count as u64, "secret")),
+    }
 }
 
 /// Writes the text to a program's input; fails when the program is missing or refuses.
@@ -123,6 +136,9 @@ mod tests {
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
         let folder = CopyFolder::default();
         assert_eq!(copy("héllo", "message", &env, &folder).unwrap(), "Copied message: 5 chars.");
+        let secret = "export GITHUB_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let told = copy(secret, "message", &env, &folder).unwrap();
+        assert_eq!(told, "Copied message: 60 chars, with 1 secret in clear.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
         let message = copy(&long, "message", &env, &folder).unwrap();
         let path = PathBuf::from(message.rsplit_once(" is in ").unwrap().1.trim_end_matches('.'));
