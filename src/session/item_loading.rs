@@ -70,9 +70,12 @@ pub(super) fn complete_item(
     let is_assumed = reported.window.model_source.is_assumed() && !item.model.is_empty();
     item.set_mark(Mark::AssumedWindow, is_assumed);
     item.tokens = Some(reported.next_prompt);
-    if row.and_then(|row| row.updated_at).is_none() {
-        item.updated_ms = last_entry_ms(index).or(item.updated_ms);
-    }
+    // A run writes its entries at once, and its record at its end.
+    let recorded = item.updated_ms.filter(|_| row.is_some_and(|row| row.updated_at.is_some()));
+    item.updated_ms = match (recorded, last_entry_ms(index)) {
+        (Some(recorded), Some(last)) => Some(recorded.max(last)),
+        (recorded, last) => recorded.or(last).or(item.updated_ms),
+    };
     item.overflows = Some(reported.overflows as u64);
     item.usage = Some(reported.usage);
     item.state = Some(reported.state);

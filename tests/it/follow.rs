@@ -409,3 +409,16 @@ fn a_disabled_policy_is_not_replayed() {
     let without = driver.app.replay_outcome().and_then(|outcome| outcome.tuned).expect("a replay");
     assert_eq!((with.overflows, without.overflows), (0, 1), "{with:?} {without:?}");
 }
+
+#[test]
+fn the_age_of_a_session_that_grows_follows_its_entries() {
+    let mut driver = tuned();
+    let updated = |driver: &Driver| {
+        let item = driver.app.sessions.items.iter().find(|item| item.key.0.ends_with("8812"));
+        item.expect("listed").updated_ms.expect("a time")
+    };
+    let before = updated(&driver);
+    let text = went_on(&driver, ("aaaa0001", "aaaa0002"));
+    driver.append(&text);
+    assert_eq!((updated(&driver) - before).get(), 277_243.0, "from 14:02:13.757 to 14:06:51");
+}
