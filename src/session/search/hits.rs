@@ -174,7 +174,7 @@ pub struct SessionHits {
     pub key: SessionKey,
     /// Last change of the session.
     pub updated_ms: Option<Moment>,
-    /// Newest first; at most as many as the search keeps.
+    /// Those on the active branch first, and the newest first; at most as many as the search keeps.
     pub hits: Vec<SearchHit>,
     /// All hits.
     pub count: usize,

@@ -1,7 +1,7 @@
 //! Searches every transcript of a store, on all cores and the most recent sessions first. Nothing is kept on disk.
 
 use std::cmp::Reverse;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,12 +14,14 @@ use serde::Serialize;
 
 use crate::files::PathText;
 use crate::ids::{EntryIx, LineIds, SessionKey};
+use crate::js::Value;
 use crate::session::open_source::{OpenError, open_source};
 use crate::session::ruleset_choice::choose_ruleset;
 use crate::session::search::hits::{HitText, SearchHit, SessionHits};
 use crate::session::search::query::SearchQuery;
 use crate::session::search::seen_text::{EntryLabel, SeenPart, joined, seen_parts};
 use crate::store::aligned_buffer::AlignedBuffer;
+use crate::store::body;
 use crate::store::discovery::Store;
 use crate::store::index::Index;
 use crate::store::load::{LoadError, Trim, load, parse_line};
@@ -159,8 +161,14 @@ impl SessionSearch<'_> {
         let branch: HashSet<EntryIx> = tree.branch(&index, &Leaf::Own).into_iter().collect();
         let entries: Vec<EntryIx> = offsets.iter().filter_map(|offset| entry_at(&index, *offset)).collect();
         let branch_count = entries.iter().filter(|entry| branch.contains(entry)).count();
-        let hits = kept.into_iter().rev().filter_map(|found| {
-            let entry = entry_at(&index, found.offset)?;
+        let mut kept: HashMap<u64, LineHit> = kept.into_iter().map(|found| (found.offset, found)).collect();
+        let (active, others): (Vec<EntryIx>, Vec<EntryIx>) =
+            entries.iter().rev().partition(|entry| branch.contains(entry));
+        let hits = active.into_iter().chain(others).take(self.kept).filter_map(|entry| {
+            let offset = index.entry(entry).offset;
+            // A line that newer hits displaced is read again.
+            let read = || LineHit::of(&body::read_entry(source, &index, entry).ok()?, self.query, offset);
+            let found = kept.remove(&offset).or_else(read)?;
             Some(found.into_hit(self.query, &index, entry, branch.contains(&entry)))
         });
         let hits: Vec<SearchHit> = hits.collect();
@@ -185,9 +193,12 @@ struct LineHit {
 
 impl LineHit {
     fn find(line: &[u8], query: &SearchQuery, offset: u64) -> Option<Self> {
-        let entry = parse_line(line, Trim::Both).ok()?;
-        let label = EntryLabel::of(&entry)?;
-        let parts = seen_parts(&entry, label);
+        Self::of(&parse_line(line, Trim::Both).ok()?, query, offset)
+    }
+
+    fn of(entry: &Value, query: &SearchQuery, offset: u64) -> Option<Self> {
+        let label = EntryLabel::of(entry)?;
+        let parts = seen_parts(entry, label);
         if !query.matches(&joined(&parts)) {
             return None;
         }

@@ -194,3 +194,22 @@ fn a_session_keeps_its_newest_hits_and_counts_all() {
     assert_eq!((found[0].count, found[0].hits.len()), (MANY_HITS + 5, MANY_HITS));
     assert_eq!(found[0].hits[0].id, format!("e{}", MANY_HITS + 4));
 }
+
+#[test]
+fn hits_of_the_active_branch_come_first_also_when_newer_copies_displaced_them() {
+    let entry = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
+        ) + "\n"
+    };
+    let mut text =
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned() + "\n" + &entry("a", "null", "word");
+    text.extend((0..MANY_HITS + 5).map(|at| entry(&format!("copy{at}"), "\"a\"", "word")));
+    text += &entry("z", "\"a\"", "x");
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "a.jsonl", &text);
+    let (found, _) = search_all(&survey(dir.path()), "word");
+    let hits = &found[0].hits;
+    assert_eq!((found[0].count, hits.len(), hits[0].id.as_str()), (MANY_HITS + 6, MANY_HITS, "a"));
+    assert!(hits[0].is_on_branch && hits[1].id == format!("copy{}", MANY_HITS + 4));
+}
