@@ -18,7 +18,9 @@ use crate::app::screens::write::{DIALOG_COLUMNS, SummaryStage, dialog_line_colum
 use crate::app::state::{WriteDialog, WriteStage};
 use crate::app::target::Target;
 use crate::commit::{ReceiptKind, UndoTarget};
-use crate::format::{format_short, format_short_estimate, format_short_tokens, format_size, whole_percent};
+use crate::format::{
+    format_short, format_short_estimate, format_short_tokens, format_size, quantity, whole_percent,
+};
 use crate::plan::Plan;
 use crate::plan::cache_cost::CacheCost;
 use crate::policy::Fate;
@@ -170,12 +172,14 @@ fn short_path(path: &Path, room: usize) -> String {
 }
 
 /// Removes lines until they fit: first blank lines, then the bar, whose numbers are also on the line above it, then the
-/// method.
+/// method, and at last the facts about the file. The warnings stay.
 fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
-    let least: [fn(&DialogLine) -> bool; 3] = [
+    let least: [fn(&DialogLine) -> bool; 5] = [
         |line| matches!(line, DialogLine::Blank),
         |line| matches!(line, DialogLine::Bar(..)),
         |line| matches!(line, DialogLine::Method(..)),
+        |line| matches!(line, DialogLine::Field("session" | "keeps", _)),
+        |line| matches!(line, DialogLine::Field("appends" | "file", _)),
     ];
     for least in least {
         while lines.len() > rows
@@ -279,7 +283,7 @@ impl<'a> Builder<'a> {
             let cost = session.cache_cost_of_tail(effect.tail_tokens, self.app.now_ms);
             lines.extend(self.cost(cost.as_ref()));
         }
-        lines.extend(self.checks(preview));
+        lines.extend(self.checks(preview, session));
         lines.extend(self.keys(&Self::offers(dialog, preview)));
         if let Some((at, made)) = summary_at {
             // Count the session line above these and the summary's own heading.
@@ -423,11 +427,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Puts passed checks two to a line where they fit; warnings are whole sentences.
-    fn checks(&self, preview: &WritePreview) -> Vec<DialogLine<'a>> {
+    fn checks(&self, preview: &WritePreview, session: &LoadedSession) -> Vec<DialogLine<'a>> {
         let room = usize::from(self.width.saturating_sub(LABEL_WIDTH));
         let second = room * 11 / 20;
         let mut lines: Vec<Vec<Span>> = Vec::new();
-        for (check, words) in &preview.checks {
+        let grown = self.growth_since(session).map(|words| (CheckStatus::Note, words));
+        // The first check compares the file with what was read; it was made when the dialog opened.
+        let checks = grown.iter().chain(preview.checks.iter().skip(usize::from(grown.is_some())));
+        for (check, words) in checks {
             let passed = *check == CheckStatus::Passed;
             let (sign, role) = match check {
                 CheckStatus::Passed => (glyphs::PASSED, Role::User),
@@ -452,6 +459,13 @@ impl<'a> Builder<'a> {
         let labels = std::iter::once("checks").chain(std::iter::repeat(""));
         let fields = labels.zip(lines).map(|(label, spans)| DialogLine::Field(label, spans));
         std::iter::once(DialogLine::Blank).chain(fields).collect()
+    }
+
+    /// Describes the entries that another program wrote while the dialog was open.
+    fn growth_since(&self, session: &LoadedSession) -> Option<String> {
+        let now = self.app.active_session().filter(|now| now.item.key == session.item.key)?;
+        let count = now.index.entries.len().saturating_sub(session.index.entries.len());
+        (count > 0).then(|| format!("grew by {} since; yes checks again", quantity(count as u64, "entry")))
     }
 
     fn refused(&self, reason: &str) -> Vec<DialogLine<'a>> {

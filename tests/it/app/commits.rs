@@ -98,3 +98,22 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
     assert!(matches!(&dialog.stage, WriteStage::Refused(_)), "{:?}", dialog.stage);
 }
+
+#[test]
+fn a_small_dialog_shows_its_last_warning_and_what_was_written_meanwhile() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 plan c");
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no dialog") };
+    let WriteStage::Confirming(preview) = &dialog.stage else { panic!("{:?}", dialog.stage) };
+    let last = preview.checks.last().expect("a check").1.split(' ').next_back().expect("words").to_owned();
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    let keys = shown.lines().position(|line| line.contains("write branch")).expect("the keys");
+    let before = shown.lines().nth(keys - 2).expect("a line");
+    assert!(before.contains(&last), "{last}: {shown}");
+    assert!(shown.contains("unchanged since"), "{shown}");
+    driver
+        .append("{\"type\":\"custom\",\"id\":\"aaaa0001\",\"parentId\":\"38012ce2\",\"customType\":\"x\"}\n");
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("grew by 1 entry since") && !shown.contains("unchanged since"), "{shown}");
+}
