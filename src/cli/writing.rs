@@ -95,8 +95,8 @@ pub struct ExportArgs {
     #[arg(value_name = "SESSION", required_if_eq_any = document_formats().map(|format| ("format", format)))]
     pub targets: Vec<String>,
     /// Write this format: html, md, json, svg (a picture of the screen), pi (a transcript that the runtime opens) or parquet
-    /// (a folder with the sessions of whole stores, for DuckDB and Spark)
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), required_unless_present = "recipes")]
+    /// (a folder with the sessions of whole stores, for DuckDB and Spark) [default: as --out ends]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), required_unless_present_any = ["recipes", "out"])]
     pub format: Option<String>,
     /// End the branch at this entry: its id or a unique prefix of it [default: the active leaf]
     #[arg(long, value_name = "ID")]
@@ -164,7 +164,25 @@ impl ExportArgs {
     }
 
     pub fn format(&self) -> &str {
-        self.format.as_deref().unwrap_or(DATASET_FORMAT)
+        self.format.as_deref().or_else(|| self.format_of_file()).unwrap_or(DATASET_FORMAT)
+    }
+
+    /// Returns the format of the ending of `--out`, such as `report.html`.
+    fn format_of_file(&self) -> Option<&str> {
+        let ending = self.file()?.extension()?.to_str()?;
+        let word = FORMAT_WORDS.into_iter().find(|word| word.0 == ending).map(|word| word.1);
+        let known = DOCUMENT_FORMATS.into_iter().find(|format| *format == ending);
+        word.or(known)
+    }
+
+    /// Returns the id of the argument that the parser could not know to be missing: the format where the file has no
+    /// ending of one, and the session of a format that the ending names.
+    pub fn missing_argument(&self) -> Option<&'static str> {
+        match (&self.format, self.format_of_file()) {
+            (None, None) if !self.dataset.recipes => Some("format"),
+            (None, Some(_)) if self.targets.is_empty() => Some("targets"),
+            _ => None,
+        }
     }
 
     pub fn is_dataset(&self) -> bool {

@@ -105,7 +105,7 @@ use failure::{Exit, Failure};
 use output::Output;
 use repair::{Repair, settle_unfinished};
 use ruleset::note_unknown_release;
-use usage_error::{path_hint, usage_failure};
+use usage_error::{missing_argument, path_hint, usage_failure};
 
 pub use completions::complete;
 
@@ -167,6 +167,10 @@ fn dispatch(
             Err(Failure::usage("a PATH before a command: put it after the command."))
         }
         Some(command) => {
+            let missing = if let Command::Export(args) = command { args.missing_argument() } else { None };
+            if let Some(id) = missing {
+                return Err(missing_argument(id, words, invocation));
+            }
             let place = cli.store.with_path(command.store_of_session())?;
             note_demo_store(command.read_place(&invocation.env.cwd), &place, invocation, output)?;
             // `rules` prints it with the rules.

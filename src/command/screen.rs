@@ -1,12 +1,12 @@
 //! `clawscope [PATH]`: opens the screen.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::environment::{Invocation, profile_environment, resolve_place};
 use super::failure::Failure;
 use super::ruleset::requested_ruleset_from;
-use super::usage_error::unknown_command;
+use super::usage_error::{is_mistyped_command, unknown_command};
 use crate::app::custom_commands::bind_commands;
 use crate::app::keymap::Keymap;
 use crate::app::state::Options;
@@ -14,7 +14,7 @@ use crate::cli::{Cli, StoreArgs};
 use crate::config::{self, Config, NamedChoice, is_first_run};
 use crate::format::zone_name;
 use crate::gateway::config::local_time_zone;
-use crate::gateway::env::{Environment, absolute};
+use crate::gateway::env::Environment;
 use crate::runtime::{self, RunOptions};
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::store_location::StoreRequest;
@@ -127,12 +127,6 @@ fn screen_options(config: &Config) -> Result<Options, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))?;
     options.commands.clone_from(&config.commands);
     Ok(options)
-}
-
-/// Whether an argument is probably a misspelt command: one word that is not an existing path. The screen reports any
-/// other missing path, which may still appear.
-fn is_mistyped_command(given: &Path, cwd: &Path) -> bool {
-    given.components().count() == 1 && given.extension().is_none() && !absolute(cwd, given).exists()
 }
 
 #[cfg(test)]

@@ -24,7 +24,10 @@ pub(super) fn usage_failure(error: &clap::Error, words: &[OsString], invocation:
     let line = CommandLine::new(words, invocation);
     let message = match error.kind() {
         ErrorKind::MissingRequiredArgument => line.describe_missing(error),
-        ErrorKind::UnknownArgument => line.describe_unexpected(error),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => line
+            .unknown_name()
+            .map(|name| line.describe_command(name))
+            .or_else(|| line.describe_unexpected(error)),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => line.describe_value(error),
         ErrorKind::ArgumentConflict => describe_conflict(error),
         _ => None,
@@ -33,9 +36,22 @@ pub(super) fn usage_failure(error: &clap::Error, words: &[OsString], invocation:
     Failure::usage(message.unwrap_or_else(own))
 }
 
+/// Whether an argument is probably a misspelt command: one word that is not an existing path. The screen reports any
+/// other missing path, which may still appear.
+pub(super) fn is_mistyped_command(given: &Path, cwd: &Path) -> bool {
+    given.components().count() == 1 && given.extension().is_none() && !absolute(cwd, given).exists()
+}
+
 /// Describes a word that is neither a command nor a path, with the command that it may mean.
 pub(super) fn unknown_command(typed: &str, words: &[OsString], invocation: &Invocation) -> Failure {
     Failure::usage(CommandLine::new(words, invocation).describe_command(typed))
+}
+
+/// Describes an argument that a command needs beside those that were typed.
+pub(super) fn missing_argument(id: &str, words: &[OsString], invocation: &Invocation) -> Failure {
+    let line = CommandLine::new(words, invocation);
+    let args = line.command.iter().flat_map(Command::get_arguments).filter(|arg| arg.get_id() == id);
+    Failure::usage(line.describe_missing_arguments(args.collect()))
 }
 
 /// Returns the line to type where a word was given as a PATH that does not exist but is the value of an option.
@@ -61,7 +77,10 @@ pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<S
 
 impl CommandLine<'_> {
     fn describe_missing(&self, error: &clap::Error) -> Option<String> {
-        let mut args = self.missing_arguments(error)?;
+        Some(self.describe_missing_arguments(self.missing_arguments(error)?))
+    }
+
+    fn describe_missing_arguments<'a>(&'a self, mut args: Vec<&'a Arg>) -> String {
         // The value of one argument may make another necessary.
         let words = self.words_with(&args);
         let words = ["clawscope"].into_iter().chain(words.iter().map(String::as_str));
@@ -70,7 +89,7 @@ impl CommandLine<'_> {
         let mut lines: Vec<String> = args.iter().map(|arg| describe_missing_argument(arg)).collect();
         lines.push(type_line(&self.words_with(&args)));
         lines.push(self.help_line());
-        Some(lines.join("\n"))
+        lines.join("\n")
     }
 
     fn missing_arguments(&self, error: &clap::Error) -> Option<Vec<&Arg>> {
@@ -95,6 +114,12 @@ impl CommandLine<'_> {
             words.extend(arg.get_action().takes_values().then(|| self.sample_value(arg)));
         }
         words
+    }
+
+    /// Returns the first word if it can only be meant as a command, and there is none of that name.
+    fn unknown_name(&self) -> Option<&str> {
+        let first = self.first_word().filter(|_| self.command.is_none())?;
+        is_mistyped_command(Path::new(first), &self.invocation.env.cwd).then_some(first)
     }
 
     fn describe_unexpected(&self, error: &clap::Error) -> Option<String> {

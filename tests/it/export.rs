@@ -378,3 +378,15 @@ fn impossible_export_options_are_errors() {
         assert!(found == code && error.contains(expected), "{words:?}: {found} {error}");
     }
 }
+
+#[test]
+fn the_ending_of_the_file_is_the_format() {
+    let folder = tempfile::tempdir().unwrap();
+    for (ending, start) in [("html", "<!"), ("md", "#"), ("json", "{"), ("jsonl", "{\"type\":\"session\"")] {
+        let file = folder.path().join(format!("report.{ending}"));
+        let (code, _, error) = run(&mut program(&["export", DEMO, "--demo", "-o", file.to_str().unwrap()]));
+        assert_eq!(code, 0, "{ending}: {error}");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with(start), "{ending}: {}", &text[..60]);
+    }
+}

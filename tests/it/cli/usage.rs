@@ -56,6 +56,7 @@ fn a_value_without_its_option_is_offered_with_it() {
         (&["grep", "libatomic", "--demo"], "search libatomic --demo"),
         (&["ls", "--demo"], "sessions --demo"),
         (&["explian", key, "--demo"], &format!("explain {key} --demo")),
+        (&["expain", "telegram"], "explain telegram"),
         (&["8812", "--demo"], "explain 8812 --demo"),
     ] {
         let (code, error) = mistaken(words);
@@ -71,6 +72,11 @@ fn usage_errors_name_the_expected_argument() {
     for (words, expected) in [
         (&["explain"][..], "missing SESSION: its key, its id or"),
         (&["export", "x"], "missing --format: expected html, md, json, svg, pi or parquet."),
+        (
+            &["export", "x", "--out", "report"],
+            "missing --format: expected html, md, json, svg, pi or parquet.",
+        ),
+        (&["export", "-o", "report.html"], "missing SESSION: its key, its id or"),
         (&["demo"], "missing --out DIR: write to this folder"),
         (&["context", "x", "y", "z"], "one argument too many. Expected: SESSION PATH"),
         (&["demo", "a=b"], "one argument too many. Expected: no arguments"),
