@@ -17,12 +17,21 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, bu
     let area = app.layout().below_bars(app.size);
     clear(theme, buf, area);
     let from = title(theme, buf, area, "What is in the window", true);
-    let headline = [Span::styled(screen.page.doc.headline.as_str(), theme.style(Role::Muted))];
-    on_title(buf, area.y, from, area.right().saturating_sub(1), &headline);
+    let end = area.right().saturating_sub(1);
+    let headline = shorten_headline(&screen.page.doc.headline, usize::from(end.saturating_sub(from + 2)));
+    on_title(buf, area.y, from, end, &[Span::styled(headline, theme.style(Role::Muted))]);
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1 + FOOTER_ROWS), ..area };
     draw_doc(theme, &screen.page, list, buf);
     let foot = Rect { y: list.bottom(), height: FOOTER_ROWS.min(area.height), ..area };
     draw_foot(theme, &screen.page, foot, buf);
+}
+
+/// Leaves out the lead of the sum, then the facts behind it, until the rest fits.
+fn shorten_headline(headline: &str, columns: usize) -> &str {
+    let sum = headline.split_once(": ").map_or(headline, |(_, sum)| sum);
+    let ends = sum.match_indices(" · ").map(|(at, _)| &sum[..at]).collect::<Vec<_>>();
+    let mut forms = [headline, sum].into_iter().chain(ends.into_iter().rev());
+    forms.find(|form| text::width(form) <= columns).unwrap_or_default()
 }
 
 fn draw_foot(theme: &Theme, page: &DocPage, area: Rect, buf: &mut Buffer) {

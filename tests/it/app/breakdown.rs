@@ -15,6 +15,7 @@ use clawscope::store::body::BodyError;
 use clawscope::units::Chars;
 
 use super::tuned;
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 fn breakdown(driver: &Driver) -> &BreakdownScreen {
@@ -160,4 +161,13 @@ fn blocks_of_an_older_reading_are_dropped() {
     assert!(breakdown(&driver).blocks.is_empty());
     driver.perform(requested);
     assert_eq!(breakdown(&driver).blocks.len(), breakdown(&driver).contents.heaviest.len());
+}
+
+#[test]
+fn the_title_keeps_the_sum_on_a_narrow_screen() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press(":breakdown");
+    let title = text_of(&drawn(&driver.app, &dark()));
+    assert!(title.contains("203,412 · 102% of the window"), "{title}");
 }
