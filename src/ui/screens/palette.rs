@@ -13,7 +13,8 @@ use crate::ui::status::draw_input;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar};
 
-const WIDTH: u16 = 76;
+/// Columns of the box: as many as its longest descriptions need.
+const MAX_WIDTH: u16 = 104;
 const HEIGHT: u16 = 20;
 /// Columns of the names, of the note and of the key.
 const NAME_COLUMNS: u16 = 21;
@@ -23,7 +24,7 @@ const KEY_COLUMNS: u16 = 9;
 /// Draws the palette over the screen; returns the cursor position.
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &PaletteScreen, buf: &mut Buffer) -> Position {
     theme.backdrop(app.layout().above_status(app.size), buf);
-    let frame = Frame { title: "Run", width: WIDTH, height: HEIGHT };
+    let frame = Frame { title: "Run", width: app.size.0.saturating_sub(4).min(MAX_WIDTH), height: HEIGHT };
     let body = inside(frame.draw(theme, buf));
     let x = put(buf, (body.x + 1, body.y), body.right(), ": ", theme.bold(Role::Muted));
     let cursor = draw_input(&screen.line, theme, (x, body.y), body.right(), buf);
