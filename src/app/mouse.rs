@@ -73,7 +73,7 @@ impl App {
     fn click_screen(&mut self, column: u16, row: u16) -> Vec<Effect> {
         let context = self.screen_context();
         let Some(screen) = self.views.top_mut() else { return Vec::new() };
-        match screen.on_click(row, &context) {
+        match screen.on_click((column, row), &context) {
             Outcome::Program(ProgramScreen::Search) => self.click_hit(column, row),
             Outcome::Program(ProgramScreen::Timeline) => self.click_timeline(column, row),
             Outcome::Program(ProgramScreen::Compare) => self.click_compare(column, row),

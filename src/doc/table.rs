@@ -63,6 +63,12 @@ impl Row {
         self.cells.first().map_or("", |cell| &cell.text)
     }
 
+    /// Returns the text behind the title; the title of a row that has no more.
+    pub fn value(&self) -> String {
+        let cells: Vec<&str> = self.cells.iter().skip(1).map(|cell| cell.text.trim()).collect();
+        if cells.is_empty() { self.title().to_owned() } else { cells.join("  ") }
+    }
+
     /// Returns the row as one line of text.
     pub fn text(&self) -> String {
         let is_bar = |cell: &&Cell| matches!(cell.tone, Tone::Part(_));
@@ -130,12 +136,14 @@ impl Table {
     ) -> Vec<Line> {
         let columns: Vec<Column> = (0..self.columns.len()).map(|at| self.column(at)).collect();
         let layout = fit(&columns, width);
+        let pairs = width.and_then(|width| layout.of_pairs(&columns, width));
         let head: Vec<Cell> = self.columns.iter().map(|(name, _)| Cell::new(name, Tone::Dim)).collect();
         let has_head = self.columns.iter().any(|(name, _)| !name.is_empty());
         let mut lines = if has_head { self.row_lines(&head, &layout) } else { Vec::new() };
         for (at, row) in self.rows.iter().enumerate().filter(|(at, _)| is_shown(*at)) {
             let note = if has_notes { row.note.as_str() } else { "" };
-            let own = self.row_lines(&row.cells, &layout).into_iter().chain(note_lines(note, width));
+            let layout = pairs.as_ref().filter(|pairs| pairs.fit_words(&row.cells)).unwrap_or(&layout);
+            let own = self.row_lines(&row.cells, layout).into_iter().chain(note_lines(note, width));
             lines.extend(own.map(|line| Line { row: Some(at), ..line }));
         }
         lines
@@ -345,6 +353,21 @@ fn fit(columns: &[Column], terminal: Option<usize>) -> Layout {
     Layout { widths, stacked_from }
 }
 
+impl Layout {
+    /// Returns the layout for those rows of two stacked columns whose values fit beside their names.
+    fn of_pairs(&self, columns: &[Column], terminal: usize) -> Option<Self> {
+        let [name, _] = columns else { return None };
+        let beside = terminal.checked_sub(name.natural + COLUMN_GAP).filter(|room| *room >= MIN_WRAPPED)?;
+        (self.stacked_from == 1).then(|| Self { widths: vec![name.natural, beside], stacked_from: 2 })
+    }
+
+    /// Whether no word of a row is longer than its column.
+    fn fit_words(&self, cells: &[Cell]) -> bool {
+        let longest = |cell: &Cell| cell.lead_width() + cell.text.split(' ').map(width).max().unwrap_or(0);
+        cells.iter().zip(&self.widths).all(|(cell, columns)| longest(cell) <= *columns)
+    }
+}
+
 /// Width of the columns with the gaps between them.
 fn total(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
@@ -409,6 +432,15 @@ mod tests {
         let text = printed(&table, None);
         let ends: Vec<usize> = text.lines().map(width).collect();
         assert_eq!(ends, [14, 14, 14], "{text}");
+    }
+
+    #[test]
+    fn only_the_row_with_a_long_word_takes_a_second_line() {
+        let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+        table.push(vec!["agent".into(), "main".into()]);
+        table.push(vec!["transcript".into(), format!("/{}", "x".repeat(38)).into()]);
+        let expected = format!("agent       main\ntranscript\n    /{}\n", "x".repeat(38));
+        assert_eq!(printed(&table, Some(44)), expected);
     }
 
     #[test]

@@ -95,14 +95,13 @@ impl DocPage {
 
     /// Selects the row of a line of the page, or opens it if it is selected.
     pub fn on_click(&mut self, line: usize, size: PageSize) -> Outcome {
-        match self.lines(size.columns).get(self.top + line).and_then(|line| line.row) {
-            Some(row) if row == self.selected => self.on_action(Action::Open, size),
-            Some(row) => {
-                self.selected = row;
-                Outcome::Done
-            }
-            None => Outcome::Done,
-        }
+        if self.select_line(line, size) { self.on_action(Action::Open, size) } else { Outcome::Done }
+    }
+
+    /// Selects the row of a line of the page; returns whether it was selected before.
+    pub fn select_line(&mut self, line: usize, size: PageSize) -> bool {
+        let row = self.lines(size.columns).get(self.top + line).and_then(|line| line.row);
+        row.is_some_and(|row| std::mem::replace(&mut self.selected, row) == row)
     }
 
     /// Folds or unfolds the heading of the cursor's row, which becomes the selected one when it folds; `None` toggles.

@@ -304,21 +304,19 @@ impl Overlay {
     }
 
     /// Handles a click at a column and a row.
-    pub(super) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
+    pub(super) fn on_click(&mut self, at: (u16, u16), context: &ScreenContext) -> Outcome {
         match self {
-            Self::Breakdown(screen) => screen.on_click(row, context),
+            Self::Breakdown(screen) => screen.on_click(at.1, context),
+            Self::Record(screen) => screen.on_click(at.1, context),
+            Self::Explain(screen) => screen.on_click(at, context),
+            Self::Branches(screen) => screen.on_click(at.1, context),
             Self::Welcome => Outcome::Close,
             Self::Search => Outcome::Program(ProgramScreen::Search),
             Self::Timeline => Outcome::Program(ProgramScreen::Timeline),
             Self::Compare => Outcome::Program(ProgramScreen::Compare),
-            Self::Help(_)
-            | Self::Palette(_)
-            | Self::Letters(_)
-            | Self::Problems(_)
-            | Self::Explain(_)
-            | Self::Branches(_)
-            | Self::Record(_)
-            | Self::Write(_) => Outcome::Done,
+            Self::Help(_) | Self::Palette(_) | Self::Letters(_) | Self::Problems(_) | Self::Write(_) => {
+                Outcome::Done
+            }
         }
     }
 }

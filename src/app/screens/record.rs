@@ -6,7 +6,7 @@ use crate::app::effect_error::EffectError;
 use crate::app::screens::context::{Outcome, ScreenContext};
 use crate::app::screens::doc_page::{DocPage, PageSize};
 use crate::app::screens::hint::{CLOSE, Hint, MOVE};
-use crate::doc::Doc;
+use crate::doc::{Doc, Row};
 use crate::ids::SessionKey;
 
 #[derive(Debug, Clone)]
@@ -51,8 +51,17 @@ impl RecordScreen {
 
     pub(super) fn on_action(&self, action: Action) -> Outcome {
         match (action, &self.page) {
-            (Action::Copy, Some(Ok(page))) => Outcome::copy(Some(page.doc.text()), "record"),
+            (Action::Copy, Some(Ok(page))) => Outcome::copy(page.row().map(Row::value), "value"),
             _ => Outcome::Ignored,
         }
+    }
+
+    /// Selects the row of a click.
+    pub(super) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
+        let line = usize::from(row).checked_sub(usize::from(context.body().y) + 1);
+        if let (Some(Ok(page)), Some(line)) = (&mut self.page, line) {
+            page.select_line(line, Self::page_size(context));
+        }
+        Outcome::Done
     }
 }

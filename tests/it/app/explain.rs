@@ -5,8 +5,12 @@ use clawscope::app::event::Event;
 use clawscope::app::layout::Pane;
 use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, FoldedReport};
 use clawscope::app::state::Overlay;
+use clawscope::app::target::Target;
+use clawscope::context::budget::BudgetPart;
 use clawscope::policy::Policy;
+use clawscope::policy::settings::SettingId;
 use clawscope::report::explain::Question;
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
@@ -305,4 +309,86 @@ fn enter_on_a_row_without_an_entry_keeps_the_screen_open() {
     assert!(driver.app.toast.as_ref().is_some_and(|toast| toast.text.contains("no entry")));
     driver.press("esc");
     assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn a_limit_of_files_takes_its_tokens_from_the_files_alone() {
+    let mut driver = explained("telegram:direct:8812", 130, 36);
+    let advice = &explanation(&driver).explanation().expect("read").advice;
+    let at =
+        advice.iter().position(|it| it.changes[0].id == SettingId::BootstrapTotalMaxChars).expect("tried");
+    go_to_row(&mut driver, ExplainRow::of(Question::Advice, at));
+    driver.press("enter");
+    assert_eq!(driver.app.target, Target::FailedCall);
+    let totals = &driver.app.preview.totals;
+    let (now, after) = (totals.current, totals.after.expect("a preview"));
+    for part in BudgetPart::ALL {
+        let (now, after) = (now.tokens(part), after.tokens(part));
+        if part == BudgetPart::Files {
+            assert!(after < now, "{now} {after}");
+        } else {
+            assert!(now.abs_diff(after) <= 4, "{}: {now} {after}", part.name());
+        }
+    }
+    let tuned = driver.app.target_tokens().and_then(|(_, _, tuned)| tuned);
+    assert_eq!(Some(after.total()), tuned);
+    driver.press("a a");
+    assert_eq!(driver.app.target, Target::NextCall);
+    let totals = &driver.app.preview.totals;
+    let results = totals.after.expect("a preview").tokens(BudgetPart::Files);
+    assert!(results < totals.current.tokens(BudgetPart::Files), "the next call has smaller files too");
+}
+
+#[test]
+fn tab_goes_from_block_to_block() {
+    let mut driver = explained("telegram:direct:8812", 130, 36);
+    let block = |driver: &Driver| match explanation(driver).selected() {
+        Some(ExplainRow::Line(block, 0)) => Some(block),
+        Some(ExplainRow::Call) => Some(ExplainBlock::Call),
+        _ => None,
+    };
+    assert_eq!(block(&driver), Some(ExplainBlock::Answer(Question::Advice)));
+    driver.press("j tab");
+    assert_eq!(block(&driver), Some(ExplainBlock::Call));
+    driver.press("tab");
+    assert_eq!(block(&driver), Some(ExplainBlock::Answer(Question::Parts)));
+    driver.press("backtab backtab");
+    assert_eq!(block(&driver), Some(ExplainBlock::Answer(Question::Advice)));
+}
+
+#[test]
+fn a_click_selects_a_row_and_opens_a_fold() {
+    let mut driver = explained("telegram:direct:8812", 130, 60);
+    let screen = explanation(&driver);
+    let size = driver.app.size;
+    let top = driver.app.layout().header.bottom() + screen.headline_rows(size);
+    let place = |driver: &Driver, row| {
+        let screen = explanation(driver);
+        let area = screen.page(size).row(row).expect("placed").area;
+        (area.x + 4, top + area.y - screen.scroll.top as u16)
+    };
+    let third = ExplainRow::of(Question::Advice, 2);
+    let click = |driver: &mut Driver, (column, row)| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        driver.event(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    };
+    let at = place(&driver, third);
+    click(&mut driver, at);
+    assert_eq!(explanation(&driver).selected(), Some(third));
+    driver.press("G");
+    let head = ExplainRow::Headline(FoldedReport::Recovery);
+    let is_open = |driver: &Driver| explanation(driver).recovery.is_open;
+    let before = is_open(&driver);
+    let at = place(&driver, head);
+    click(&mut driver, at);
+    assert_eq!(explanation(&driver).selected(), Some(head));
+    assert_ne!(is_open(&driver), before, "one click");
+}
+
+#[test]
+fn a_change_that_only_postpones_has_its_reason_at_every_width() {
+    let driver = explained("telegram:direct:8812", 80, 40);
+    let frame = text_of(&drawn(&driver.app, &dark()));
+    let line = frame.lines().find(|line| line.contains("bootstrapTotalMaxChars 150,000")).expect("the row");
+    assert!(line.contains("✗") && line.contains("0 ("), "{frame}");
 }

@@ -8,7 +8,7 @@ use clawscope::app::state::{InputPurpose, Overlay, UpdateMode};
 use clawscope::app::target::Target;
 use clawscope::policy::Policy;
 use clawscope::store::entry::{Role, StopReason};
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{rows, tuned};
 use crate::frames::{dark, drawn, text_of};
@@ -338,4 +338,33 @@ fn a_framed_cell_rounds_its_cost_instead_of_losing_a_digit() {
     driver.press("left left");
     let screen = text_of(&drawn(&driver.app, &dark()));
     assert!(screen.contains("│~$24.9│"), "{screen}");
+}
+
+#[test]
+fn a_record_has_names_beside_values_and_takes_clicks() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press(":record");
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    let row = shown.lines().position(|line| line.contains("key ")).expect("the key");
+    let line = shown.lines().nth(row).expect("a line");
+    assert!(line.contains("key") && line.contains("agent:main:telegram:direct:8812"), "{shown}");
+    let row = shown.lines().position(|line| line.contains("  kind ")).expect("the kind") as u16;
+    let click = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 20,
+        row,
+        modifiers: KeyModifiers::NONE,
+    };
+    driver.event(Event::Mouse(click));
+    driver.press("y");
+    assert_eq!(driver.copied, ["direct"]);
+}
+
+#[test]
+fn the_palette_uses_the_width_for_whole_descriptions() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press(": text:left");
+    let shown = text_of(&drawn(&driver.app, &dark()));
+    assert!(shown.contains("fold, scroll, previous call or cell, decrease"), "{shown}");
 }

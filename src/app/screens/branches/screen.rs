@@ -134,6 +134,25 @@ impl BranchesScreen {
         Outcome::Done
     }
 
+    /// Selects the row of a click; a click on the selected one opens it.
+    pub(in crate::app) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
+        let head = if self.comparison.is_some() { COMPARE_HEADER_ROWS } else { COMMITS_HEADER_ROWS };
+        let Some(line) = row.checked_sub(context.body().y + head) else { return Outcome::Done };
+        let commits = self.rows().len();
+        let (scroll, count) = match &mut self.comparison {
+            Some(comparison) => {
+                let count = comparison.rows().len();
+                (&mut comparison.scroll, count)
+            }
+            None => (&mut self.scroll, commits),
+        };
+        let at = scroll.top + usize::from(line);
+        if at < count && std::mem::replace(&mut scroll.cursor, at) == at {
+            return self.on_action(Action::Open, context);
+        }
+        Outcome::Done
+    }
+
     /// Compares the branches before and after the selected commit; without commits, the two newest branches.
     fn compare_selected(&mut self, context: &ScreenContext) -> Outcome {
         let Some(session) = context.active_session.as_ref().filter(|_| self.commits.is_some()) else {

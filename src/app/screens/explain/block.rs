@@ -30,6 +30,14 @@ pub enum ExplainRow {
 }
 
 impl ExplainRow {
+    pub(super) fn block(self) -> ExplainBlock {
+        match self {
+            Self::Call => ExplainBlock::Call,
+            Self::Headline(report) => ExplainBlock::Folded(report),
+            Self::Line(block, _) => block,
+        }
+    }
+
     /// Returns the row of an answer.
     pub fn of(question: Question, at: usize) -> Self {
         Self::Line(ExplainBlock::Answer(question), at)

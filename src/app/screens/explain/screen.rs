@@ -172,8 +172,37 @@ impl ExplainScreen {
                 Outcome::copy(self.shown_patch().map(|it| it.1.patch.clone()), "config patch")
             }
             Action::CopyCommand => self.copy_command(),
+            Action::NextPane | Action::PreviousPane => self.go_to_block(action, context.size),
             _ => Outcome::Ignored,
         }
+    }
+
+    /// Selects the row of a click; a click on the selected row or on a fold opens it.
+    pub(in crate::app) fn on_click(&mut self, (column, row): (u16, u16), context: &ScreenContext) -> Outcome {
+        let above = context.body().y + self.headline_rows(context.size);
+        let line = row.checked_sub(above).filter(|line| usize::from(*line) < self.page_rows(context.size));
+        let Some(line) = line.map(|line| line + self.scroll.top as u16) else { return Outcome::Done };
+        let page = self.page(context.size);
+        let mut placed = page.blocks.iter().flat_map(|block| &block.rows);
+        let hit = placed.find(|placed| placed.area.contains((column, line).into())).map(|placed| placed.row);
+        let Some(at) = self.rows.iter().position(|row| Some(*row) == hit) else { return Outcome::Done };
+        let again = std::mem::replace(&mut self.scroll.cursor, at) == at;
+        if again || matches!(hit, Some(ExplainRow::Headline(_))) {
+            return self.on_action(Action::Open, context);
+        }
+        Outcome::Done
+    }
+
+    /// Moves to the first row of the next or the previous block; behind the last one is the first.
+    fn go_to_block(&mut self, action: Action, size: (u16, u16)) -> Outcome {
+        let is_first = |at: &usize| *at == 0 || self.rows[*at].block() != self.rows[*at - 1].block();
+        let firsts: Vec<usize> = (0..self.rows.len()).filter(is_first).collect();
+        let now = firsts.partition_point(|first| *first <= self.scroll.cursor).saturating_sub(1);
+        let step = if action == Action::NextPane { 1 } else { firsts.len().saturating_sub(1) };
+        let to = firsts.get((now + step) % firsts.len().max(1));
+        self.scroll.cursor = to.copied().unwrap_or(self.scroll.cursor);
+        self.move_by(0, size);
+        Outcome::Done
     }
 
     /// Opens or folds the block under the cursor; `None` if the action does neither.

@@ -79,6 +79,17 @@ impl Advice {
         self.changes.iter().map(AdvisedChange::description).collect::<Vec<_>>().join(", ")
     }
 
+    /// Says in a word why a change that lets the recorded calls fit is no solution; otherwise empty.
+    pub(super) fn reservation(&self) -> &'static str {
+        match self.outcome {
+            _ if self.fits_all || self.overflows() > 0 => "",
+            AdviceOutcome::LacksRoom => " (tight)",
+            AdviceOutcome::Postpones => " (later)",
+            AdviceOutcome::Unproven => " (unsure)",
+            _ => "",
+        }
+    }
+
     /// Returns the name of the file to change.
     pub fn file_name(&self) -> String {
         let own = self.changes.iter().find_map(|change| change.file.as_deref());

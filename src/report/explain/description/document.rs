@@ -317,7 +317,7 @@ impl Writer<'_> {
             change.after_sign(&format!("{} {sign} ", advice_letter(at)), tone),
             Cell::new(&call, if advice.fits { Tone::Good } else { Tone::Bad }),
             format_number(advice.limit).into(),
-            Cell::new(&format_number(advice.overflows() as u64), tone),
+            Cell::new(&format!("{}{}", format_number(advice.overflows() as u64), advice.reservation()), tone),
             format_counted(advice.peak(), advice.whole.peak_measured).into(),
             describe_cost_change(self.explanation.recorded, advice.whole).into(),
             Cell::new(advice.outcome.description().as_ref(), Tone::Dim),
