@@ -1,27 +1,27 @@
 //! The command line: commands, options, their help and the guide. [`crate::command`] runs them.
 
-pub mod guide;
 mod help;
-mod read_place;
 mod session;
 mod settings;
 mod store;
-mod window;
 mod writing;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::redact::SecretDisplay;
-pub use read_place::{ReadPlace, names_store};
-pub use session::{ContextArgs, CostArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs};
+
+pub use crate::guide::{TOPICS, Topic};
+pub use session::{ContextArgs, CostArgs, ExplainArgs, SessionArgs, TreeArgs, WatchArgs, WindowArg};
 pub use settings::{
     CheckArgs, ContextViewArgs, MeasureArg, POLICIES, PlanArgs, ReplayArgs, ReplaySettingsArgs, SimulateArgs,
     SweepArgs,
 };
-pub use store::{DoctorArgs, ListArgs, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy};
-pub use window::WindowArg;
+pub use store::{
+    DoctorArgs, ListArgs, ReadPlace, RulesArgs, SearchArgs, SessionsArgs, SettingsArgs, SortBy, names_store,
+};
 pub use writing::{CommitArgs, DatasetArgs, ExportArgs, UndoArgs, WriteArgs};
 
 #[derive(Debug, Parser)]
@@ -136,8 +136,8 @@ pub enum Command {
     #[command(about = help::about("guide"), after_long_help = help::GUIDE, args = hidden_store_options())]
     Guide {
         /// Print this topic [default: list the topics]
-        #[arg(value_parser = guide::topic_parser(), hide_possible_values = true)]
-        topic: Option<guide::Topic>,
+        #[arg(value_parser = topic_parser(), hide_possible_values = true)]
+        topic: Option<Topic>,
     },
     /// Print the JSON schema of a command's --json; without a name, list the commands
     #[command(hide = true, after_long_help = help::SCHEMA, args = hidden_store_options())]
@@ -246,6 +246,12 @@ impl Command {
             _ => true,
         }
     }
+}
+
+/// Parses the name of a topic; the error for an unknown name suggests the nearest.
+fn topic_parser() -> impl TypedValueParser<Value = Topic> {
+    let names = PossibleValuesParser::new(TOPICS.map(|topic| topic.name));
+    names.try_map(|name| TOPICS.into_iter().find(|topic| topic.name == name).ok_or("no such topic"))
 }
 
 #[cfg(test)]

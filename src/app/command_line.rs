@@ -5,10 +5,10 @@ use crate::app::command_words::CommandWords;
 use crate::app::layout::Pane;
 use crate::app::screens::Overlay;
 use crate::app::state::App;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::policy::PolicySet;
 use crate::session::LoadedSession;
-use crate::session::preset_values::set_text;
+use crate::session::setting_change::set_text;
 
 impl App {
     /// Returns the command line for the screen; `None` before a store is listed.

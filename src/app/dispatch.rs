@@ -4,13 +4,12 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
-use crate::app::screens::letters::KeyMenuKind;
-use crate::app::screens::ruleset_rows;
+use crate::app::screens::{KeyMenuKind, palette};
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::context::rows::RowKind;
 use crate::export::Format;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::EntryIx;
 use crate::policy::Policy;
@@ -378,7 +377,7 @@ impl App {
 
     /// Moves the focused setting, or opens a line to type lists and texts.
     fn adjust_setting(&mut self, steps: f64) {
-        use crate::gateway::prune_setting::Control;
+        use crate::gateway::setting_value::Control;
         if self.notify_if_fixed() {
             return;
         }
@@ -408,7 +407,7 @@ impl App {
 
     /// Lists the releases in the palette.
     fn choose_ruleset(&mut self) -> Vec<Effect> {
-        self.type_in_palette(&format!("{} ", ruleset_rows::WORD))
+        self.type_in_palette(&format!("{} ", palette::WORD))
     }
 
     /// Reads everything again under the rules of a release.

@@ -20,8 +20,7 @@ use crate::session::fullness_alert::FullnessAlert;
 use crate::session::overflow::Overflow;
 use crate::session::{LoadedSession, ManualChange};
 use crate::units::Moment;
-use crate::write::summary::calls::SummaryCallsRequest;
-use crate::write::summary::job::SummaryResult;
+use crate::write::summary::job::{SummaryCallsRequest, SummaryResult};
 
 /// A write to a session file: a plan as a new branch, a change that a person chose, or the previous branch as the
 /// active one.

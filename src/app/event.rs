@@ -28,9 +28,7 @@ use crate::summarize::SummaryProgress;
 use crate::units::Bytes;
 use crate::write::commit_list::CommitRecord;
 pub use crate::write::request::{CheckStatus, WriteOutcome, WritePreview};
-use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
-use crate::write::summary::job::SummaryResult;
-use crate::write::summary::writer::SummaryEstimate;
+use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest, SummaryEstimate, SummaryResult};
 
 /// A listed store.
 #[derive(Debug, Clone, Default)]

@@ -4,8 +4,7 @@
 use crate::context::budget::Budget;
 use crate::context::rows::is_failed_call;
 use crate::ids::EntryIx;
-use crate::plan::Plan;
-use crate::plan::cache_cost::CacheCost;
+use crate::plan::{CacheCost, Plan};
 use crate::policy::{Fate, Reason};
 use crate::session::{CountSource, LoadedSession};
 use crate::store::entry::Role;

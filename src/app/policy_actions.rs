@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
-use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
+use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest};
 
 /// The largest session, in messages, whose policies are also measured alone with each key: each takes a plan.
 const MAX_MEASURED_MESSAGES: usize = 10_000;

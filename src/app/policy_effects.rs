@@ -4,7 +4,7 @@ use crate::app::effect_error::EffectError;
 use crate::plan::PolicyEffect;
 use crate::policy::Policy;
 use crate::policy::policy_set::Phase;
-use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
+use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest};
 
 /// The measured effects of the policies, kept for the tuning pane at full height.
 #[derive(Debug, Clone, Default)]

@@ -9,9 +9,9 @@ use crate::format::wall_clock;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
-use crate::session::order::{SessionOrder, SortColumn};
+use crate::session::item::{SessionOrder, SortColumn};
 use crate::session::query::{MatchedWord, SessionQuery};
-use crate::session::query_error::QueryError;
+use crate::session::query_term::QueryError;
 use crate::session::search_text::SearchText;
 use crate::units::Moment;
 

@@ -41,8 +41,7 @@ use crate::redact::SecretDisplay;
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::{LoadedSession, SessionViewKey};
 use crate::units::{Bytes, Millis, Moment};
-use crate::write::summary::job::SummaryResult;
-use crate::write::summary::writer::SummaryWriter;
+use crate::write::summary::job::{SummaryResult, SummaryWriter};
 
 pub use crate::app::screens::Overlay;
 pub use crate::app::screens::write::{WriteDialog, WriteStage};

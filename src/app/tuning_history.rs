@@ -74,7 +74,7 @@ impl TunedValue {
     pub(super) fn new(
         id: SettingId,
         value: &Value,
-        unit: Option<crate::gateway::prune_setting::Unit>,
+        unit: Option<crate::gateway::setting_value::Unit>,
     ) -> Self {
         Self { id, value: value.clone(), text: edit_text(unit, value) }
     }

@@ -9,7 +9,7 @@ use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::app::tuning::TuningPane;
 use crate::app::tuning_history::{TunedValue, TuningState};
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::policy::settings::SettingId;
 

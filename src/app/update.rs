@@ -1,8 +1,7 @@
 //! Handles one event and returns the effects.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::effect::{Effect, PendingWrite};

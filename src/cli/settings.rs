@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::session::{ContextArgs, SessionArgs};
-use super::window::WindowArg;
+use super::session::{ContextArgs, SessionArgs, WindowArg};
 use crate::config::SummarizerKind;
 
 /// The names of the summarizers, for `--with`.

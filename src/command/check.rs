@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::amount::{parse_amount, resolve_amount};
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::Output;
@@ -14,7 +13,7 @@ use super::session_output::{SessionJson, finite, rounded, session_json};
 use crate::cli::{CheckArgs, StoreArgs};
 use crate::doc::Tone;
 use crate::export::json::JsonOutput;
-use crate::format::amount::Amount;
+use crate::format::number::Amount;
 use crate::format::{format_count, format_number, format_ordinal};
 use crate::replay::{CallReplay, ModelCall};
 use crate::units::{Moment, Tokens};
@@ -174,4 +173,18 @@ fn report_json(replayed: &ReplayReport, budget: Tokens, over: &[usize]) -> Check
         calls: replay.calls.len(),
         first: over.first().map(first),
     }
+}
+
+pub(super) fn parse_amount(option: &str, text: &str) -> Result<Amount, Failure> {
+    let wrong = || Failure::usage(format!("{option} {:?}: expected {}", text.trim(), Amount::EXPECTED));
+    Amount::parse(text).ok_or_else(wrong)
+}
+
+/// Converts an amount to tokens of `window`.
+pub(super) fn resolve_amount(amount: Amount, option: &str, window: Tokens) -> Result<Tokens, Failure> {
+    amount.tokens(window).ok_or_else(|| {
+        Failure::usage(format!(
+            "{option}: the window of the model is unknown, so clawscope cannot compute a share of it. Give tokens instead."
+        ))
+    })
 }

@@ -2,29 +2,30 @@
 
 use std::io::Write as _;
 
-use super::breakdown;
 use super::context_json::{MessageJson, messages_json, next_call, report_json, session_tokens};
-use super::context_settings;
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
-use super::flush::describe_flush;
-use super::messages;
 use super::output::Output;
-use super::preview::Preview;
+use super::preview::{Preview, preview_session};
 use super::ruleset::print_ruleset;
 use super::session_output::{describe_budget, message_tokens, print_session_header, tool_name};
 use super::usage_totals::describe_usage;
-use crate::cli::{ContextViewArgs, StoreArgs, secrets};
+use super::{breakdown, messages};
+use crate::cli::{ContextViewArgs, PlanArgs, ReplaySettingsArgs, StoreArgs, secrets};
 use crate::context::tokens::ContextEstimate;
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
-    format_count, format_estimate, format_number, format_ordinal, format_percent, round_tokens,
+    format_count, format_estimate, format_number, format_ordinal, format_percent, format_size, round_tokens,
 };
 use crate::gateway::window::WindowInfo;
 use crate::js::{JsException, Value};
 use crate::plan::Plan;
+use crate::policy::Policy;
+use crate::policy::memory_flush::{Flush, FlushState, FlushTotal, FlushTrigger};
 use crate::redact::SecretDisplay;
+use crate::session::context_limits::ContextLimits;
 use crate::session::message::excerpt::read_sent_excerpt;
+use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::usage_totals::session_usage;
 use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::units::Tokens;
@@ -38,14 +39,8 @@ pub(super) fn run(
     let args = &view.context;
     let workspace = Workspace::for_session(&args.target.session, place, invocation)?;
     let session = workspace.open_session(&args.target.session, output)?;
-    if context_settings::has_changes(&view.settings) {
-        let preview = context_settings::plan_next_call(
-            workspace,
-            session,
-            args.leaf.as_deref(),
-            &view.settings,
-            output,
-        )?;
+    if has_changes(&view.settings) {
+        let preview = plan_next_call(workspace, session, args.leaf.as_deref(), &view.settings, output)?;
         return show_under_settings(view, &preview, output);
     }
     let session = require_context(at_leaf(&workspace, session, args.leaf.as_deref())?)?;
@@ -270,4 +265,81 @@ fn describe_estimate(session: &LoadedSession, estimate: Result<ContextEstimate, 
             format_number(whole(estimate.tokens))
         ),
     }
+}
+
+/// Whether an option changes a setting.
+pub(super) fn has_changes(args: &ReplaySettingsArgs) -> bool {
+    !args.set.is_empty() || args.settings.is_some() || args.window.is_some() || !args.policy.is_empty()
+}
+
+/// Builds the plan of the next call under the settings. It respects the gates, because it predicts the gateway's next
+/// prompt, not the potential of a policy.
+fn plan_next_call(
+    workspace: Workspace,
+    session: LoadedSession,
+    leaf: Option<&str>,
+    args: &ReplaySettingsArgs,
+    output: &mut Output,
+) -> Result<Preview, Failure> {
+    let plan = PlanArgs {
+        policy: if args.policy.is_empty() { default_policies(args)? } else { args.policy.clone() },
+        set: args.set.clone(),
+        settings: args.settings.clone(),
+        window: args.window,
+        now: None,
+        gates: true,
+    };
+    let mut preview = preview_session(workspace, session, leaf, &plan, output)?;
+    if let Some(window) = preview.simulated.assumed.runtime_window {
+        preview.session.limits.runtime_window = window;
+    }
+    Ok(preview)
+}
+
+/// Returns the gateway's policies and those whose settings change, as `--policy` names them.
+fn default_policies(args: &ReplaySettingsArgs) -> Result<Vec<String>, Failure> {
+    let changes = read_changes(args.settings.as_deref(), &args.set)?;
+    let changed = changes.iter().filter_map(SettingChange::policy).map(Policy::word);
+    Ok(std::iter::once("gateway").chain(changed).map(str::to_owned).collect())
+}
+
+fn describe_flush(flush: &Flush, limits: &ContextLimits) -> String {
+    let threshold = format_number(flush.threshold);
+    let words = match flush.state {
+        FlushState::Off => "off".to_owned(),
+        FlushState::Never => {
+            "never: the reserve floor and the soft threshold fill the whole window".to_owned()
+        }
+        FlushState::Skipped(skip) => format!("not run: {}", skip.reason()),
+        FlushState::Flushed { at } => {
+            format!(
+                "done in this cycle (compaction count {}); the next one at {threshold} tokens",
+                format_number(at)
+            )
+        }
+        FlushState::Due(FlushTrigger::Tokens) => {
+            let total = flush.total.map_or_else(String::new, |total| describe_total(total, limits));
+            format!("due before the next message: {total} reached {threshold} tokens")
+        }
+        FlushState::Due(FlushTrigger::Bytes) => {
+            let limit = format_size(limits.flush.force_bytes.value);
+            format!("due before the next message: the transcript reached {limit}")
+        }
+        FlushState::Waiting { tokens } => {
+            let total = flush
+                .total
+                .map_or_else(String::new, |total| format!(" from {}", describe_total(total, limits)));
+            format!("at {threshold} tokens, {} to go{total}", format_number(tokens))
+        }
+        FlushState::NoTotal => format!("at {threshold} tokens; the current count is unknown"),
+    };
+    let late = flush.compacts_first && !matches!(flush.state, FlushState::Off | FlushState::Skipped(_));
+    if late { format!("{words}; a compaction runs first, because its reserve is larger") } else { words }
+}
+
+/// Names the count that the gateway compares with the threshold (compaction 9.4, 9.5).
+fn describe_total(total: FlushTotal, limits: &ContextLimits) -> String {
+    let is_stored = limits.stored_totals.total_tokens == Some(total.tokens);
+    let name = if is_stored { "the stored total" } else { "the last prompt with its answer" };
+    format!("{name} ({})", format_number(total.tokens))
 }

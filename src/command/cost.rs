@@ -4,8 +4,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::cache_json::{CacheJson, store_json};
-use super::cache_store::{StoreLedger, read_store};
+use super::cache_json::{CacheJson, StoreLedger, read_store, store_json};
 use super::environment::{Invocation, Workspace, is_store_folder};
 use super::failure::Failure;
 use super::output::Output;

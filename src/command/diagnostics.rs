@@ -15,16 +15,15 @@ use crate::commit::{LockState, lock_state};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files::PathText;
 use crate::gateway::compaction::{
-    CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
+    CompactionMode, CompactionSettings, FlushSettings, compaction_mode, flush_settings_under,
+    gateway_compaction_under,
 };
 use crate::gateway::effective::{ResolvedSetting, list_settings};
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
-use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
-use crate::gateway::provenance::Provenance;
-use crate::gateway::recorded_window::ModelUser;
+use crate::gateway::env::{StateDirSource, state_dir};
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{Reserve, Ruleset};
-use crate::gateway::state_dir::{StateDirSource, state_dir};
-use crate::gateway::window::WindowInfo;
+use crate::gateway::window::{ModelUser, WindowInfo};
 use crate::gateway::window_lookup::flush_window;
 use crate::policy::settings::{SettingRow, compaction_settings};
 use crate::redact::{Redactor, masked};
@@ -32,8 +31,8 @@ use crate::runtime::watch::{WatchMode, find_polled, store_folders};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::simulated_settings::{EffectiveSetting, effective_setting_rows};
 use crate::session::{LoadedSession, Mark, SessionItem};
-use crate::store::model::{DEFAULT_MODEL, ModelRef};
-use crate::store::pi_dirs::load_settings;
+use crate::store::contents::{DEFAULT_MODEL, ModelRef};
+use crate::store::pi::load_settings;
 use crate::units::{Bytes, Tokens};
 
 /// The model of an agent's next call, unless the session overrides it.
@@ -278,7 +277,7 @@ fn describe_state_dir(workspace: &Workspace) -> String {
 fn agent_reports(workspace: &Workspace, pi: Option<&PiSettingsReport>) -> Vec<AgentReport> {
     let config = &workspace.store().config;
     let rules = workspace.store().ruleset.id.rules();
-    let facts = |agent: &crate::store::agents::Agent| {
+    let facts = |agent: &crate::store::locate::Agent| {
         let ModelRef { provider, model } = match pi.map(PiSettingsReport::default_model) {
             Some((provider, model)) => ModelRef { provider, model },
             None => ModelRef::parse(config.default_model(&agent.id).unwrap_or(DEFAULT_MODEL)),

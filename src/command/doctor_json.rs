@@ -3,22 +3,21 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::database::DatabaseJson;
 use super::diagnostics::{AgentReport, DoctorReport, TranscriptLock};
 use super::environment::Workspace;
-use super::pi_settings::PiSettingsReport;
+use super::pi_settings::{PiSettingsReport, SettingJson};
 use super::repair::{Repair, RepairJson};
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{LifecycleJson, finite, lifecycle_json};
-use super::setting_value::SettingJson;
 use crate::diagnostic::Diagnostic;
 use crate::export::json::JsonOutput;
 use crate::gateway::AppliedDefault;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::gateway::config::{ConfigError, GatewayConfig};
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::js::{Members, Value};
 use crate::session::lifecycle::Lifecycle;
+use crate::store::discovery::DatabaseInfo;
 use crate::units::Tokens;
 
 /// Parent keys of the rows in the settings tables.
@@ -174,4 +173,38 @@ pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Prov
         ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
         ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
     ]
+}
+
+/// A session database; its versions are null where it cannot be read.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DatabaseJson {
+    path: String,
+    agent: Option<String>,
+    schema_version: Option<i64>,
+    /// The release that wrote it.
+    app_version: Option<String>,
+}
+
+impl From<&DatabaseInfo> for DatabaseJson {
+    fn from(holding: &DatabaseInfo) -> Self {
+        let schema = holding.schema.as_ref();
+        Self {
+            path: holding.path.to_string_lossy().into_owned(),
+            agent: schema.and_then(|schema| schema.agent.clone()),
+            schema_version: schema.map(|schema| schema.version),
+            app_version: schema.and_then(|schema| schema.app_version.clone()),
+        }
+    }
+}
+
+pub(super) fn describe_database(holding: &DatabaseInfo) -> String {
+    let path = holding.path.display();
+    match &holding.schema {
+        None => format!("{path}: not read; see below"),
+        Some(schema) => {
+            let writer = schema.app_version.as_deref().map(|version| format!(", written by {version}"));
+            format!("{path}: schema {}{}, read only", schema.version, writer.unwrap_or_default())
+        }
+    }
 }

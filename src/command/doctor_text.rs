@@ -2,9 +2,8 @@
 
 use std::io::Write as _;
 
-use super::database::describe_database;
 use super::diagnostics::{AgentModel, DoctorReport};
-use super::doctor_json::{COMPACTION_PATH, PRUNING_PATH, flush_rows, overridden_origins};
+use super::doctor_json::{COMPACTION_PATH, PRUNING_PATH, describe_database, flush_rows, overridden_origins};
 use super::environment::Workspace;
 use super::failure::Failure;
 use super::output::Output;
@@ -15,7 +14,7 @@ use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{format_count, format_duration, format_number, format_size};
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::gateway::reset::ResetMode;
 use crate::gateway::window::WindowSource;
 use crate::js::{self, Value};

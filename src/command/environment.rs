@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::failure::{Exit, Failure};
 use super::output::Output;
@@ -14,9 +13,8 @@ use crate::cli::{ReadPlace, StoreArgs, names_store};
 use crate::diagnostic::Diagnostic;
 use crate::format::set_display_zone;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::env::{Environment, absolute, effective_home};
+use crate::gateway::env::{Environment, absolute, effective_home, profiles, state_dir, with_profile};
 use crate::gateway::ruleset::RulesetChoice;
-use crate::gateway::state_dir::{profiles, state_dir, with_profile};
 use crate::ids::{EntryIx, SessionKey};
 use crate::session::context_limits::ContextLimits;
 use crate::session::list::{SessionListing, list_item, list_sessions_with, survey_with};

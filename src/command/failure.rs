@@ -5,9 +5,8 @@ use std::io;
 
 use crate::session::setting_change::ChangeError;
 use crate::store::body::BodyError;
-use crate::store::find::FindError;
-use crate::text::shell;
-use crate::text::visible;
+use crate::store::contents::FindError;
+use crate::text::{shell, visible};
 
 /// Begins the line with the command to type instead.
 pub(super) const RETRY_LEAD: &str = "Type: ";

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::output::Output;
 use super::rule::print_markdown;
-use crate::cli::guide::{TOPICS, Topic};
+use crate::cli::{TOPICS, Topic};
 use crate::doc::Tone;
 
 /// Prints a topic, or without one the list of topics.

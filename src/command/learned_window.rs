@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::output::Output;
 use crate::cli::WindowArg;
 use crate::format::format_number;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::js::Value;
 use crate::policy::PolicySet;
 use crate::policy::settings::SettingId;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::database::{DatabaseJson, describe_database};
+use super::doctor_json::{DatabaseJson, describe_database};
 use super::environment::{Invocation, Workspace};
 use super::failure::Failure;
 use super::output::Output;

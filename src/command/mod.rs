@@ -4,11 +4,9 @@
 //! No command decides a rule. All text is written through [`output::Output`], so that text of transcripts cannot control the
 //! terminal and a closed pipe is not an error.
 
-mod amount;
 mod breakdown;
 mod breakdown_json;
 mod cache_json;
-mod cache_store;
 mod check;
 mod commit;
 mod commits;
@@ -16,9 +14,7 @@ mod compare;
 mod completions;
 mod context;
 mod context_json;
-mod context_settings;
 mod cost;
-mod database;
 mod dataset;
 mod demo;
 mod diagnostics;
@@ -31,7 +27,6 @@ mod explain_all;
 mod explain_json;
 pub mod export;
 pub mod failure;
-mod flush;
 mod guide;
 mod import_report;
 mod learned_window;
@@ -39,14 +34,12 @@ mod man;
 mod messages;
 mod migration;
 mod named_session;
-mod other_names;
 pub mod output;
 mod parallel;
 mod pi_settings;
 mod policies;
 mod presets;
 mod preview;
-pub mod progress;
 mod record;
 mod recorded;
 mod recovery;
@@ -56,7 +49,6 @@ mod repair;
 mod replay;
 mod replay_json;
 mod replay_report;
-mod requested_policies;
 mod rule;
 mod rules;
 mod ruleset;
@@ -66,16 +58,13 @@ mod search;
 mod self_report;
 mod session_output;
 mod sessions;
-mod setting_value;
 mod settings;
 mod simulate;
 mod suggest;
 mod summarize;
 mod summary;
-mod sweep;
-mod sweep_report;
+pub mod sweep_report;
 mod sweep_text;
-mod time;
 mod tree;
 mod undo;
 mod usage_error;
@@ -220,7 +209,7 @@ fn run_command(
         Command::Simulate(args) => simulate::run(args, place, invocation, output),
         Command::Replay(args) if args.lost => regret::run(args, place, invocation, output),
         Command::Replay(args) => replay::run(args, place, invocation, output),
-        Command::Sweep(args) => sweep::run(args, place, invocation, output),
+        Command::Sweep(args) => sweep_text::run(args, place, invocation, output),
         Command::Check(args) => check::run(args, place, invocation, output),
         Command::Commit(args) => commit::run(args, place, invocation, output),
         Command::Undo(args) if args.list => commits::run(&args.target, place, invocation, output),

@@ -13,14 +13,13 @@ use crate::format::{format_age, format_count};
 use crate::gateway::env::absolute;
 use crate::ids::SessionKey;
 use crate::redact::SecretDisplay;
-use crate::session::name_match::match_part;
+use crate::session::item::match_part;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, SessionItem};
-use crate::store::find::{FindError, find_session};
+use crate::store::contents::{FindError, find_session};
 use crate::store::foreign_file::{ForeignFile, recognise};
 use crate::store::path_kind::{PathKind, classify_path};
-use crate::text::shell;
-use crate::text::{truncate, visible, width};
+use crate::text::{shell, truncate, visible, width};
 
 /// Sessions listed for an ambiguous name.
 const MAX_LISTED: usize = 10;

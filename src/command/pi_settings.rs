@@ -2,18 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::Output;
 use super::preview::format_value;
-use super::setting_value::SettingJson;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::js::{JsString, Value};
+use crate::redact::masked_value;
 use crate::store::discovery::Store;
-use crate::store::pi_dirs::load_settings;
+use crate::store::pi::load_settings;
 
 #[derive(Debug)]
 pub(super) struct PiSettingsReport {
@@ -108,4 +111,39 @@ fn setting_cells(key: &str, row: &ResolvedSetting) -> Vec<Cell> {
     };
     let value = if row.value == Value::Null { "-".to_owned() } else { format_value(None, &row.value) };
     vec![key.into(), value.as_str().into(), Cell::new(&format!("{}{over}", row.provenance), Tone::Dim)]
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SettingJson {
+    /// The folder whose own settings hold it; absent in the settings of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    key: String,
+    value: Value,
+    /// The origin of the value.
+    from: String,
+    /// The origins that it overrides.
+    over: Vec<String>,
+}
+
+impl SettingJson {
+    pub(super) fn new(key: &str, value: &Value, from: &Provenance, over: &[Provenance]) -> Self {
+        Self {
+            project: None,
+            key: key.to_owned(),
+            value: masked_value(value),
+            from: from.to_string(),
+            over: over.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub(super) fn in_project(self, folder: &str) -> Self {
+        Self { project: Some(folder.to_owned()), ..self }
+    }
+}
+
+impl From<&ResolvedSetting> for SettingJson {
+    fn from(row: &ResolvedSetting) -> Self {
+        Self::new(&row.key, &row.value, &row.provenance, &row.overridden)
+    }
 }

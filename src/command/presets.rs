@@ -15,7 +15,7 @@ use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::gateway::env::{Environment, absolute};
 use crate::js::Members;
-use crate::session::preset_values::parse_preset;
+use crate::session::setting_change::parse_preset;
 
 /// Replaces the name of a preset in `--settings` with its settings, before those of `--set`. A file of that name comes
 /// first.

@@ -8,18 +8,15 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
 use super::output::Output;
-use super::requested_policies::requested_policies;
 use super::ruleset::refuse_unsupported;
-use super::time::parse_time;
 use crate::cli::{PlanArgs, StoreArgs};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::format::{
     format_count, format_duration, format_estimate, format_number, format_percent, format_short_estimate,
     format_short_tokens,
 };
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{Control, Unit};
-use crate::gateway::setting_value::display_text;
+use crate::gateway::registry::Provenance;
+use crate::gateway::setting_value::{Control, Unit, display_text};
 use crate::js::Value;
 use crate::plan::Plan;
 use crate::policy::prune::Gate;
@@ -292,5 +289,89 @@ pub(super) fn format_value(unit: Option<Unit>, value: &Value) -> String {
         Value::Bool(on) => on.to_string(),
         Value::Number(number) if !number.is_finite() => "–".to_owned(),
         _ => display_text(unit, &masked_value(value)),
+    }
+}
+
+/// Parses `now`, ISO text (local time without a zone) or milliseconds since 1970.
+pub(super) fn parse_time(text: &str, now_ms: Moment) -> Result<Moment, TimeError> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("now") {
+        return Ok(now_ms);
+    }
+    if let Ok(ms) = text.parse::<i64>() {
+        return Ok(Moment::from_whole(ms));
+    }
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        return Ok(Moment::from_whole(time.as_millisecond()));
+    }
+    let local =
+        text.parse::<jiff::civil::DateTime>().and_then(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    local
+        .map(|time| Moment::from_whole(time.timestamp().as_millisecond()))
+        .map_err(|_| TimeError(text.to_owned()))
+}
+
+/// A text that is not a time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("--now {0:?}: expected `now`, a time such as 2026-03-05T14:06:41Z, or milliseconds since 1970")]
+pub(super) struct TimeError(String);
+
+/// Resolves `--policy`. Without it, pruning is on, and every policy with a changed setting.
+fn requested_policies(
+    policy: &[String],
+    changes: &[SettingChange],
+    session: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    let changed = changes.iter().filter_map(|change| Some((change.policy()?, change)));
+    if policy.is_empty() {
+        return Ok(changed
+            .fold(PolicySet::of(&[Policy::Prune]), |policies, (policy, _)| policies.with(policy, true)));
+    }
+    let requested = policy.iter().fold(PolicySet::NONE, |policies, word| match word.as_str() {
+        "all" => {
+            let all = Policy::visible_for(session.ruleset.id.rules());
+            all.into_iter().fold(policies, |policies, policy| policies.with(policy, true))
+        }
+        "gateway" => {
+            session.gateway_policies().iter().fold(policies, |policies, policy| policies.with(policy, true))
+        }
+        word => Policy::from_word(word).map_or(policies, |policy| policies.with(policy, true)),
+    });
+    for (policy, change) in changed.filter(|(policy, _)| !requested.has(*policy)) {
+        // A settings file may hold settings of policies that are off; a `--set` for one is a mistake.
+        if change.origin == Provenance::Flag {
+            let (key, policy) = (change.key(), policy.word());
+            return Err(Failure::usage(format!(
+                "--set {key}: belongs to the policy `{policy}`, which --policy leaves out. Add {policy} to --policy."
+            )));
+        }
+    }
+    Ok(requested)
+}
+
+/// Resolves `--policy` for a replay. Without it, the gateway's policies are on, and every policy with a changed
+/// setting.
+pub(super) fn replay_policies(
+    policy: &[String],
+    changes: &[SettingChange],
+    session: &LoadedSession,
+) -> Result<PolicySet, Failure> {
+    if !policy.is_empty() {
+        return requested_policies(policy, changes, session);
+    }
+    Ok(crate::session::simulated_settings::default_replay_policies(session, changes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_text_or_number() {
+        assert_eq!(parse_time("2026-03-05T14:06:41Z", Moment::ZERO), Ok(Moment(1_772_719_601_000.0)));
+        assert_eq!(parse_time("2026-03-05 14:06:41Z", Moment::ZERO), Ok(Moment(1_772_719_601_000.0)));
+        assert_eq!(parse_time("1772719601000", Moment::ZERO), Ok(Moment(1_772_719_601_000.0)));
+        assert_eq!(parse_time("now", Moment(5.0)), Ok(Moment(5.0)));
+        assert!(parse_time("tomorrow", Moment::ZERO).unwrap_err().to_string().contains("expected"));
     }
 }

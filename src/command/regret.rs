@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use super::context_settings::has_changes;
+use super::context::has_changes;
 use super::environment::Invocation;
 use super::failure::Failure;
 use super::output::Output;
@@ -20,7 +20,7 @@ use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, NeedKind, Regret, RegretFinder};
 use crate::report::summary_audit::{AuditTotals, AuditedFact, FactState, SummaryAudit, summary_audits};
 use crate::session::LoadedSession;
-use crate::session::masked_quotes::MaskedQuotes;
+use crate::session::message_texts::MaskedQuotes;
 use crate::text::truncate;
 
 /// Needs printed without `--all`.

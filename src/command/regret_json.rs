@@ -12,7 +12,7 @@ use crate::redact::masked;
 use crate::report::regret::{LostMessage, Need, Regret, RegretTotals};
 use crate::report::summary_audit::{AuditedFact, FactState, SummaryAudit, summary_audits};
 use crate::session::LoadedSession;
-use crate::session::masked_quotes::MaskedQuotes;
+use crate::session::message_texts::MaskedQuotes;
 use crate::store::body::BodyError;
 use crate::units::Tokens;
 

@@ -4,7 +4,7 @@ use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
 use super::output::Output;
-use super::requested_policies::replay_policies;
+use super::preview::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{ReplaySettingsArgs, StoreArgs};
 use crate::config::{self, FiringLimits};

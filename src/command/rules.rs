@@ -14,7 +14,7 @@ use super::ruleset::{RulesetJson, print_ruleset, requested_ruleset, ruleset_json
 use crate::cli::{RulesArgs, StoreArgs, names_store};
 use crate::doc::{Align, Cell, Table, Tone, wrap_words};
 use crate::export::json::JsonOutput;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{ReleaseStatus, Ruleset, RulesetChoice, Topic};
 use crate::policy::settings::{ConfigKey, config_keys};
 use crate::rulebook::begins_citation;

@@ -18,8 +18,8 @@ use crate::gateway::env::Environment;
 use crate::runtime::{self, RunOptions};
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::store_location::StoreRequest;
-use crate::ui::glyphs::needs_ascii;
-use crate::write::summary::writer::SummaryWriter;
+use crate::ui::widgets::needs_ascii;
+use crate::write::summary::job::SummaryWriter;
 
 pub(super) fn run(cli: &Cli, words: &[OsString], invocation: &Invocation) -> Result<(), Failure> {
     if let Some(path) = cli.path.as_deref().filter(|path| is_mistyped_command(path, &invocation.env.cwd)) {

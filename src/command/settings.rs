@@ -16,8 +16,8 @@ use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::gateway::compaction::CompactionSettings;
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::prune_setting::{Control, Unit};
 use crate::gateway::ruleset::{Reserve, Ruleset, RulesetChoice};
+use crate::gateway::setting_value::{Control, Unit};
 use crate::gateway::window::DEFAULT_WINDOW;
 use crate::js::{JsString, Value, stringify};
 use crate::policy::Policy;
@@ -30,7 +30,7 @@ use crate::redact::masked_value;
 use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, default_value, session_setting};
 use crate::store::discovery::Store;
-use crate::store::pi_dirs::load_settings;
+use crate::store::pi::load_settings;
 use crate::units::Tokens;
 
 /// A setting under a ruleset and a configuration.

@@ -1,8 +1,6 @@
 //! `clawscope simulate SESSION --summary`: generates the summary that a compaction would store, and shows the calls that it
 //! takes. It never writes to the session.
 
-mod input;
-
 use std::io::Write as _;
 
 use schemars::JsonSchema;
@@ -15,6 +13,7 @@ use super::ruleset::print_ruleset;
 use super::session_output::print_session_header;
 use super::summary::{calls_table, choose_summarizer, load_summarizer_config, parse_kind, run_cancellable};
 use crate::cli::{SimulateArgs, StoreArgs};
+use crate::command::environment::{Workspace, at_leaf, require_context};
 use crate::command::ruleset::{RulesetJson, ruleset_json};
 use crate::command::session_output::{SessionJson, finite, session_json};
 use crate::doc::Tone;
@@ -23,12 +22,12 @@ use crate::format::{format_count, format_estimate, format_estimated_usd, format_
 use crate::gateway::ruleset::Ruleset;
 use crate::gateway::window::WindowInfo;
 use crate::js::{JsString, Value};
-use crate::policy::compact::{DroppedHistory, PredictedCall, stored_summary};
+use crate::policy::compact::{DroppedHistory, PredictedCall, PredictedCalls, stored_summary};
 use crate::session::LoadedSession;
 use crate::summarize::{Summarizer, SummarizerKind, Summary, SummaryCallRecord, run as summarise};
 use crate::units::Tokens;
-use crate::write::summary::job::describe_summary_error;
-use input::{SummaryInput, load_input};
+use crate::write::summary::job::{describe_no_summary, describe_summary_error};
+use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 /// Generates a summary, or prints the calls that it would take.
 pub(super) fn run(
@@ -243,4 +242,39 @@ fn written_json(summary: &Summary) -> WrittenJson {
 /// Estimates the tokens of the summary in later prompts (compaction 1.7).
 fn summary_tokens(summary: &Summary) -> u64 {
     (summary.text.len() as u64).div_ceil(4)
+}
+
+struct SummaryInput {
+    session: LoadedSession,
+    compactable: PreparedCompaction,
+    /// The calls that the gateway itself would make.
+    gateway_calls: PredictedCalls,
+}
+
+fn load_input(
+    args: &SimulateArgs,
+    place: &StoreArgs,
+    invocation: &Invocation,
+    output: &mut Output,
+) -> Result<SummaryInput, Failure> {
+    let workspace = Workspace::for_session(&args.context.target.session, place, invocation)?;
+    let session = workspace.open_session(&args.context.target.session, output)?;
+    let session = require_context(at_leaf(&workspace, session, args.context.leaf.as_deref())?)?;
+    let rules = session.ruleset.id.rules();
+    let settings = SummarySettings::from_config(rules, &workspace.store().config.js_root);
+    let instructions = args.instructions.as_deref();
+    let compactable = PreparedCompaction::new(
+        &session,
+        session.configured_settings.compaction,
+        settings,
+        instructions,
+        workspace.now_ms,
+    );
+    let compactable = compactable.map_err(|error| match error {
+        NotCompactable::Body(error) => Failure::unreadable(error.to_string()),
+        other => Failure::refused(format!("{}: {other}", session.item.key.0)),
+    })?;
+    let gateway =
+        compactable.gateway_calls().map_err(|error| Failure::refused(describe_no_summary(&error)))?;
+    Ok(SummaryInput { session, compactable, gateway_calls: gateway })
 }

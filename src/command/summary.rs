@@ -15,13 +15,13 @@ use crate::doc::{Align, Table, Tone};
 use crate::format::{format_count, format_duration, format_estimate, format_estimated_usd, format_number};
 use crate::js::JsString;
 use crate::policy::Policy;
-use crate::policy::compact::NoSummary;
-use crate::policy::compact::{PredictedCall, PredictedCalls, predict_calls};
+use crate::policy::compact::{NoSummary, PredictedCall, PredictedCalls, predict_calls};
 use crate::runtime::interruptible;
 use crate::summarize::{CancelToken, Summarizer, SummarizerKind, SummaryCallRecord, SummaryProgress};
 use crate::units::{Millis, Tokens};
-use crate::write::summary::job::{SummaryJob, SummaryJobError, SummaryResult};
-use crate::write::summary::writer::{SummaryWriter, build_summarizer};
+use crate::write::summary::job::{
+    SummaryJob, SummaryJobError, SummaryResult, SummaryWriter, build_summarizer,
+};
 use crate::write::summary::{NotCompactable, PreparedCompaction, SummarySettings};
 
 /// Lines of a summary shown before a commit.

@@ -1,15 +1,15 @@
 //! One session swept under the arguments: the values that the text and the JSON of `sweep` are made from.
 
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::amount::{parse_amount, resolve_amount};
+use super::check::{parse_amount, resolve_amount};
 use super::environment::{Invocation, Workspace, at_leaf, require_context};
 use super::failure::Failure;
 use super::learned_window::with_learned_window;
 use super::output::Output;
-use super::progress::ProgressLine;
-use super::requested_policies::replay_policies;
+use super::preview::replay_policies;
 use super::ruleset::refuse_unsupported;
 use crate::cli::{StoreArgs, SweepArgs};
 use crate::format::quantity;
@@ -163,4 +163,39 @@ fn sweep_with_progress(
         Ok(filled)
     })?;
     done?.ok_or_else(|| Failure::refused("stopped before the sweep was complete; nothing was written"))
+}
+
+/// The line; silent unless the error stream is a terminal.
+#[derive(Debug)]
+pub struct ProgressLine {
+    is_terminal: bool,
+    done: AtomicUsize,
+}
+
+impl ProgressLine {
+    #[expect(clippy::new_without_default, reason = "it depends on the error stream")]
+    pub fn new() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), done: AtomicUsize::new(0) }
+    }
+
+    /// Replaces the line.
+    pub fn show(&self, words: &str) {
+        if self.is_terminal {
+            // Failed progress output is no reason to stop.
+            _ = write!(std::io::stderr().lock(), "\r\u{1b}[K{words}");
+        }
+    }
+
+    pub(super) fn increment(&self, of: usize) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        // Redraw once per whole percent.
+        if done * 100 / of.max(1) != (done - 1) * 100 / of.max(1) {
+            self.show(&format!("{done} of {of} settings"));
+        }
+    }
+
+    /// Removes the line.
+    pub fn clear(&self) {
+        self.show("");
+    }
 }

@@ -10,10 +10,9 @@ use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
 use super::environment::{Invocation, Workspace};
 use super::failure::{Failure, RETRY_LEAD};
-use super::other_names::words_for;
 use super::suggest::{alternatives, did_you_mean, nearest};
 use crate::cli::{Cli, StoreArgs};
-use crate::format::amount::Amount;
+use crate::format::number::Amount;
 use crate::gateway::env::absolute;
 use crate::session::{Mark, SessionItem};
 use crate::text::shell;
@@ -305,7 +304,7 @@ fn describe_missing_argument(arg: &Arg) -> String {
 // The typed command line, and lines to type instead.
 
 /// Stands for a session in a line to type where no store has one.
-pub(super) const ANY_SESSION: &str = "KEY";
+const ANY_SESSION: &str = "KEY";
 
 /// The words that were typed, and the command among them.
 pub(super) struct CommandLine<'a> {
@@ -410,17 +409,69 @@ impl<'a> CommandLine<'a> {
     }
 }
 
-pub(super) fn type_line(words: &[String]) -> String {
+fn type_line(words: &[String]) -> String {
     let words = words.iter().map(|word| shell::word(word));
     let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     format!("{RETRY_LEAD}{line}")
 }
 
-pub(super) fn possible_values(arg: &Arg) -> Vec<String> {
+fn possible_values(arg: &Arg) -> Vec<String> {
     arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Returns the name of an argument without the signs of a usage line: `SESSION`, `--format FORMAT`.
-pub(super) fn plain_name(name: &str) -> String {
+fn plain_name(name: &str) -> String {
     name.replace(['<', '>', '[', ']'], "").trim_end_matches("...").to_owned()
+}
+
+/// Maps a name from another program to the words of the command here; `KEY` is replaced by a session.
+const OTHER_NAMES: [(&[&str], &[&str]); 25] = [
+    (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
+    (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),
+    (&["recorded", "trajectory"], &["context", "KEY", "--recorded"]),
+    (&["messages", "prompt"], &["context", "KEY", "--messages"]),
+    (&["show", "view", "cat"], &["context", "KEY"]),
+    (&["timeline", "calls"], &["replay", "KEY", "--timeline"]),
+    (&["list", "ls", "ps"], &["sessions"]),
+    (&["cache", "costs", "spend"], &["cost", "KEY"]),
+    (&["find", "grep", "rg"], &["search", "TEXT"]),
+    (&["why", "overflow"], &["explain", "KEY"]),
+    (&["branches"], &["tree", "KEY"]),
+    (&["findings", "problems", "status"], &["doctor"]),
+    (&["presets"], &["settings", "--presets"]),
+    (&["rule"], &["rules", "pruning-5.12"]),
+    (&["record"], &["sessions", "KEY"]),
+    (&["recovery"], &["explain", "KEY", "--recovery"]),
+    (&["summarize", "summarise", "summary"], &["simulate", "KEY", "--summary"]),
+    (&["regret", "lost"], &["replay", "KEY", "--lost"]),
+    (&["dataset", "parquet"], &["export", "--format", "parquet", "--out", "fleet"]),
+    (&["config"], &["settings"]),
+    (&["diff", "compare"], &["undo", "KEY", "--compare"]),
+    (&["preview", "prune"], &["simulate", "KEY"]),
+    (&["compact"], &["simulate", "KEY", "--policy", "compact"]),
+    (&["history", "log", "commits"], &["undo", "KEY", "--list"]),
+    (&["follow", "tail"], &["watch"]),
+];
+
+/// Returns the words of the command with the alias `name`.
+fn words_for(name: &str) -> Option<&'static [&'static str]> {
+    OTHER_NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn every_alias_is_unused_and_its_command_parses() {
+        let commands = Cli::command();
+        for (names, words) in OTHER_NAMES {
+            for name in names {
+                assert!(commands.find_subcommand(name).is_none(), "{name} is a command");
+            }
+            let line = ["clawscope"].into_iter().chain(words.iter().copied());
+            assert!(Cli::try_parse_from(line).is_ok(), "{words:?}");
+        }
+    }
 }

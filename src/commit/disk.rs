@@ -4,9 +4,11 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::SystemTime;
 
-use crate::commit::session_folder::{Place, SessionFolder};
+use crate::commit::session_folder::{Place, SessionFolder, file_name};
+use crate::files;
 use crate::units::Bytes;
 
 /// The operations that change something on the disk. Each of them can be the last one.
@@ -110,6 +112,34 @@ pub(super) fn write_once(disk: &dyn Disk, file: &mut File, bytes: &[u8]) -> io::
     }
 }
 
+/// Writes a new file with the folders above it; fails if the file exists.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    let folder = SessionFolder::containing(path)?;
+    let mut file = SystemDisk.create(folder.place(file_name(path)?), true)?;
+    file.write_all(bytes)?;
+    SystemDisk.sync(&file)
+}
+
+/// Removes a file if it has these bytes, which are those of its own copy.
+pub fn remove_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // One more byte than expected shows that the file is longer.
+    match files::read(path, bytes.len() as u64 + 1) {
+        Ok(own) if own == bytes => {
+            SystemDisk.remove(SessionFolder::containing(path)?.place(file_name(path)?))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::FileTooLarge) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -153,5 +183,25 @@ mod tests {
         SystemDisk.reserve(&file, 4, Bytes(1 << 20)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\n");
         assert!(SystemDisk.create(place, false).is_err(), "nothing is written over");
+    }
+}
+
+#[cfg(test)]
+mod private_file_tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_file_is_never_overwritten_and_a_changed_one_never_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/s.jsonl");
+        write_private(&path, b"mine").unwrap();
+        assert_eq!(write_private(&path, b"other").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        for bytes in [&b"other"[..], b"min", b"mine and more"] {
+            remove_copy(&path, bytes).unwrap();
+            assert!(path.exists());
+        }
+        remove_copy(&path, b"mine").unwrap();
+        remove_copy(&path, b"mine").unwrap();
+        assert!(!path.exists());
     }
 }

@@ -1,9 +1,8 @@
 //! The context that a branch must give, message by message, for the comparison with the lines read back (store P9).
 
 use std::collections::HashMap;
+use std::io;
 
-use crate::commit::difference::Difference;
-use crate::commit::new_line::NewLine;
 use crate::context::bodies::{self, own_message, projected_message};
 use crate::context::projection::replace_content;
 use crate::context::{ContentSource, Context, ContextMessage, build_context};
@@ -12,7 +11,7 @@ use crate::js::{self, Value};
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, MessageSize, ReadMode};
 use crate::store::index::{Index, LinePosition};
-use crate::store::load::{Trim, parse_line};
+use crate::store::load::{LoadError, Trim, parse_line};
 use crate::store::source::Source;
 use crate::transcript::{Leaf, Tree};
 use crate::units::Bytes;
@@ -175,6 +174,45 @@ pub(super) fn first_difference(a: &[ExpectedMessage], b: &[ExpectedMessage]) -> 
     let differs = a.iter().zip(b).position(|(a, b)| a != b);
     let at = differs.or_else(|| (a.len() != b.len()).then(|| a.len().min(b.len())));
     at.map(|at| at + 1)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLine {
+    pub id: String,
+    /// The copied entry; `None` for labels, a new compaction and our own record.
+    pub copy_of: Option<EntryIx>,
+    /// Without its line end.
+    pub text: String,
+}
+
+/// A difference between the file and the plan.
+#[derive(Debug, thiserror::Error)]
+pub enum Difference {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error("the appended bytes differ")]
+    Bytes,
+    #[error("the file is not the old file with lines appended")]
+    NotAppended,
+    #[error("appended {written} lines but read {read}")]
+    Lines { written: usize, read: usize },
+    #[error("cannot build the context")]
+    NoContext,
+    /// Counted from 1.
+    #[error("message {0} of the context differs")]
+    Message(usize),
+    #[error("the file is empty")]
+    Empty,
+    #[error("the last line is not the planned leaf")]
+    Leaf,
+    #[error("the plan has no commit record")]
+    NoRecord,
+    #[error("the commit record is not where it was written")]
+    RecordMoved,
 }
 
 #[cfg(test)]

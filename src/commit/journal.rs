@@ -4,10 +4,9 @@
 //!
 //! It holds a line of JSON, the bytes to append, and a line with the hash of both.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

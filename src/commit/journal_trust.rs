@@ -2,9 +2,8 @@
 //! come from anyone. One that clawscope cannot have written is reported and left for the person; and no journal can
 //! make a repair remove a byte that was in the file when the repair began ([`super::recover`]).
 
-use std::fmt;
 use std::fs::{File, Metadata};
-use std::io;
+use std::{fmt, io};
 
 use crate::commit::session_folder::SessionFiles;
 use crate::files;

@@ -2,11 +2,10 @@
 //! (store H6, H8, H9).
 
 use std::fs::File;
-use std::io;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
-use crate::commit::clock::Clock;
 use crate::commit::disk::{Disk, write_all};
 use crate::commit::lock_state::{LockPayload, LockState, MAX_PAYLOAD_BYTES, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
@@ -131,12 +130,7 @@ const DRAFT_SUFFIX: &str = ".clawscope-lock-";
 const LEFT_MS: Millis = Millis(60_000.0);
 
 /// Creates a lock with its content; fails if one exists.
-pub(super) fn create_lock(
-    disk: &dyn Disk,
-    session: &SessionFiles<'_>,
-    content: &str,
-    now_ms: Moment,
-) -> io::Result<()> {
+fn create_lock(disk: &dyn Disk, session: &SessionFiles<'_>, content: &str, now_ms: Moment) -> io::Result<()> {
     let unnamed = disk.create_unnamed(&session.folder).and_then(|mut file| {
         write_all(disk, &mut file, content.as_bytes())?;
         disk.link_unnamed(&file, session.lock())
@@ -207,6 +201,29 @@ fn is_left(draft: Place<'_>, now_ms: Moment) -> bool {
     let modified = draft.open().and_then(|file| file.metadata()?.modified());
     let modified_ms = modified.ok().and_then(Moment::from_system_time);
     modified_ms.is_some_and(|modified_ms| now_ms - modified_ms > LEFT_MS)
+}
+
+/// A clock that a test can replace.
+pub trait Clock {
+    /// Returns the time.
+    fn now_ms(&self) -> Moment;
+    /// Waits about this long.
+    fn pause(&self, duration: Millis);
+}
+
+/// The clock of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that is passed in")]
+    fn now_ms(&self) -> Moment {
+        Moment::from_system_time(SystemTime::now()).unwrap_or_default()
+    }
+
+    fn pause(&self, duration: Millis) {
+        std::thread::park_timeout(Duration::from_millis(duration.whole()));
+    }
 }
 
 #[cfg(test)]

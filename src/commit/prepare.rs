@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use crate::commit::check::check_transcript;
 use crate::commit::compaction;
-use crate::commit::copy::Remap;
-use crate::commit::draft::CommitDraft;
-use crate::commit::encode::{encode_line, text_json};
-use crate::commit::expected::ExpectedMessage;
-use crate::commit::new_line::NewLine;
+use crate::commit::compaction::CommitDraft;
+use crate::commit::copy::{Remap, encode_line, text_json};
+use crate::commit::expected::{ExpectedMessage, NewLine};
 use crate::commit::receipt::ReceiptKind;
 use crate::commit::refusal::{Refusal, unreadable_body};
 use crate::commit::request::{CommitMethod, CommitRequest};

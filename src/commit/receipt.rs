@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::commit::encode::{encode_line, text_json};
+use crate::commit::copy::{encode_line, text_json};
 use crate::commit::request::{CommitProvenance, PolicyRecord};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};

@@ -16,11 +16,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::commit::append::Appender;
-use crate::commit::clock::Clock;
 use crate::commit::disk::Disk;
 use crate::commit::journal::{Intent, Journal};
 use crate::commit::journal_trust::{JournalFault, are_commit_lines};
-use crate::commit::lock::Lock;
+use crate::commit::lock::{Clock, Lock};
 use crate::commit::lock_state::{LockState, read_lock};
 use crate::commit::refusal::{CommitError, Refusal};
 use crate::commit::session_folder::SessionFiles;

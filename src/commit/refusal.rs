@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::commit::difference::Difference;
+use crate::commit::expected::Difference;
 use crate::commit::journal_trust::JournalFault;
 use crate::format::quantity;
 use crate::js;

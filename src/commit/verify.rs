@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::commit::compaction::next_entry_ix;
-use crate::commit::draft::CommitDraft;
+use crate::commit::compaction::{CommitDraft, next_entry_ix};
 use crate::commit::expected;
 use crate::commit::expected::{ExpectedMessage, first_difference};
 use crate::commit::refusal::{Refusal, unreadable_body};

@@ -5,12 +5,10 @@
 use std::path::Path;
 
 use crate::commit::append::Appender;
-use crate::commit::clock::Clock;
-use crate::commit::difference::Difference;
 use crate::commit::disk::{Disk, SystemDisk};
-use crate::commit::expected::{first_difference, messages_from_file};
+use crate::commit::expected::{Difference, first_difference, messages_from_file};
 use crate::commit::journal::{Intent, Journal};
-use crate::commit::lock::Lock;
+use crate::commit::lock::{Clock, Lock};
 use crate::commit::prepare::PreparedCommit;
 use crate::commit::receipt::Receipt;
 use crate::commit::refusal::{CommitError, Refusal};

@@ -1,11 +1,10 @@
 //! Finds the settings folder and reads the files in it.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::toml_fault::describe_fault;
 use super::{
     AlertsConfig, Config, ConfigError, CustomCommand, FiringLimits, KeymapFile, NamedChoice, SummarizerConfig,
 };
@@ -119,7 +118,7 @@ const MOTION: &str = "CLAWSCOPE_MOTION";
 const ASCII: &str = "CLAWSCOPE_ASCII";
 
 /// Overrides the settings with the variables that are set.
-pub(super) fn apply_variables(config: &mut Config, env: &Environment) -> Result<(), ConfigError> {
+fn apply_variables(config: &mut Config, env: &Environment) -> Result<(), ConfigError> {
     if let Some(name) = env.get(THEME) {
         config.theme = Some(NamedChoice { name: name.to_owned(), origin: THEME.to_owned() });
     }
@@ -139,6 +138,56 @@ fn read_bool(name: &'static str, env: &Environment) -> Result<Option<bool>, Conf
         "1" | "true" | "yes" | "on" => Ok(Some(true)),
         "0" | "false" | "no" | "off" => Ok(Some(false)),
         _ => Err(ConfigError::NotBoolean { name, value: value.to_owned() }),
+    }
+}
+
+/// The file in the state folder that marks an introduced screen.
+const MARKER: &str = "introduced";
+
+/// Whether no screen was introduced yet. Without a home, which could remember it, none ever is.
+pub fn is_first_run(env: &Environment) -> bool {
+    let home = env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from).or_else(|| env.os_home.clone());
+    home.is_some_and(|home| home.is_dir()) && !log_dir(env).join(MARKER).exists()
+}
+
+/// Remembers that the screen was introduced.
+///
+/// # Errors
+/// When the state folder cannot be written.
+pub fn remember_first_run(env: &Environment) -> io::Result<()> {
+    let marker: PathBuf = log_dir(env).join(MARKER);
+    if let Some(folder) = marker.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    files::replace(&marker, b"")
+}
+
+/// Describes a fault with its line: `line 2, kind = "http": expected extractive or command`.
+pub(super) fn describe_fault(text: &str, error: &toml::de::Error) -> String {
+    let message = reword(error.message());
+    let Some(span) = error.span() else { return message };
+    let before = text.as_bytes().iter().take(span.start);
+    let number = before.filter(|byte| **byte == b'\n').count() + 1;
+    match text.lines().nth(number - 1).map(str::trim) {
+        Some(line) if !line.is_empty() => format!("line {number}, {line}: {message}"),
+        _ => format!("line {number}: {message}"),
+    }
+}
+
+/// Rewords the parser's message for a person who knows the file and not TOML.
+fn reword(message: &str) -> String {
+    let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    if found.starts_with("string values must be quoted") {
+        return "expected a text in quotes".to_owned();
+    }
+    let names = expected.strip_prefix("one of ").unwrap_or(expected).replace('`', "");
+    let names = names.rsplit_once(", ").map_or(names.clone(), |(first, last)| format!("{first} or {last}"));
+    if found.starts_with("unknown variant") {
+        return format!("expected {names}");
+    }
+    match found.strip_prefix("unknown field `") {
+        Some(field) => format!("unknown key {}; expected {names}", field.trim_end_matches('`')),
+        None => message.to_owned(),
     }
 }
 
@@ -258,6 +307,55 @@ mod tests {
             (&[("OPENCLAW_HOME", "/claw")], "/os/.config/clawscope"),
         ] {
             assert_eq!(env(vars).unwrap(), Path::new(expected), "{vars:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod first_run_tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_is_introduced_once_and_never_where_nothing_can_remember_it() {
+        let home = tempfile::tempdir().unwrap();
+        let env = Environment::new([("HOME", home.path().to_string_lossy())], None, "/".into());
+        assert!(is_first_run(&env));
+        remember_first_run(&env).unwrap();
+        assert!(!is_first_run(&env));
+        assert!(home.path().join(".local/state/clawscope").join(MARKER).is_file());
+        let missing = home.path().join("missing");
+        assert!(!is_first_run(&Environment::new([("HOME", missing.to_string_lossy())], None, "/".into())));
+    }
+}
+
+#[cfg(test)]
+mod toml_fault_tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        _kind: Option<Kind>,
+        _mouse: Option<bool>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        Extractive,
+        Command,
+    }
+
+    #[test]
+    fn a_fault_has_its_line_and_what_was_expected() {
+        for (text, expected) in [
+            ("_kind = \"http\"\n", "line 1, _kind = \"http\": expected extractive or command"),
+            ("_mouse = true\n_kind = llm\n", "line 2, _kind = llm: expected a text in quotes"),
+            ("\n_mice = 1\n", "line 2, _mice = 1: unknown key _mice; expected _kind or _mouse"),
+            ("_mouse = 5\n", "line 1, _mouse = 5: invalid type: integer `5`, expected a boolean"),
+        ] {
+            let error = toml::from_str::<File>(text).unwrap_err();
+            assert_eq!(describe_fault(text, &error), expected, "{}", error.message());
         }
     }
 }

@@ -9,18 +9,14 @@
 mod commands;
 mod files;
 mod firing;
-mod first_run;
 pub mod presets;
 mod summarizer;
-mod toml_fault;
 
 use std::path::PathBuf;
 
 pub use commands::{CommandError, CommandRow, CustomCommand, RowVariable};
-pub use files::{config_dir, load, log_dir};
-pub use firing::FiringLimits;
-pub use firing::{AlertsConfig, parse_share};
-pub use first_run::{is_first_run, remember_first_run};
+pub use files::{config_dir, is_first_run, load, log_dir, remember_first_run};
+pub use firing::{AlertsConfig, FiringLimits, parse_share};
 pub use summarizer::{SummarizerConfig, SummarizerKind};
 
 /// The settings in force, and the text of the keymap.

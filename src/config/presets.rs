@@ -1,15 +1,13 @@
 //! Named presets: settings that a person keeps under a name, one file `presets/NAME.toml` in the settings folder. The keys
 //! are those of `--set`, either quoted (`"contextPruning.ttl" = "30m"`) or as tables.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::config_dir;
-use super::toml_fault::describe_fault;
+use super::files::describe_fault;
 use crate::files;
-use crate::gateway::env::Environment;
-use crate::gateway::state_dir::is_plain_name;
+use crate::gateway::env::{Environment, is_plain_name};
 
 const FOLDER: &str = "presets";
 const EXTENSION: &str = "toml";
@@ -113,7 +111,7 @@ pub fn write_preset(env: &Environment, preset: &Preset) -> Result<PathBuf, Prese
 fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    files::replace::replace(path, text.as_bytes())
+    files::replace(path, text.as_bytes())
 }
 
 fn preset_path(env: &Environment, name: &str) -> Result<PathBuf, PresetError> {

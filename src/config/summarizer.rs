@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use crate::gateway::duration::parse_duration;
+use crate::gateway::setting_value::parse_duration;
 use crate::units::Millis;
 
 /// The default time limit of one call in ms, equal to the gateway's (compaction 2.19).

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::context::Context;
 use crate::ids::EntryIx;
-use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
+use crate::store::measure::CompactChars;
 use crate::transcript::Tree;
 
 pub fn build_rows(view: &RowInputs) -> Vec<TranscriptRow> {

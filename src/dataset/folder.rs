@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::documentation::views;
 use super::manifest::{Manifest, ManifestError};
 use crate::files;
-use crate::files::replace::{ReplaceSteps as _, SystemSteps, replace};
+use crate::files::{ReplaceSteps as _, SystemSteps, replace};
 
 const MANIFEST: &str = "manifest.json";
 const VIEWS: &str = "views.sql";

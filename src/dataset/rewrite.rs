@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 
 use super::columns::Table;
-use super::decode::read_rows;
-use super::encode::TableWriter;
+use super::encode::{TableWriter, read_rows};
 use super::folder::{DatasetFolder, FolderError, side_by_side};
 use super::manifest::table_path;
 use super::rows::Rows;

@@ -24,8 +24,7 @@ use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
-use crate::transcript::drawing_order::drawing_order;
-use crate::transcript::labels::{resolve_labels, session_name};
+use crate::transcript::tree::{drawing_order, resolve_labels, session_name};
 use crate::units::{Chars, Moment, Tokens};
 
 /// Entries that are in memory together while secrets are learnt.

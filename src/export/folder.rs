@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use crate::export::document::ExportRequest;
 use crate::export::pi::{PiError, export_transcript};
-use crate::export::runtime_words::{is_member_name, name, name_text, runtime_value};
+use crate::export::runtime_words::{is_member_name, map_members, name, name_text, runtime_value};
 use crate::export::shape::{self, kept};
-use crate::export::stand_in::map_members;
 use crate::js::{self, JsString, Object, Value};
 use crate::session::LoadedSession;
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};

@@ -3,8 +3,7 @@
 //! A line character has up to four arms, each with a weight. Arms overlap by half a stroke where they meet, so that
 //! corners close and lines join from cell to cell.
 
-use super::colour::Rgb;
-use super::shapes::{CELL_HEIGHT, CELL_WIDTH, Origin, PixelRect, Shapes};
+use super::shapes::{CELL_HEIGHT, CELL_WIDTH, Origin, PixelRect, Rgb, Shapes};
 
 /// Pixel column and row of light lines.
 const CENTRE: (i32, i32) = (5, 10);

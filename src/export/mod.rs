@@ -3,27 +3,22 @@
 //!
 //! Everything here is a pure function from loaded data to text; the caller writes the file.
 
-mod colour;
 pub mod document;
 pub mod folder;
-mod glyphs;
 pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
 pub mod pi;
-mod runtime_words;
+pub mod runtime_words;
 pub mod shape;
 mod shapes;
-pub mod stand_in;
 mod svg;
-mod tiles;
 mod words;
 
-pub use colour::Rgb;
 pub use document::{Document, ExportRequest, Redactions};
+pub use shapes::{Rgb, ScreenImage};
 pub use svg::svg;
-pub use tiles::ScreenImage;
 
 use crate::format::quantity;
 use crate::js;

@@ -21,7 +21,7 @@ use crate::store::body::BodyError;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::transcript::Leaf;
-use crate::transcript::labels::resolve_labels;
+use crate::transcript::tree::resolve_labels;
 use crate::units::Moment;
 use crate::{js, plan};
 

@@ -8,12 +8,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::export::runtime_words::{member_name, runtime_value};
-use crate::export::stand_in::{map_members, stand_in};
+use crate::export::runtime_words::{map_members, member_name, runtime_value, stand_in};
 use crate::js::{self, JsString, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
-use crate::store::no_reply::NO_REPLY_TOKEN;
+use crate::store::scan::NO_REPLY_TOKEN;
 
 type Lists = HashMap<&'static str, Vec<&'static str>>;
 

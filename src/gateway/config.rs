@@ -12,31 +12,26 @@ use serde_json::{Map, Value};
 
 use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
-use super::include;
+use super::include::SourceFile;
 use super::lines::TextPosition;
-use super::models::{ListedModel, Listing, ModelList};
-use super::per_token::find_per_token_prices;
-use super::provenance::Provenance;
-use super::recorded_window::{ModelUser, RecordedWindow, RecordedWindows};
-use super::registry::{Registry, RegistryModel};
-use super::remote;
-use super::retired;
-use super::roster;
+use super::models::{ListedModel, Listing, ModelList, find_per_token_prices};
+use super::registry::{Provenance, Registry, RegistryModel};
 use super::ruleset::Rules;
 use super::schema::Variables;
-use super::source_file::SourceFile;
 use super::substitute::{MissingVariable, apply_env_block, load_dotenv, substitute};
 use super::validate::{Candidates, FileValues, Refusal, RefusedValue};
 use super::window::{
-    DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap, whole_positive,
+    DEFAULT_WINDOW, KnownWindow, ModelUser, RecordedWindow, RecordedWindows, WindowInfo, WindowSource,
+    context_tokens_cap, whole_positive,
 };
 use super::window_rules::{ModelWindow, window_under};
+use super::{include, remote, retired, roster};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
 use crate::units::Tokens;
 
-pub use super::agent_id::normalise_agent_id;
-pub use super::config_error::ConfigError;
+pub use super::env::normalise_agent_id;
+pub use super::include::ConfigError;
 
 /// A gateway writes its own version to this key whenever it writes its configuration.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];

@@ -2,7 +2,7 @@
 //! it overrides (store B5). Pruning, compaction and the memory flush have their own tables.
 
 use super::config::GatewayConfig;
-use super::provenance::Provenance;
+use super::registry::Provenance;
 use crate::js::{self, Value};
 
 /// Settings and their defaults as JSON; `null` for no default.

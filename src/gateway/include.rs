@@ -1,17 +1,21 @@
 //! `$include`: builds one configuration from several files (store B2).
 
+use std::collections::HashMap;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use json5::ErrorCode;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::config_error::ConfigError;
 use super::env::absolute;
-use super::lines;
-use super::secrets::is_secret_file;
-use super::source_file::SourceFile;
-use crate::files;
+use super::lines::{self, TextPosition, key_position};
+use super::substitute::is_secret_file;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::{self, PathText};
 use crate::format::format_size;
 use crate::units::Bytes;
 
@@ -285,5 +289,84 @@ fn merge(base: Value, over: Value) -> Value {
             Value::Array(base)
         }
         (_, over) => over,
+    }
+}
+
+/// A file that contributes to the configuration.
+#[derive(Debug, Clone)]
+pub(super) struct SourceFile {
+    pub(super) path: PathBuf,
+    text: String,
+    /// The keys that lead to the place of inclusion.
+    pub(super) mount: Vec<String>,
+    /// Positions that were looked up. A search over many settings looks up the same few keys thousands of times, and each
+    /// lookup scans the whole text.
+    found: Arc<Mutex<HashMap<Vec<String>, Option<TextPosition>>>>,
+}
+
+impl SourceFile {
+    pub(super) fn new(path: PathBuf, text: String, mount: Vec<String>) -> Self {
+        Self { path, text, mount, found: Arc::default() }
+    }
+
+    /// Returns the position of a key in this file; `None` if it has no such key.
+    pub(super) fn position(&self, key: &[&str]) -> Option<TextPosition> {
+        let words: Vec<String> = key.iter().map(|&word| word.to_owned()).collect();
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found.entry(words).or_insert_with(|| key_position(&self.text, key))
+    }
+}
+
+/// A configuration that the gateway would refuse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, thiserror::Error)]
+pub struct ConfigError {
+    #[serde(with = "PathText")]
+    pub path: PathBuf,
+    /// From 1.
+    pub line: Option<u32>,
+    /// From 1, in characters.
+    pub column: Option<u32>,
+    #[serde(rename = "what")]
+    pub message: String,
+    /// The next step.
+    #[serde(rename = "next")]
+    pub advice: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        for number in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{number}")?;
+        }
+        write!(f, ": {} ({})", self.message, self.advice)
+    }
+}
+
+impl From<&ConfigError> for Diagnostic {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            path: error.path.clone(),
+            line: error.line.map(u64::from),
+            subject: None,
+            severity: Severity::Error,
+            message: error.message.clone(),
+            advice: error.advice.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_up_a_position_again_gives_the_same_one() {
+        let text = "{\n a: { b: [1,\n 2] },\n a: 3 }".to_owned();
+        let file = SourceFile::new("openclaw.json".into(), text.clone(), Vec::new());
+        for key in [&["a"][..], &["a", "b", "1"], &["a", "c"], &[], &["a"], &["a", "c"]] {
+            assert_eq!(file.position(key), key_position(&text, key), "{key:?}");
+        }
+        assert_eq!(file.clone().position(&["a"]).map(|spot| spot.line), Some(4));
     }
 }

@@ -8,7 +8,7 @@ use super::compaction::{
 };
 use super::effective::ResolvedSetting;
 use super::lines::key_line;
-use super::provenance::Provenance;
+use super::registry::Provenance;
 use crate::files;
 use crate::js::{self, Object, Value};
 

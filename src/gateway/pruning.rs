@@ -4,8 +4,8 @@
 //! For example, `{"mode": "cache-ttl", "ttl": "soon"}` prunes with the default ttl of 5 minutes, because the gateway
 //! never reports a bad value here.
 
-use super::duration::{parse_duration, parse_single_duration};
 use super::ruleset::{ImageResults, PruneKeys, Rules, Ruleset};
+use super::setting_value::{parse_duration, parse_single_duration};
 use super::tools::ToolFilter;
 use crate::js::{self, JsString};
 use crate::units::{Chars, Millis};

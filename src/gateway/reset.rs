@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::config::GatewayConfig;
-use super::provenance::Provenance;
+use super::registry::Provenance;
 use crate::js::Value;
 use crate::units::{Millis, Moment};
 

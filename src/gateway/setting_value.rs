@@ -1,10 +1,8 @@
 //! The value of one setting in its three forms: a position on a slider, typed text, and the gateway's own value.
 
-use crate::format::amount::parse_count;
+use crate::format::number::parse_count;
 use crate::format::{format_duration, format_number};
-use crate::gateway::duration::parse_duration;
-use crate::gateway::prune_setting::{Control, Unit};
-use crate::js::{Object, Value};
+use crate::js::{JsString, Object, Value};
 use crate::units::Millis;
 
 /// The durations at which a slider stops, in seconds: fine where people choose, up to a day.
@@ -179,6 +177,121 @@ fn number(text: &str) -> Option<f64> {
     text.replace([' ', '_'], "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// The path of the settings object in the configuration.
+pub const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Control {
+    Switch,
+    /// A number in a range. The gateway may accept numbers outside it.
+    Slider {
+        min: f64,
+        max: f64,
+        step: f64,
+        unit: Unit,
+    },
+    /// A list of tool names and patterns.
+    List,
+    Text,
+    /// A built-in value: the version does not read the key.
+    Fixed {
+        unit: Option<Unit>,
+        /// The reason, such as `built in since 2026.8.1`.
+        why: &'static str,
+    },
+}
+
+impl Control {
+    /// Returns the reason for which the setting cannot change; `None` if it can.
+    pub fn fixed_reason(self) -> Option<&'static str> {
+        match self {
+            Self::Fixed { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Returns the unit of a number; `None` for other values.
+    pub fn unit(self) -> Option<Unit> {
+        match self {
+            Self::Slider { unit, .. } => Some(unit),
+            Self::Fixed { unit, .. } => unit,
+            Self::Switch | Self::List | Self::Text => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Shown as a duration.
+    Milliseconds,
+    Messages,
+    /// Share of the window, 0 to 1.
+    Share,
+    /// UTF-16 code units.
+    Chars,
+    Tokens,
+    /// Turns of the person.
+    Turns,
+    Bytes,
+}
+
+const MINUTE: f64 = 60_000.0;
+
+/// Returns a duration; `None` where the gateway fails. A single number without a unit is minutes;
+/// several numbers need a unit each.
+pub fn parse_duration(text: &JsString) -> Option<Millis> {
+    let text = text.trim().to_lowercase().to_string_lossy();
+    let (number, rest) = split_number(&text)?;
+    if rest.is_empty() {
+        return rounded(number * MINUTE);
+    }
+    let mut total = 0.0;
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (number, after) = split_number(rest)?;
+        let (unit, after) = split_unit(after)?;
+        total += number * unit;
+        rest = after;
+    }
+    rounded(total)
+}
+
+/// Like [`parse_duration`], but for versions that read one number with one unit (releases R10).
+pub fn parse_single_duration(text: &JsString) -> Option<Millis> {
+    let lower = text.trim().to_lowercase().to_string_lossy();
+    let (_, rest) = split_number(&lower)?;
+    let single = rest.is_empty() || split_unit(rest).is_some_and(|(_, rest)| rest.is_empty());
+    parse_duration(text).filter(|_| single)
+}
+
+/// One or more ASCII digits, optionally a dot and one or more digits.
+fn split_number(text: &str) -> Option<(f64, &str)> {
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(0);
+    if end == 0 {
+        return None;
+    }
+    if text[end..].starts_with('.') {
+        match digits(end + 1) {
+            0 => return None,
+            fraction => end += 1 + fraction,
+        }
+    }
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// A unit in milliseconds; `ms` is tried before `m`.
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    [("ms", 1.0), ("s", 1000.0), ("m", MINUTE), ("h", 3_600_000.0), ("d", 86_400_000.0)]
+        .into_iter()
+        .find_map(|(name, ms)| text.strip_prefix(name).map(|rest| (ms, rest)))
+}
+
+/// JavaScript rounds half up; `round` does the same for numbers that are not negative.
+fn rounded(ms: f64) -> Option<Millis> {
+    ms.is_finite().then(|| Millis(ms.round()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,6 +330,48 @@ mod tests {
         assert_eq!(edit_text(control.unit(), &value), "1h 1m");
         for text in ["1h 1m", "61m", "1h1m", "61"] {
             assert_eq!(parse_value(control, text), Ok(value.clone()), "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod duration_tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_duration_has_its_milliseconds() {
+        for (text, expected) in [
+            ("5", 300_000.0),
+            ("5m", 300_000.0),
+            (" 5M ", 300_000.0),
+            ("\u{feff}5m\u{a0}", 300_000.0),
+            ("1.5", 90_000.0),
+            ("1.5h", 5_400_000.0),
+            ("1h30m", 5_400_000.0),
+            ("1h1h", 7_200_000.0),
+            ("1m500ms", 60_500.0),
+            ("0", 0.0),
+            ("0.0001s", 0.0),
+            ("0.4ms", 0.0),
+            ("0.5ms", 1.0),
+            ("0.49999999999999994ms", 0.0),
+            ("0.5ms0.5ms", 1.0),
+            ("1d", 86_400_000.0),
+            ("2d4h", 187_200_000.0),
+            ("999999999999999999999d", 8.64e28),
+        ] {
+            assert_eq!(parse_duration(&text.into()), Some(Millis(expected)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_an_error() {
+        let long = "9".repeat(400);
+        for text in [
+            "", " ", "1 h", "1h 30m", "-5m", "+5m", "5min", "1e3", "1m30", "1ms5", "1.m", "1.", ".5m",
+            "1..5m", "1.5.5m", "٥m", "５m", "m", "5m5", "bad", &long,
+        ] {
+            assert_eq!(parse_duration(&text.into()), None, "{text:?}");
         }
     }
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::env::Environment;
-use super::secrets::is_secret_key;
 use crate::files;
 
 /// A `${NAME}` without a value, and the keys that lead to its text.
@@ -137,6 +136,21 @@ fn parse_variable(text: &str) -> Option<(&str, &str)> {
     (!first.is_ascii_digit() && name.bytes().all(allowed)).then_some((name, after))
 }
 
+const SECRET_FILES: [&str; 2] = ["auth-profiles.json", "auth.json"];
+const SECRET_KEYS: [&str; 6] = ["apikey", "api_key", "token", "password", "secret", "authorization"];
+
+/// Whether a path leads to a file with credentials, directly or through a link.
+pub fn is_secret_file(path: &Path) -> bool {
+    let named =
+        |path: &Path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| SECRET_FILES.contains(&n));
+    named(path) || path.is_symlink() && path.canonicalize().is_ok_and(|real| named(&real))
+}
+
+pub fn is_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    SECRET_KEYS.iter().any(|word| key.ends_with(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,5 +222,19 @@ mod tests {
         let value = |name| env.get(name);
         assert_eq!((value("A"), value("B"), value("C")), (Some("1"), Some("two # 2"), Some("x")));
         assert_eq!(value("HAVE"), Some("old"));
+    }
+}
+
+#[cfg(test)]
+mod secrets_tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_recognised_by_file_name_and_key() {
+        assert!(is_secret_file(Path::new("/x/agent/auth.json")));
+        assert!(is_secret_file(Path::new("auth-profiles.json")));
+        assert!(!is_secret_file(Path::new("/x/models.json")));
+        assert!(is_secret_key("apiKey") && is_secret_key("botToken") && is_secret_key("Authorization"));
+        assert!(!is_secret_key("contextTokens") && !is_secret_key("keyboard"));
     }
 }

@@ -1,11 +1,13 @@
 //! The window of a model in tokens and its origin, under the reference rules (pruning 4.5, compaction 7.1).
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::format::format_number;
-use crate::js;
-use crate::units::{Tokens, schema_of};
+use crate::js::{self, number_text};
+use crate::units::{Moment, Tokens, schema_of};
 
 /// The window without any other source, in tokens (compaction 7.3).
 pub const DEFAULT_WINDOW: Tokens = Tokens(200_000.0);
@@ -206,6 +208,131 @@ pub(crate) fn whole_positive(tokens: Tokens) -> Option<Tokens> {
     (tokens.is_finite() && whole > Tokens::ZERO).then_some(whole)
 }
 
+/// Tokens below which the gateway warns (compaction 7.2).
+pub const WARN_BELOW: f64 = 32_000.0;
+/// Tokens below which the gateway refuses a model (compaction 7.2).
+pub const BLOCK_BELOW: f64 = 16_000.0;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowGuard {
+    /// The window in tokens, at least 0.
+    pub tokens: Tokens,
+    pub source: WindowSource,
+    /// Whether the gateway logs a warning.
+    pub should_warn: bool,
+    /// Whether the run fails.
+    pub should_block: bool,
+}
+
+/// Judges a window. The limits default to [`WARN_BELOW`] and [`BLOCK_BELOW`]; each counts as at least 1. An unknown
+/// window of 0 passes.
+pub fn guard_window(info: WindowInfo, warn_below: Option<f64>, block_below: Option<f64>) -> WindowGuard {
+    let limit = |given: Option<f64>, default: f64| given.unwrap_or(default).floor().max(1.0);
+    let tokens = info.tokens.floor().max(Tokens::ZERO);
+    let below = |limit: f64| tokens > Tokens::ZERO && tokens < Tokens(limit);
+    WindowGuard {
+        tokens,
+        source: info.source,
+        should_warn: below(limit(warn_below, WARN_BELOW)),
+        should_block: below(limit(block_below, BLOCK_BELOW)),
+    }
+}
+
+impl WindowGuard {
+    /// Returns the gateway's log line, the refusal if both apply; `None` for a window that is large enough.
+    pub fn log_line(&self, provider: &str, model: &str) -> Option<String> {
+        let (tokens, source) = (number_text(self.tokens.get()), self.source.name());
+        if self.should_block {
+            return Some(format!(
+                "blocked model (context window too small): {provider}/{model} ctx={tokens} (min=16000) source={source}"
+            ));
+        }
+        let warning =
+            format!("low context window: {provider}/{model} ctx={tokens} (warn<32000) source={source}");
+        self.should_warn.then_some(warning)
+    }
+
+    pub fn error(&self) -> Option<String> {
+        let tokens = number_text(self.tokens.get());
+        let error = format!("Model context window too small ({tokens} tokens). Minimum is 16000.");
+        self.should_block.then_some(error)
+    }
+
+    /// Describes the window: `too small`, `small`, or nothing.
+    pub fn label(&self) -> Option<&'static str> {
+        match (self.should_block, self.should_warn) {
+            (true, _) => Some("too small"),
+            (false, true) => Some("small"),
+            (false, false) => None,
+        }
+    }
+}
+
+// The windows that the rows of a store record. After a chat run the gateway writes the window of the model that
+// answered as `contextTokens` (compaction 7.7), so a row knows what no configuration says.
+
+/// The session for which a window is looked up: its agent's models and its own row come first.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelUser<'a> {
+    pub agent: &'a str,
+    /// The session's key; empty for an agent as such.
+    pub session: &'a str,
+}
+
+/// A row's window of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedWindow {
+    /// The key of the row.
+    pub session: String,
+    pub provider: String,
+    pub model: String,
+    pub tokens: Tokens,
+    pub updated_ms: Moment,
+}
+
+impl RecordedWindow {
+    fn is_of(&self, provider: &str, model: &str) -> bool {
+        self.provider.eq_ignore_ascii_case(provider) && self.model == model
+    }
+}
+
+/// The recorded windows of a store.
+#[derive(Debug, Clone, Default)]
+pub struct RecordedWindows {
+    by_session: HashMap<String, RecordedWindow>,
+    /// The newest row of each model and window, by the lower-case provider and the id.
+    by_model: HashMap<(String, String), Vec<RecordedWindow>>,
+}
+
+impl RecordedWindows {
+    pub fn add(&mut self, row: RecordedWindow) {
+        let model = (row.provider.to_lowercase(), row.model.clone());
+        let known = self.by_model.entry(model).or_default();
+        match known.iter_mut().find(|known| known.tokens == row.tokens) {
+            Some(same) if same.updated_ms < row.updated_ms => *same = row.clone(),
+            Some(_) => {}
+            None => known.push(row.clone()),
+        }
+        self.by_session.insert(row.session.clone(), row);
+    }
+
+    /// Finds a window of a model that says something: the session's own row, else the newest row of another session.
+    pub fn find(
+        &self,
+        session: &str,
+        (provider, model): (&str, &str),
+        says_something: impl Fn(Tokens) -> bool,
+    ) -> Option<&RecordedWindow> {
+        let own = self.by_session.get(session).filter(|row| row.is_of(provider, model));
+        let others = || self.by_model.get(&(provider.to_lowercase(), model.to_owned())).into_iter().flatten();
+        let newest = |rows: &mut dyn Iterator<Item = _>| {
+            rows.filter(|row: &&RecordedWindow| says_something(row.tokens))
+                .max_by(|a, b| a.updated_ms.total_cmp(&b.updated_ms))
+        };
+        newest(&mut own.into_iter()).or_else(|| newest(&mut others()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +401,90 @@ mod tests {
         assert_eq!(runtime_window(&config, "anthropic", "m1", Some(Tokens(5.0))), Tokens(100_000.0));
         assert_eq!(runtime_window(&config, "openai", "gpt-5.2", Some(Tokens(400_000.0))), Tokens(400_000.0));
         assert_eq!(runtime_window(&config, "nobody", "nothing", None), DEFAULT_WINDOW);
+    }
+}
+
+#[cfg(test)]
+mod window_guard_tests {
+    use super::*;
+
+    fn judged(tokens: Tokens) -> WindowGuard {
+        guard_window(WindowInfo::of_model(tokens, WindowSource::Model), None, None)
+    }
+
+    #[test]
+    fn the_guard_warns_below_32000_and_blocks_below_16000() {
+        let judge = |tokens| {
+            let guard = judged(tokens);
+            (guard.tokens, guard.should_warn, guard.should_block, guard.label())
+        };
+        assert_eq!(judge(Tokens(32_000.0)), (Tokens(32_000.0), false, false, None));
+        assert_eq!(judge(Tokens(31_999.0)), (Tokens(31_999.0), true, false, Some("small")));
+        assert_eq!(judge(Tokens(16_000.0)), (Tokens(16_000.0), true, false, Some("small")));
+        assert_eq!(judge(Tokens(15_999.0)), (Tokens(15_999.0), true, true, Some("too small")));
+        assert_eq!(judge(Tokens(-1.0)), (Tokens::ZERO, false, false, None));
+    }
+
+    #[test]
+    fn limits_count_as_at_least_one() {
+        let info = WindowInfo::of_model(Tokens(1.0), WindowSource::Model);
+        let guard = guard_window(info, Some(0.0), Some(-5.0));
+        assert!(!guard.should_warn && !guard.should_block);
+    }
+
+    #[test]
+    fn messages_use_the_gateways_wording() {
+        assert_eq!(
+            judged(Tokens(20_000.0)).log_line("p", "m").as_deref(),
+            Some("low context window: p/m ctx=20000 (warn<32000) source=model")
+        );
+        let small = judged(Tokens(8000.0));
+        assert_eq!(
+            small.log_line("p", "m").as_deref(),
+            Some("blocked model (context window too small): p/m ctx=8000 (min=16000) source=model")
+        );
+        let error = "Model context window too small (8000 tokens). Minimum is 16000.";
+        assert_eq!(small.error().as_deref(), Some(error));
+        assert_eq!(
+            (judged(Tokens(32_000.0)).log_line("p", "m"), judged(Tokens(16_000.0)).error()),
+            (None, None)
+        );
+    }
+}
+
+#[cfg(test)]
+mod recorded_window_tests {
+    use super::*;
+
+    fn row(session: &str, model: &str, tokens: f64, updated: f64) -> RecordedWindow {
+        RecordedWindow {
+            session: session.to_owned(),
+            provider: "lab".to_owned(),
+            model: model.to_owned(),
+            tokens: Tokens(tokens),
+            updated_ms: Moment(updated),
+        }
+    }
+
+    #[test]
+    fn the_own_row_comes_before_the_newest_row_of_the_same_model() {
+        let mut rows = RecordedWindows::default();
+        for row in [
+            row("a", "m", 1e5, 3.0),
+            row("b", "m", 2e5, 9.0),
+            row("c", "m", 3e5, 5.0),
+            row("d", "n", 4e5, 1.0),
+            row("e", "m", 5e5, 99.0),
+        ] {
+            rows.add(row);
+        }
+        let usable = |tokens: Tokens| tokens != Tokens(5e5);
+        let found = |session, provider, model| {
+            rows.find(session, (provider, model), usable).map(|row| row.tokens.get())
+        };
+        assert_eq!(found("a", "lab", "m"), Some(1e5));
+        assert_eq!(found("x", "LAB", "m"), Some(2e5), "the newest of the others that says something");
+        assert_eq!(found("d", "lab", "m"), Some(2e5), "its own row is of another model");
+        assert_eq!(found("x", "other", "m"), None);
     }
 }

@@ -1,33 +1,37 @@
 //! Runs policies over one context and returns the result as one value, a [`Plan`], that is shown, compared and
 //! committed.
 
-pub mod apply;
-pub mod cache_cost;
 mod run;
-mod summary;
-mod unwritable;
 
-pub use apply::{EntryChange, entry_changes, message_after, messages_after, summary_message};
-pub use run::PolicyEffect;
-pub use run::{PlanError, PlanInput};
-pub use summary::CompactionSummary;
-pub use unwritable::{UnwritableChanges, omitted_positions};
-
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::context::budget::running_totals;
+use crate::context::system::replay_system_messages;
 use crate::context::tokens::chars4::estimate_or_zero;
-use crate::js::JsException;
+use crate::context::{Context, bodies};
+use crate::format::quantity;
+use crate::gateway::models::Price;
+use crate::ids::EntryIx;
+use crate::js::{JsException, JsString, Object, Value};
 use crate::policy::clear_tool_uses::ClearTotals;
-use crate::policy::compact::Preparation;
-use crate::policy::edit::Edit;
+use crate::policy::compact::{FileLists, Preparation};
+use crate::policy::edit::{Edit, apply_all};
 use crate::policy::guard::GuardOutcome;
-use crate::policy::message_list::{MessageChange, PlannedMessage};
+use crate::policy::message_list::{MessageChange, MessageOrigin, PlannedMessage};
+use crate::policy::policy_set::Phase;
 use crate::policy::preflight::PreflightResult;
 use crate::policy::prune::{Gate, PruneOutcome};
 use crate::policy::{Fate, MessageFate, Policy, PolicySettings};
-use crate::store::entry::MessageSize;
-use crate::units::{Chars, Tokens};
+use crate::store::body::BodyError;
+use crate::store::entry::{MessageSize, Role};
+use crate::store::index::Index;
+use crate::store::scan::measure_message;
+use crate::store::source::Source;
+use crate::units::{Chars, Millis, Moment, Tokens};
+
+pub use run::{PlanError, PlanInput, PolicyEffect};
 
 /// The result of some policies on one context.
 #[derive(Debug, Clone, PartialEq)]
@@ -153,5 +157,348 @@ impl Plan {
         let there = |item: &&PlannedMessage| item.position() == Some(position);
         let item = self.messages.get(position).filter(there);
         item.or_else(|| self.messages.iter().find(there)).map_or(&[], |item| self.message_edits(item))
+    }
+}
+
+// Estimates a plan's effect on the provider's prompt cache from prices. The next call writes everything from the first
+// changed message on again; the prefix before it stays cached (compaction 10.9, 10.11).
+
+/// Lifetime of a cached prefix after a call: the short retention, which is the default (compaction 10.7).
+pub const RETENTION_MS: Millis = Millis(300_000.0);
+
+/// The cost of a plan in USD. Output costs the same with and without the plan and is left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheCost {
+    /// Extra cost of the next call compared with no plan; negative when it is cheaper at once.
+    pub next_call: f64,
+    /// Savings of each later call while the cache is warm.
+    pub later_calls: f64,
+    /// The prefix is still cached.
+    pub is_warm: bool,
+}
+
+impl CacheCost {
+    /// Estimates the cost of a plan. `idle_ms` is the time since the last call; `None` means that nothing is cached.
+    /// Returns `None` for a plan that changes no message.
+    pub fn new(plan: &Plan, price: &Price, idle_ms: Option<Millis>) -> Option<Self> {
+        let first = plan.fates().iter().position(|message| message.fate.is_change())?;
+        let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>();
+        // Added messages come after the first change: at a cut, or after a call.
+        let after = tokens(&plan.tokens_after) + plan.tokens_added;
+        let prompt = plan.tokens_before.iter().sum::<u64>();
+        Some(Self::of_tail((tokens(&plan.tokens_before), after), &price.at(prompt as f64), idle_ms))
+    }
+
+    /// Estimates the cost of a change from the tokens of the first changed message and all behind it, before and after.
+    pub fn of_tail((before, after): (u64, u64), price: &Price, idle_ms: Option<Millis>) -> Self {
+        let (before, after) = (before as f64 / 1e6, after as f64 / 1e6);
+        let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
+        // Providers without a cache-write price charge the input price.
+        let write = if price.cache_write > 0.0 { price.cache_write } else { price.input };
+        let without = before * if warm { price.cache_read } else { write };
+        Self {
+            next_call: after * write - without,
+            later_calls: (before - after) * price.cache_read,
+            is_warm: warm,
+        }
+    }
+
+    /// Returns the number of later calls that pay back a dearer next call; `None` when it is not dearer or never pays
+    /// back.
+    pub fn calls_to_break_even(&self) -> Option<u64> {
+        let dearer = self.next_call > 0.0 && self.later_calls > 0.0;
+        dearer.then(|| (self.next_call / self.later_calls).ceil() as u64)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryChange {
+    pub entry: EntryIx,
+    /// The message under the plan.
+    pub message: Value,
+}
+
+/// Applies a plan to one message of the context. An edit was decided from the sizes of this message, so it cannot fail
+/// on it; if the text has changed since, the message stays unchanged.
+pub fn message_after(message: &Value, position: usize, plan: &Plan) -> Value {
+    apply_all(plan.edits_at(position), message)
+}
+
+/// Builds the summary that a planned compaction puts first; without one a placeholder states the number of messages.
+pub fn summary_message(plan: &Plan, made: Option<&CompactionSummary>, now_ms: Moment) -> Value {
+    let not_made = || format!("[summary of {} messages, not made yet]", plan.count(Fate::Summarised)).into();
+    Value::from(Object::from([
+        ("role", Value::from("compactionSummary")),
+        ("summary", made.map_or_else(not_made, |made| Value::String(made.text.clone()))),
+        ("tokensBefore", plan.compaction.map_or(Value::Null, |compaction| compaction.tokens_before.into())),
+        ("timestamp", Value::from(now_ms.get())),
+    ]))
+}
+
+/// Builds every message as it would be sent. `summary` replaces the messages that a compaction removes; invented
+/// results get the time `now_ms`.
+pub fn messages_after(
+    source: &Source,
+    index: &Index,
+    context: &Context,
+    plan: &Plan,
+    summary: &Value,
+    now_ms: Moment,
+) -> Result<Vec<Value>, BodyError> {
+    let message = |item: &PlannedMessage| match &item.origin {
+        MessageOrigin::Context(position) => {
+            let body = bodies::read_message(source, index, &context.messages[*position as usize])?;
+            Ok(apply_all(plan.message_edits(item), &body))
+        }
+        MessageOrigin::Summary => Ok(summary.clone()),
+        MessageOrigin::Checkpoint => {
+            let state = replay_system_messages(index, &context.messages).ok().flatten();
+            Ok(state.map_or(Value::Null, |state| state.message_at(now_ms)))
+        }
+        MessageOrigin::Missing(missing) => Ok(apply_all(plan.message_edits(item), &missing.message(now_ms))),
+    };
+    plan.messages.iter().map(message).collect()
+}
+
+/// Returns the entry and new message of every [rewritten](Plan::rewritten) message, in the same order. Edits that no
+/// transcript stores are left out ([`Edit::is_written`]).
+pub fn entry_changes(
+    source: &Source,
+    index: &Index,
+    context: &Context,
+    plan: &Plan,
+) -> Result<Vec<EntryChange>, BodyError> {
+    plan.rewritten()
+        .map(|(position, change)| {
+            let message = &context.messages[position];
+            let edits = change.edits(&plan.shared_edits);
+            let written: Vec<Edit> = edits.iter().filter(|edit| edit.is_written()).cloned().collect();
+            let body = bodies::read_message(source, index, message)?;
+            Ok(EntryChange { entry: message.entry, message: apply_all(&written, &body) })
+        })
+        .collect()
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionSummary {
+    /// The complete text, including file lists and all other appended sections.
+    pub text: JsString,
+    /// The file lists, which the next compaction continues.
+    pub details: Option<FileLists>,
+    /// Stored as made by an extension, so the next compaction does not continue its file lists (compaction 3.13).
+    pub from_hook: bool,
+}
+
+impl CompactionSummary {
+    /// Returns the estimated tokens (chars/4, rounded up; compaction 1.7).
+    pub fn tokens(&self) -> u64 {
+        let message =
+            Object::from([("role", Value::from("compactionSummary")), ("summary", self.text.clone().into())]);
+        estimate_or_zero(&measure_message(&Value::Object(message)).size)
+    }
+}
+
+impl Plan {
+    /// Replaces the tokens of the assumed summary in `tokens` with those of the finished one.
+    pub fn tokens_with_summary(&self, summary: Option<&CompactionSummary>, tokens: u64) -> u64 {
+        match summary.filter(|_| self.compaction.is_some()) {
+            Some(made) => tokens.saturating_sub(self.settings.summary_tokens) + made.tokens(),
+            None => tokens,
+        }
+    }
+}
+
+// Finds the parts of a plan that no transcript can hold: messages left out, moved or invented. The gateway repeats
+// such changes in memory on every run and never writes them; only new texts and a compaction are ever written.
+
+/// A plan's changes to the message list other than new texts and its compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UnwritableChanges {
+    /// Messages left out, except by the compaction; includes a summary that is left out again.
+    pub omitted: usize,
+    /// Messages that follow one which they used to precede.
+    pub moved: usize,
+    /// Messages that are in no file.
+    pub invented: usize,
+    /// The policies that leave messages out.
+    omitting_policies: Vec<Policy>,
+}
+
+impl UnwritableChanges {
+    /// Compares the planned list with the context.
+    pub fn of(plan: &Plan, context: &Context) -> Self {
+        let left_out = omitted_positions(plan, context).len();
+        let summaries = plan.messages.iter().filter(|item| item.origin == MessageOrigin::Summary).count();
+        let lost_summary = usize::from(plan.compaction.is_some() && summaries == 0);
+        let dropped = |policy: Policy| {
+            plan.effects.iter().any(|effect| effect.policy == policy && effect.count(Fate::Dropped) > 0)
+        };
+        let leaving = plan.settings.enabled.iter().filter(|policy| policy.phase() != Phase::Transcript);
+        Self {
+            omitted: left_out + lost_summary,
+            moved: moved(plan),
+            invented: plan
+                .messages
+                .iter()
+                .filter(|item| matches!(item.origin, MessageOrigin::Missing(_)))
+                .count(),
+            omitting_policies: leaving.filter(|policy| dropped(*policy)).collect(),
+        }
+    }
+
+    /// Returns the remaining changes for a store that can omit messages by context edits (store-pi-1.5 K10).
+    #[must_use]
+    pub fn allowing_context_edits(self) -> Self {
+        Self { omitted: 0, omitting_policies: Vec::new(), ..self }
+    }
+
+    /// Whether everything in the plan can be written.
+    pub fn is_empty(&self) -> bool {
+        self.omitted + self.moved + self.invented == 0
+    }
+
+    /// Describes the changes, the policies behind them, and the user's options.
+    pub fn describe(&self) -> String {
+        let done = [(self.omitted, "drops"), (self.moved, "moves"), (self.invented, "adds")];
+        let done = done.iter().filter(|(count, _)| *count > 0);
+        let done = done.map(|(count, verb)| format!("{verb} {}", quantity(*count, "message")));
+        let done = done.collect::<Vec<_>>().join(", ");
+        let mut text = format!(
+            "the plan {done}; the runtime does that in memory only, so it cannot be \
+             written."
+        );
+        for policy in self.policies() {
+            let _ = write!(text, " `{}` {}", policy.word(), advice(policy));
+        }
+        text.push_str(" Remove it from the plan to write the rest.");
+        text
+    }
+
+    /// Returns the policies behind the changes. Only pairing moves and invents messages.
+    fn policies(&self) -> Vec<Policy> {
+        let mut policies = self.omitting_policies.clone();
+        if self.moved + self.invented > 0 && !policies.contains(&Policy::Repair) {
+            policies.push(Policy::Repair);
+        }
+        policies
+    }
+}
+
+/// Returns advice for a policy that works only in memory.
+fn advice(policy: Policy) -> &'static str {
+    match policy {
+        Policy::History => {
+            "runs again at every call, with its limit from the configuration: set it in openclaw.json \
+             instead."
+        }
+        _ => "runs in the gateway at every call, so nothing needs to be written for it.",
+    }
+}
+
+/// Returns the context positions that the plan leaves out, except those that the compaction removes.
+pub fn omitted_positions(plan: &Plan, context: &Context) -> Vec<usize> {
+    let there: HashSet<usize> = plan.messages.iter().filter_map(PlannedMessage::position).collect();
+    retained_by_compaction(plan, context).into_iter().filter(|at| !there.contains(at)).collect()
+}
+
+/// Returns the context positions that the compaction keeps; all without one (compaction 4.2).
+fn retained_by_compaction(plan: &Plan, context: &Context) -> Vec<usize> {
+    let Some(preparation) = &plan.compaction else { return (0..context.messages.len()).collect() };
+    let from = context.path.iter().position(|ix| *ix == preparation.first_kept);
+    let kept: HashSet<EntryIx> = from.map_or(&[][..], |from| &context.path[from..]).iter().copied().collect();
+    let stays = |at: &usize| {
+        let message = &context.messages[*at];
+        let replayed = plan.messages.first().is_some_and(|item| item.origin == MessageOrigin::Checkpoint);
+        let system = replayed && message.size.role == Role::System;
+        kept.contains(&message.entry) && Some(message.entry) != context.compaction && !system
+    };
+    (0..context.messages.len()).filter(stays).collect()
+}
+
+/// Counts messages that follow a later one of the context, and summaries that are not first.
+fn moved(plan: &Plan) -> usize {
+    let mut highest = None;
+    let mut moved = 0;
+    for (at, item) in plan.messages.iter().enumerate() {
+        match item.position() {
+            Some(position) if highest > Some(position) => moved += 1,
+            Some(position) => highest = Some(position),
+            None => {
+                let first = at == 0 || at == 1 && plan.messages[0].origin == MessageOrigin::Checkpoint;
+                moved += usize::from(item.origin == MessageOrigin::Summary && !first);
+            }
+        }
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::build_context;
+    use crate::ids::LineIds;
+    use crate::plan::PlanInput;
+    use crate::policy::PolicySettings;
+    use crate::policy::preflight::FixedPressure;
+    use crate::policy::prune::Gate;
+    use crate::store::load::load_bytes;
+    use crate::transcript::{Leaf, Tree};
+    use crate::units::Tokens;
+
+    const OPUS: Price = Price::flat([5.0, 25.0, 0.5, 6.25]);
+
+    /// A user message, a result of 400,000 chars that is trimmed, and three answers.
+    fn plan() -> Plan {
+        let message = |at: usize, message: &str| {
+            let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
+            format!(r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#)
+        };
+        let result = format!(
+            r#"{{"role":"toolResult","toolName":"exec","content":[{{"type":"text","text":"{}"}}]}}"#,
+            "x".repeat(400_000)
+        );
+        let answer = r#"{"role":"assistant","content":[]}"#;
+        let user = r#"{"role":"user","content":"hi"}"#;
+        let messages = [user, &result, answer, answer, answer];
+        let lines: Vec<String> = messages.iter().enumerate().map(|(at, text)| message(at, text)).collect();
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
+        Plan::new(&PlanInput {
+            index: &index,
+            context: &context,
+            branch: None,
+            features: None,
+            remembered: None,
+            settings: &PolicySettings::default(),
+            window: Tokens(200_000.0),
+            guard_window: Tokens(200_000.0),
+            gate: Gate::Open { idle_ms: Millis::ZERO },
+            drops_thinking: false,
+            is_responses_api: false,
+            fixed_pressure: FixedPressure::default(),
+        })
+        .expect("plans")
+    }
+
+    #[test]
+    fn a_warm_cache_is_written_again_from_the_first_change_on() {
+        let cost = CacheCost::new(&plan(), &OPUS, Some(Millis(60_000.0))).expect("a price");
+        let after = 3087_f64.div_euclid(4.0) + 1.0;
+        assert_eq!(cost.next_call, after / 1e6 * 6.25 - 0.1 * 0.5);
+        assert_eq!(cost.later_calls, (0.1 - after / 1e6) * 0.5);
+        assert!(cost.is_warm);
+    }
+
+    #[test]
+    fn a_plan_with_a_cold_cache_makes_the_next_call_cheaper() {
+        let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
+        assert!(!cost.is_warm && cost.next_call < -0.6 && cost.calls_to_break_even().is_none());
+    }
+
+    #[test]
+    fn later_calls_pay_back_a_more_expensive_one() {
+        let cost = CacheCost { next_call: 0.41, later_calls: 0.14, is_warm: true };
+        assert_eq!(cost.calls_to_break_even(), Some(3));
     }
 }

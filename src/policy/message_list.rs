@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::context::{Context, PruneColumns};
 use crate::js::{JsString, Value};
 use crate::policy::edit::{Edit, apply_all, single_text_size};
-use crate::policy::edit_cache::EditCache;
 use crate::policy::features::ContentFeatures;
+use crate::policy::planned_message::EditCache;
 pub use crate::policy::planned_message::{
     FullChange, MessageChange, MessageOrigin, PlannedMessage, SharedEditIx,
 };

@@ -13,7 +13,7 @@ use super::proof::{
 };
 use super::rules::{NAME_MARK, NAMES, Proof, SECRET_NAME, rules};
 use super::tokens::tokens;
-use super::windows::{Lines, Reach, add_window};
+use super::view::{Lines, Reach, add_window};
 
 /// Every rule, each compiled for the first text that needs it.
 pub(super) struct CompiledRules {

@@ -7,10 +7,10 @@ use proptest::test_runner::TestRunner;
 use super::compiled::{COMPILED, ascii_pattern};
 use super::corpus::Random;
 use super::detection::detect;
+use super::lines::views;
 use super::proof::{is_placeholder, placeholder_len};
 use super::rules::{NAMES, rules};
 use super::tokens::tokens;
-use super::views::views;
 
 #[test]
 fn every_file_is_read_whole() {

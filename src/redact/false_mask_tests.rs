@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::detection::detect;
-use super::views::views;
+use super::lines::views;
 
 fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for item in std::fs::read_dir(folder).unwrap().flatten() {

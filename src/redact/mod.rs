@@ -14,18 +14,13 @@ mod escapes;
 mod keys;
 mod known;
 mod lines;
-mod names;
 mod personal;
 mod proof;
 mod rules;
 mod screen;
-mod short;
-mod spans;
 mod tables;
 mod tokens;
 mod view;
-mod views;
-mod windows;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -36,16 +31,15 @@ use rayon::prelude::*;
 
 use crate::js::{JsString, Object, Value};
 use compiled::COMPILED;
-use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};
+use detection::{DetectedSecret, Piece, Spans, detect, find_known, joined, pieces};
 use known::KnownSecrets;
+use lines::views;
 use personal::detect_personal;
 use proof::is_placeholder;
-use spans::Spans;
-use views::views;
 
-pub use names::SIGNATURE_KIND;
+pub use detection::{SecretDisplay, compile_rules, masked, masked_value};
+pub use rules::SIGNATURE_KIND;
 pub use screen::redact_screen;
-pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =
@@ -150,8 +144,8 @@ impl Redactor {
             Value::Object(object) => {
                 for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                     self.learn(&key.to_string_lossy());
-                    if names::is_secret_member(object, key) {
-                        self.learn_named(value, names::kind(key));
+                    if rules::is_secret_member(object, key) {
+                        self.learn_named(value, rules::kind(key));
                     } else {
                         self.learn_value(value);
                     }
@@ -172,7 +166,7 @@ impl Redactor {
             }
             Value::Array(items) => items.iter().for_each(|item| self.learn_named(item, kind)),
             Value::Object(object) => {
-                for (_, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
+                for (_, value) in object.iter().filter(|(key, _)| rules::is_value_name(key)) {
                     self.learn_named(value, kind);
                 }
                 self.learn_value(value);
@@ -312,7 +306,7 @@ impl Redactor {
                     self.removed_images += 1;
                     Value::from(BLANK_IMAGE)
                 }
-                value if names::is_secret_member(object, key) => self.redact_named(value, names::kind(key)),
+                value if rules::is_secret_member(object, key) => self.redact_named(value, rules::kind(key)),
                 other => self.redact_value(other),
             };
             out.insert(name, value);
@@ -331,7 +325,7 @@ impl Redactor {
             }
             Value::Object(object) => {
                 let mut out = self.redact_object(object);
-                for (key, value) in object.iter().filter(|(key, _)| names::is_value_name(key)) {
+                for (key, value) in object.iter().filter(|(key, _)| rules::is_value_name(key)) {
                     out.insert(key.clone(), self.redact_named(value, kind));
                 }
                 Value::Object(out)
@@ -367,7 +361,7 @@ fn collect_texts(value: &Value, is_named: bool, texts: &mut HashSet<String>) {
         Value::Object(object) => {
             for (key, value) in object.iter().filter(|(key, _)| !is_image_data(object, key)) {
                 texts.insert(key.to_string_lossy());
-                collect_texts(value, names::is_secret_member(object, key), texts);
+                collect_texts(value, rules::is_secret_member(object, key), texts);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::detection::DetectedSecret;
+use super::lines::original_ranges;
 use super::view::View;
-use super::views::original_ranges;
 
 /// A kind of personal data: its form, and whether a match of it is one.
 struct Kind {
@@ -102,7 +102,7 @@ fn is_iban(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::views::views;
+    use crate::redact::lines::views;
 
     fn kinds(text: &str) -> Vec<&'static str> {
         detect_personal(text, &views(text)).into_iter().map(|one| one.kind).collect()

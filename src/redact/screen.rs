@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 
 use super::Redactor;
 use super::detection::detect;
-use super::views::views;
+use super::lines::views;
 
 const MASK: &str = "█";
 /// Cells that equal this many characters of a secret are part of it.

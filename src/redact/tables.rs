@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::compiled::Hit;
-use super::names::{NAMED_KIND, is_secret_head};
 use super::proof::{is_ordinary, is_placeholder, is_random_token};
-use super::rules::NAMES;
+use super::rules::{NAMED_KIND, NAMES, is_secret_head};
 
 /// Chars of a token or a key in a column.
 const MIN_TOKEN: usize = 12;

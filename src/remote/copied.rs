@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use clap::Parser as _;
 
-use super::arguments::{RemoteCommand, program_line};
+use super::address::{RemoteCommand, program_line};
 use super::copy::{CopyError, StoreCopy, copy_store};
-use super::ending::{STOPPED, StopRequest};
+use super::transport::{STOPPED, StopRequest};
 use crate::app::copied_store::CopiedStore;
 use crate::cli::{Cli, Command};
 use crate::command::environment::Invocation;

@@ -6,9 +6,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::arguments::RemoteCommand;
-use super::ending::{STOPPED, StartError, StopRequest};
-use super::transport::{Terminal, Transport};
+use super::address::RemoteCommand;
+use super::transport::{STOPPED, StartError, StopRequest, Terminal, Transport};
 use crate::cli::Cli;
 use crate::command::environment::Invocation;
 use crate::command::failure::Failure;

@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use crate::context::projection::projected_size;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, first_kept};
-use crate::gateway::ruleset::FailedCalls;
+use crate::gateway::ruleset::{FailedCalls, PiChange};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
@@ -16,9 +17,9 @@ use crate::policy::repair::{
     MissingResult, PairingShape, PlacedMessage, RepairRules, StubMark, pair, pair_list, repair_list,
 };
 use crate::replay::ReplaySession;
-use crate::replay::entry_reading::{is_context_edit, runtime_size};
 use crate::replay::fixed_point::fixed_point;
-use crate::store::entry::{EntryKind, MessageSize, Role};
+use crate::store::entry::{EntryKind, MessageSize, ReadMode, Role};
+use crate::store::index::Index;
 use crate::units::Tokens;
 
 /// The messages of the path, with the results that repair invents between them. An invented result counts as nothing
@@ -263,4 +264,18 @@ impl crate::policy::message_list::FeatureSource for RecordedFeatures<'_> {
     fn features_at(&self, at: usize) -> Option<&ContentFeatures> {
         self.base.features(self.session, at)
     }
+}
+
+/// Returns a message's sizes as the runtime of its transcript counts them.
+fn runtime_size(index: &Index, ix: EntryIx, size: &MessageSize) -> MessageSize {
+    if index.pi_release.has(PiChange::CutsByContext) {
+        projected_size(index, ix, size)
+    } else {
+        size.for_release(index.pi_release)
+    }
+}
+
+/// Whether the runtime of the transcript reads an entry as a context edit.
+pub(super) fn is_context_edit(index: &Index, ix: EntryIx) -> bool {
+    index.reading == ReadMode::Projected && index.entry(ix).kind == EntryKind::ContextEdit
 }

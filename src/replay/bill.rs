@@ -1,11 +1,10 @@
 //! Prices a replayed call: its tokens by price class, as the cache would serve them, and who counted its prompt
 //! (pruning 4.6).
 
-use crate::replay::cache::TokenSplit;
+use crate::replay::cache::{TokenSplit, file_cost};
 use crate::replay::calls::ModelCall;
-use crate::replay::cost::file_cost;
 use crate::replay::outcome::{CallReplay, PromptSizeSource};
-use crate::replay::prompt_edits::PromptEdits;
+use crate::replay::range_totals::PromptEdits;
 use crate::replay::send::SentPrompt;
 use crate::replay::trace::Trace;
 use crate::units::Tokens;

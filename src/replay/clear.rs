@@ -6,10 +6,8 @@ use std::ops::Range;
 
 use crate::ids::EntryIx;
 use crate::policy::clear_tool_uses::{ClearSettings, ClearedBy, clearable_count};
-use crate::replay::outcome::TrimStats;
-use crate::replay::prompt_edits::GuardRange;
-use crate::replay::range_totals::RangeTotals;
-use crate::replay::step_outcome::{GuardedResult, StepOutcome};
+use crate::replay::outcome::{GuardedResult, StepOutcome, TrimStats};
+use crate::replay::range_totals::{GuardRange, RangeTotals};
 use crate::replay::trace::Trace;
 use crate::units::Tokens;
 

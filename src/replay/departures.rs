@@ -7,8 +7,7 @@
 
 use crate::gateway::ruleset::Compaction;
 use crate::ids::EntryIx;
-use crate::replay::calls::ModelCall;
-use crate::replay::record_use::{Departures, Due, PendingCompaction, RecordUse};
+use crate::replay::calls::{Departures, Due, ModelCall, PendingCompaction, RecordUse};
 use crate::replay::trace::Trace;
 use crate::store::entry::Role;
 

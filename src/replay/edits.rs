@@ -3,8 +3,7 @@
 //! skips most results.
 
 use crate::replay::edit_digest::EditedMessage;
-use crate::replay::prompt_edits::{GuardRange, PromptEdits};
-use crate::replay::range_totals::{EditTotals, RangeTotals};
+use crate::replay::range_totals::{EditTotals, GuardRange, PromptEdits, RangeTotals};
 use crate::replay::trace::Trace;
 use crate::units::Chars;
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use crate::policy::message_list::PlannedMessage;
-use crate::replay::prompt_edits::ListStart;
-use crate::replay::range_totals::RangeTotals;
+use crate::replay::range_totals::{ListStart, RangeTotals};
 use crate::replay::trace::{LoadedHistory, Trace};
 use crate::store::entry::Role;
 use crate::units::Tokens;

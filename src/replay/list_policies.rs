@@ -9,8 +9,7 @@ use crate::policy::prune::{Gate, PruneOutcome, RoundInput, prune_list, prune_rou
 use crate::policy::{Fate, MessageFate, Policy};
 use crate::replay::edit_digest::EditDigest;
 use crate::replay::message_arena::MessageArena;
-use crate::replay::outcome::TrimStats;
-use crate::replay::step_outcome::StepOutcome;
+use crate::replay::outcome::{StepOutcome, TrimStats};
 use crate::replay::trace::Trace;
 use crate::units::Tokens;
 

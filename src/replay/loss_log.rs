@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::policy::message_list::PlannedMessage;
-use crate::replay::losses::{ContextLoss, LossCause};
+use crate::replay::outcome::{ContextLoss, LossCause};
 use crate::replay::send::SentPrompt;
 use crate::replay::trace::Trace;
 use crate::store::entry::MessageSize;

@@ -8,11 +8,11 @@ use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
-use crate::policy::edit_cache::EditCache;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{
     FeatureLookup, FeatureSource, MessageChange, MessageList, MessageOrigin, PlannedMessage,
 };
+use crate::policy::planned_message::EditCache;
 use crate::replay::ReplaySession;
 use crate::replay::base::{ReplayBase, has_details};
 use crate::replay::fixed_point::fixed_point;

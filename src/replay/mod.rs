@@ -16,41 +16,33 @@ mod calls;
 mod check;
 mod clear;
 mod clear_model;
-mod context_edits;
-pub mod cost;
 mod departures;
 mod edit_digest;
 mod edits;
-mod entry_reading;
-mod evidence;
 mod firing_log;
 mod fixed_point;
 mod list;
 mod list_policies;
 mod loss_log;
-mod losses;
 mod message_arena;
 mod outcome;
 mod prefix_sums;
-mod prompt_edits;
 mod prune;
 mod range_totals;
-mod record_use;
 mod rewrite;
 mod run;
 mod send;
-mod step_outcome;
 mod trace;
 mod traces;
 
+pub use cache::{Cost, CostOrigin, TotalCost};
 pub use calls::{CacheKey, ModelCall, RefusalReason, RefusedCall, model_calls};
-pub use cost::{Cost, CostOrigin, TotalCost};
-pub use evidence::contradicted_policies;
 pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
-pub use losses::{ContextLoss, LossCause};
-pub use outcome::{CallReplay, CompactionEvent, PromptSizeSource, TrimStats};
-pub use traces::TraceTotals;
-pub use traces::{RecordedTrace, context_losses, recorded_trace, simulated_totals, simulated_trace};
+pub use outcome::{CallReplay, CompactionEvent, ContextLoss, LossCause, PromptSizeSource, TrimStats};
+pub use traces::{
+    RecordedTrace, TraceTotals, context_losses, contradicted_policies, recorded_trace, simulated_totals,
+    simulated_trace,
+};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

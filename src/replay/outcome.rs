@@ -1,5 +1,7 @@
 //! The outcome of one call.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use crate::policy::preflight::Route;
 use crate::policy::prune::Gate;
 use crate::replay::cache::TokenSplit;
 use crate::replay::edit_digest::EditDigest;
+use crate::replay::range_totals::{EditTotals, GuardRange, RangeTotals};
 use crate::units::{Rounded, Tokens};
 
 /// The changes that one policy made to a prompt.
@@ -186,6 +189,145 @@ impl CallReplay {
     }
 }
 
+/// The changes that one call's policies made.
+#[derive(Default)]
+pub(super) struct StepOutcome {
+    pub(super) pruned: TrimStats,
+    pub(super) guarded: TrimStats,
+    pub(super) cleared: TrimStats,
+    /// The guard's range, where prefix sums gave the result.
+    pub(super) guard_range: Option<GuardRange>,
+    /// All other edits: position, tokens after, tokens removed.
+    pub(super) edits: Vec<(usize, Tokens, Tokens)>,
+    /// Tokens removed by all edits.
+    pub(super) freed_tokens: Tokens,
+    pub(super) edit_digest: EditDigest,
+    pub(super) first_changed: Option<EntryIx>,
+    /// Pruning replaced something, even if with identical bytes.
+    pub(super) was_pruned: bool,
+    /// The guard ends the call.
+    pub(super) stopped: bool,
+}
+
+/// The form in which pruning leaves a result that it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum PrunedForm {
+    Trimmed,
+    Cleared,
+}
+
+/// A result after the guard.
+pub(super) struct GuardedResult {
+    pub(super) at: usize,
+    /// Its tokens before any policy.
+    pub(super) before: f64,
+    pub(super) is_pruned: bool,
+    /// Its totals after pruning.
+    pub(super) totals: RangeTotals,
+    /// The guard's effect.
+    pub(super) edits: EditTotals,
+}
+
+impl StepOutcome {
+    pub(super) fn add_result(&mut self, result: &GuardedResult, clears: bool) {
+        let GuardedResult { at, before, is_pruned, totals, edits: done } = result;
+        self.guarded.trimmed += done.trimmed;
+        self.guarded.cleared += done.cleared;
+        self.guarded.tokens += done.tokens;
+        let guarded = totals.tokens - done.tokens;
+        let after = if clears { totals.tokens - totals.cleared.tokens } else { guarded };
+        if clears {
+            self.cleared.cleared += 1;
+            self.cleared.tokens += guarded - after;
+        }
+        if *is_pruned || done.count() > 0 || clears {
+            self.edits.push((*at, after, Tokens(before - after.get())));
+        }
+    }
+}
+
+/// The reason that the model lacks a message or a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LossCause {
+    /// A summary replaced it.
+    Summarised,
+    /// The history limit or a repair left it out.
+    Dropped,
+    /// Pruning trimmed or cleared it.
+    Pruned,
+    /// Its tool use was cleared.
+    Cleared,
+    /// The guard cut or replaced it.
+    Guarded,
+    /// The budget of all results cut it.
+    ResultBudget,
+    /// A truncation or a context edit changed it.
+    Rewritten,
+    /// More than one policy changed messages of the prompt.
+    SeveralPolicies,
+}
+
+impl LossCause {
+    /// The name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Summarised => "summarised",
+            Self::Dropped => "dropped",
+            Self::Pruned => "pruned",
+            Self::Cleared => "cleared",
+            Self::Guarded => "guarded",
+            Self::ResultBudget => "result-budget",
+            Self::Rewritten => "rewritten",
+            Self::SeveralPolicies => "several-policies",
+        }
+    }
+
+    /// Returns the policy that edited messages of a prompt.
+    pub(super) fn of_edits(pruned: &TrimStats, cleared: &TrimStats, guarded: &TrimStats) -> Self {
+        let acted = [(pruned, Self::Pruned), (cleared, Self::Cleared), (guarded, Self::Guarded)];
+        let mut acted = acted.into_iter().filter(|(stats, _)| stats.has_changes()).map(|(_, cause)| cause);
+        match (acted.next(), acted.next()) {
+            (Some(one), None) => one,
+            _ => Self::SeveralPolicies,
+        }
+    }
+}
+
+/// A message that prompts lack, in whole or in part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextLoss {
+    pub entry: EntryIx,
+    pub cause: LossCause,
+    /// Index of the first call without it.
+    pub from_call: usize,
+    /// Index of the first call that has it again; `None` if none has.
+    pub until_call: Option<usize>,
+    /// Tokens of the whole message.
+    pub tokens_before: Tokens,
+    /// Remaining tokens at the first call.
+    pub tokens_after: Tokens,
+}
+
+impl ContextLoss {
+    /// Whether the prompt of a call lacks the message.
+    pub fn covers(&self, call: usize) -> bool {
+        call >= self.from_call && self.until_call.is_none_or(|until| call < until)
+    }
+}
+
+/// The losses of a trace so far.
+#[derive(Debug, Default)]
+pub(super) struct LossLog {
+    pub(super) losses: Vec<ContextLoss>,
+    /// The open loss of each withheld message, by its index in the arena.
+    pub(super) open: BTreeMap<usize, usize>,
+    /// The last prompt lacked every message before this one.
+    pub(super) prefix: usize,
+    pub(super) calls: usize,
+    /// Something changed the recorded messages.
+    pub(super) has_rewrites: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,5 +367,29 @@ mod tests {
         let trim =
             |trimmed: u32, cleared: u32| TrimStats { trimmed, cleared, tokens: Tokens(5.0) }.has_changes();
         assert!(!trim(0, 0) && trim(1, 0) && trim(0, 1));
+    }
+}
+
+#[cfg(test)]
+mod losses_tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_word() {
+        use LossCause::{
+            Cleared, Dropped, Guarded, Pruned, ResultBudget, Rewritten, SeveralPolicies, Summarised,
+        };
+        let causes =
+            [Summarised, Dropped, Pruned, Cleared, Guarded, ResultBudget, Rewritten, SeveralPolicies];
+        assert_eq!(
+            causes.map(LossCause::as_str).join(" "),
+            "summarised dropped pruned cleared guarded result-budget rewritten several-policies"
+        );
+        let (none, some) = (TrimStats::default(), TrimStats { trimmed: 1, ..TrimStats::default() });
+        assert_eq!(LossCause::of_edits(&some, &none, &none), Pruned);
+        assert_eq!(LossCause::of_edits(&none, &some, &none), Cleared);
+        assert_eq!(LossCause::of_edits(&none, &none, &some), Guarded);
+        assert_eq!(LossCause::of_edits(&some, &none, &some), SeveralPolicies);
+        assert_eq!(LossCause::of_edits(&some, &some, &none), SeveralPolicies);
     }
 }

@@ -4,9 +4,8 @@
 use crate::gateway::ruleset::{HistoryLimitRule, LegacyImages};
 use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
-use crate::policy::history_limit::first_kept;
 use crate::policy::history_range::{
-    RetainedRange, limit_history_under, retained_in_batches, retained_with_prelude,
+    RetainedRange, first_kept, limit_history_under, retained_in_batches, retained_with_prelude,
 };
 use crate::policy::images::remove_seen_images;
 use crate::policy::media_2026_9::first_of_last_turns;
@@ -16,8 +15,7 @@ use crate::policy::truncate::reduce_list;
 use crate::policy::{Fate, Policy};
 use crate::replay::list::ListBefore;
 use crate::replay::outcome::TrimStats;
-use crate::replay::prompt_edits::ListStart;
-use crate::replay::range_totals::RangeTotals;
+use crate::replay::range_totals::{ListStart, RangeTotals};
 use crate::replay::trace::{LastModelCall, LoadedHistory, Trace};
 use crate::store::entry::{Role, StopReason};
 use crate::units::Tokens;

@@ -19,10 +19,10 @@ use crate::report::cost::format_cost;
 use crate::session::usage_totals::PriceCache;
 use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::body::BodyError;
-use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
+use crate::store::measure::CompactChars;
 use crate::transcript::{Leaf, copied_answers};
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]

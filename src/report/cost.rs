@@ -3,7 +3,7 @@
 use crate::format::{
     format_amount, format_count, format_estimated_usd, format_estimated_usd_difference, format_usd,
 };
-use crate::plan::cache_cost::CacheCost;
+use crate::plan::CacheCost;
 use crate::replay::Cost;
 
 /// Returns the cost of calls in words: `$30.33 recorded`, `~$14.70 at list prices (the file records $0)`. `None` if no

@@ -14,13 +14,12 @@ use crate::config::{AlertsConfig, SummarizerConfig};
 use crate::gateway::env::Environment;
 use crate::runtime::RunOptions;
 use crate::runtime::clipboard::CopyFolder;
-use crate::runtime::clock::Clock;
 use crate::runtime::excerpt_queue::ExcerptQueue;
 use crate::runtime::input::{Input, is_suspend_key};
 use crate::runtime::jobs::{JobKind, JobMessage, JobReport, Jobs};
 use crate::runtime::read_only::refused_write;
 use crate::runtime::relist_queue::RelistQueue;
-use crate::runtime::session_counts::SessionCounts;
+use crate::runtime::session_counts::{Clock, SessionCounts};
 use crate::runtime::signals::{SignalAction, Signals};
 use crate::runtime::store_loader::{StoreLoader, to_listing};
 use crate::runtime::terminal::{TerminalLoan, TerminalScreen, panicked};
@@ -372,5 +371,13 @@ fn crash_for_test(app: &App) {
         // What follows when the allocator returns nothing.
         Some("allocation") => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u64>()),
         _ => {}
+    }
+}
+
+impl EventLoop {
+    /// Cancels the running summary.
+    pub(super) fn stop_summary(&mut self) {
+        std::mem::take(&mut self.summary_cancel).cancel();
+        self.jobs.cancel(JobKind::Summary);
     }
 }

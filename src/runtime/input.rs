@@ -1,8 +1,7 @@
 //! Converts keys, mouse and pastes to events of the state machine.
 
-use std::io;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use crossterm::event::{
     Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind,

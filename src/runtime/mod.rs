@@ -2,39 +2,32 @@
 //! changes come in as events; effects come out and are performed here.
 
 mod abilities;
-pub mod alert;
 mod background;
-pub mod backoff;
 mod change_probes;
 mod clipboard;
-mod clock;
 mod crash;
 mod custom_command;
-mod effects;
+pub mod effects;
 mod emulators;
 mod event_loop;
 mod excerpt_queue;
 mod exporting;
-pub mod headless;
 mod input;
 mod interrupt;
 mod jobs;
 mod lent_terminal;
 mod log;
-mod output_end;
 mod paged_output;
-mod pager;
 pub mod perform;
 mod read_only;
-mod relist_queue;
+pub mod relist_queue;
 mod relisting;
-mod run;
+pub mod run;
 mod run_options;
 mod save;
 mod session_counts;
 mod signals;
 mod store_loader;
-mod summary;
 mod suspend;
 mod terminal;
 #[cfg(unix)]
@@ -48,9 +41,8 @@ pub use abilities::{Ability, Streams, TERMINAL_VARIABLES, is_remote, terminal_ab
 pub use clipboard::clipboard_programs;
 pub use crash::write_report_on_crash;
 pub use exporting::{PictureError, session_picture};
-pub use interrupt::interruptible;
+pub use interrupt::{interruptible, on_output_end};
 pub use lent_terminal::LentTerminal;
-pub use output_end::on_output_end;
 pub use paged_output::{PagedOutput, pager_line};
 pub use run::run;
 pub use run_options::RunOptions;

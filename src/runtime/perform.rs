@@ -31,11 +31,10 @@ use crate::report::regret::{RegretFinder, RegretTexts};
 use crate::report::sweep::Cell;
 use crate::report::timeline::{RecordedSession, Timeline};
 use crate::runtime::jobs::Throttle;
-use crate::session::loading::{OpenError, open, open_from};
+use crate::session::loading::{OpenError, find_problems, open, open_from};
 use crate::session::message::excerpt::read_context_excerpt;
 use crate::session::message::read_message;
 use crate::session::search::{SearchQuery, search, search_store};
-use crate::session::store_problems::find_problems;
 use crate::session::{ContextDetails, LoadedSession};
 use crate::store::archive::find_archive;
 use crate::store::body::BodyError;
@@ -46,8 +45,7 @@ use crate::units::{Millis, Moment};
 use crate::write::commit_list::list_commits_newest_first;
 use crate::write::request::{WriteAction, WriteRequest, preview, write};
 use crate::write::summary::SummarySettings;
-use crate::write::summary::calls::{SummaryCalls, SummaryCallsRequest};
-use crate::write::summary::job::{SummaryJob, SummaryJobError};
+use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest, SummaryJob, SummaryJobError};
 
 /// Minimum time between two progress reports: a screen shows no more.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::ids::SessionKey;
-use crate::runtime::backoff::Backoff;
-use crate::session::invalidation::PathIndex;
+use crate::session::list::PathIndex;
 use crate::store::discovery::Store;
 
 /// Minimum time between two counts of a session.
@@ -101,6 +100,38 @@ impl<T: Ord> WorkQueue<T> {
     }
 }
 
+// The pace of surveys while a store changes: long work is followed by a long rest, so that a store of any size takes
+// only a fraction of one core.
+
+/// A rest takes this many times as long as the work before it: 4 leaves a fifth of a core to the work.
+const REST_FACTOR: u32 = 4;
+
+#[derive(Debug, Default)]
+pub struct Backoff {
+    ready_at: Option<Instant>,
+    min_rest: Duration,
+}
+
+impl Backoff {
+    /// Creates a pace whose rests take at least `min_rest`.
+    pub fn with_min_rest(min_rest: Duration) -> Self {
+        Self { ready_at: None, min_rest }
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.remaining().is_zero()
+    }
+
+    pub fn remaining(&self) -> Duration {
+        self.ready_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Starts a rest after work that took `time`.
+    pub fn record(&mut self, time: Duration) {
+        self.ready_at = Some(Instant::now() + (time * REST_FACTOR).max(self.min_rest));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +159,20 @@ mod tests {
             slow.try_start().is_none() && slow.delay().is_some_and(|wait| wait > Duration::from_mins(59)),
             "it rests"
         );
+    }
+}
+
+#[cfg(test)]
+mod backoff_tests {
+    use super::*;
+
+    #[test]
+    fn long_work_is_followed_by_a_longer_pause_and_no_work_by_none() {
+        let mut pace = Backoff::default();
+        assert!(pace.is_due());
+        pace.record(Duration::from_hours(1));
+        assert!(!pace.is_due() && pace.remaining() > Duration::from_hours(3));
+        pace.record(Duration::ZERO);
+        assert!(pace.is_due());
     }
 }

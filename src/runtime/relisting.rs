@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::event::Event;
-use crate::runtime::clock::system_now_ms;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobKind, JobMessage};
-use crate::session::invalidation::Invalidation;
+use crate::runtime::session_counts::system_now_ms;
+use crate::session::list::Invalidation;
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 

@@ -36,7 +36,7 @@ pub fn save_as(path: &Path, text: &str, replace: bool) -> Result<(), SaveError> 
             other => other.map_err(failed),
         };
     }
-    files::replace::replace(path, text.as_bytes()).map_err(failed)
+    files::replace(path, text.as_bytes()).map_err(failed)
 }
 
 /// The reason why a file was not written.

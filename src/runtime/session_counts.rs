@@ -12,15 +12,15 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::app::event::Event;
+use crate::commit::{Clock as _, SystemClock};
 use crate::ids::SessionKey;
-use crate::runtime::clock::system_now_ms;
 use crate::runtime::jobs::{JobHandle, Throttle};
 use crate::session::loading::open;
 use crate::session::{LoadedSession, Mark, SessionItem, load_item};
 use crate::store::discovery::Store;
 use crate::store::location::SharedSnapshots;
 use crate::store::session::Session;
-use crate::units::{Bytes, Moment};
+use crate::units::{Bytes, Millis, Moment};
 
 /// Sessions read per batch, if they are short.
 const BATCH_SIZE: usize = 128;
@@ -249,6 +249,28 @@ fn copy_counts(item: &mut SessionItem, counted: &SessionItem) {
     for mark in [Mark::Overflow, Mark::Refused, Mark::Failing, Mark::Damaged] {
         item.set_mark(mark, counted.has(mark));
     }
+}
+
+/// A clock at a fixed offset from the system's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Clock {
+    offset_ms: Millis,
+}
+
+impl Clock {
+    /// Returns a clock that reads `now_ms` now; without it, the system's time.
+    pub(super) fn starting_at(now_ms: Option<Moment>) -> Self {
+        Self { offset_ms: now_ms.map_or(Millis::ZERO, |now_ms| now_ms - system_now_ms()) }
+    }
+
+    pub(super) fn now_ms(self) -> Moment {
+        system_now_ms() + self.offset_ms
+    }
+}
+
+/// The system's time. Locks use it even in the demo, whose clock differs.
+pub(super) fn system_now_ms() -> Moment {
+    SystemClock.now_ms()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::Epoch;
 use crate::redact;
 use crate::runtime::RunOptions;
-use crate::runtime::clock::system_now_ms;
+use crate::runtime::session_counts::system_now_ms;
 use crate::session::list::{SessionListing, list_sessions_with};
 use crate::session::store_location::{StoreLocation, StoreRequest};
 use crate::store::discovery::Store;

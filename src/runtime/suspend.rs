@@ -3,13 +3,11 @@
 use anyhow::Context;
 
 use crate::app::event::Event;
-use crate::runtime::custom_command;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::input::{Input, interrupt_key};
-use crate::runtime::pager;
 use crate::runtime::signals::{SignalAction, stop};
 use crate::runtime::terminal::{TerminalLoan, restore};
-use crate::runtime::terminal_watch;
+use crate::runtime::{custom_command, paged_output, terminal_watch};
 
 /// Set where another clawscope started this one through ssh or a container: no shell there could continue a stopped program.
 pub const REMOTE_VARIABLE: &str = "CLAWSCOPE_REMOTE";
@@ -52,7 +50,7 @@ impl EventLoop {
         input.stop().await;
         restore();
         let failure = match loan {
-            TerminalLoan::Page(text) => pager::show(&text, &self.env).err().map(|error| {
+            TerminalLoan::Page(text) => paged_output::show(&text, &self.env).err().map(|error| {
                 let pager = self.env.get("PAGER").unwrap_or("less");
                 Event::Failure(format!(
                     "Cannot run the pager {pager}: {error}. Set PAGER to another program."

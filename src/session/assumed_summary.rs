@@ -2,7 +2,7 @@
 //! recoveries and the list of settings all assume it.
 
 use crate::format::quantity;
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::compact::assumed_summary_tokens;

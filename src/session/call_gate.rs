@@ -7,7 +7,7 @@ use crate::policy::history_range::loaded_history;
 use crate::policy::prune::{Gate, gate_under, touches, touches_under};
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
-use crate::session::prune_reach::PruneReach;
+use crate::session::context_details::PruneReach;
 use crate::store::body;
 use crate::store::entry::Role;
 use crate::units::{Millis, Moment};

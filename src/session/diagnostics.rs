@@ -4,8 +4,8 @@
 use crate::commit::{InterruptedCommit, WrittenExtent};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::ids::EntryIx;
-use crate::session::diagnostic_lines::{and_more, diagnostic_at, first_match};
-use crate::session::{LoadedSession, fault_diagnostics, lineage_diagnostics, window_diagnostics};
+use crate::session::prompt_faults::{and_more, diagnostic_at, first_match};
+use crate::session::{LoadedSession, lineage_diagnostics, prompt_faults, window_diagnostics};
 use crate::store::index::{Index, OpenStatus};
 use crate::transcript::Tree;
 
@@ -41,7 +41,7 @@ fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     ];
     diagnostics.extend(found.into_iter().flatten());
     diagnostics.extend(lineage_diagnostics::collect(session));
-    diagnostics.extend(fault_diagnostics::collect(session));
+    diagnostics.extend(prompt_faults::collect(session));
     diagnostics.extend(window_diagnostics::collect(session));
     diagnostics
 }

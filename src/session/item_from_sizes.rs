@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::gateway::history_accounts::history_limit_under;
-use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::history_limit::history_limit_under;
 use crate::gateway::pruning::effective_settings_under;
-use crate::gateway::recorded_window::ModelUser;
+use crate::gateway::setting_value::PRUNING_PATH;
+use crate::gateway::window::ModelUser;
 use crate::ids::{Epoch, LineIds};
 use crate::policy::prune::last_touch_under;
 use crate::policy::settings::GuardSettings;
@@ -17,12 +17,11 @@ use crate::session::next_model::next_model;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::open_source::{OpenError, open_source};
 use crate::session::overflow::{ModelWindow, OverflowScope, find_failures, implausible_counts};
-use crate::session::price::{PriceSource, list_price};
 use crate::session::prompt_counts::PromptCounts;
 use crate::session::ruleset_choice::{choose_ruleset, fixed_chars, own_context, reread_as};
 use crate::session::sent_forms::StepSettings;
 use crate::session::unreliable_counts::find_unreliable_counts;
-use crate::session::usage_totals::transcript_usage;
+use crate::session::usage_totals::{PriceSource, list_price, transcript_usage};
 use crate::store::body;
 use crate::store::discovery::Store;
 use crate::store::load::{ProgressFn, load};

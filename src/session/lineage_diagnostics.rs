@@ -4,9 +4,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_count, format_displayed_timestamp, format_number};
 use crate::ids::EntryIx;
 use crate::session::LoadedSession;
-use crate::session::diagnostic_lines::{and_more, diagnostic_at, first_match};
 use crate::session::lineage::{CutOff, HiddenBranch, IdMismatch, missing_parent};
 use crate::session::manual_change::ManualChange;
+use crate::session::prompt_faults::{and_more, diagnostic_at, first_match};
 
 pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
     let lineage = &session.lineage;

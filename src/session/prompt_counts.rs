@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::commit::committed_prompt;
+use crate::commit::{ReceiptKind, committed_prompt, receipt_kind};
 use crate::context::budget::{Budget, FixedChars};
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{ContentSource, Context, ContextMessage};
 use crate::ids::EntryIx;
 use crate::policy::guard::GuardLimits;
-use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::{Overflow, OverflowKind};
 use crate::store::entry::{EntryKind, ReadMode, Usage};
 use crate::store::index::Index;
@@ -128,4 +127,77 @@ impl PromptCounts<'_> {
         let entry = self.context.compaction.filter(|compaction| *compaction > record).unwrap_or(record);
         Some(LastCount { entry, is_planned: true, tokens, answer_tokens: Tokens::ZERO })
     }
+}
+
+// The last prompt that a provider counted on a path, or why there is none.
+//
+// A count is only valid while its messages are still the ones sent: a compaction, reset, edit or commit ends it.
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredPrompt {
+    /// Prompt tokens: `input` + `cacheRead` + `cacheWrite`.
+    pub prompt_tokens: u64,
+    /// The assistant entry that reports them.
+    pub entry: EntryIx,
+}
+
+/// The reason that no provider's count shows the size of the next prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnmeasuredReason {
+    /// No answer on the path reports usage.
+    NoUsage,
+    /// No count since the compaction; earlier messages are not sent any more.
+    SinceCompaction,
+    /// No count since the reset; earlier messages are not sent any more.
+    SinceReset,
+    /// No count since a commit wrote the branch; its copies carry the usage of the old branch.
+    SinceCommit,
+    /// No count since the context was edited; earlier counts are of another text (store-pi-1.5 E5).
+    SinceEdit,
+    /// The leaf in view is not the session's own.
+    OtherLeaf,
+}
+
+impl UnmeasuredReason {
+    /// Returns a few words to show instead of the number.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NoUsage => "no usage recorded",
+            Self::SinceCompaction => "none since summary",
+            Self::SinceReset => "none since reset",
+            Self::SinceCommit => "none since commit",
+            Self::SinceEdit => "none since edit",
+            Self::OtherLeaf => "not at this leaf",
+        }
+    }
+}
+
+/// Returns the last counted prompt on the path. A count before the last compaction does not hold for the next prompt,
+/// even if its message was kept; nor does a count copied to a new branch.
+pub(super) fn last_prompt(index: &Index, context: &Context) -> Result<MeasuredPrompt, UnmeasuredReason> {
+    for ix in context.path.iter().rev() {
+        if Some(*ix) == context.compaction {
+            return Err(UnmeasuredReason::SinceCompaction);
+        }
+        if Some(*ix) == context.reset {
+            return Err(UnmeasuredReason::SinceReset);
+        }
+        if index.reading == ReadMode::Projected && index.entry(*ix).kind == EntryKind::ContextEdit {
+            return Err(UnmeasuredReason::SinceEdit);
+        }
+        if is_committed_branch(index, *ix) {
+            return Err(UnmeasuredReason::SinceCommit);
+        }
+        let usage = index.entry(*ix).message.and_then(|message| message.usage);
+        let tokens = usage.map_or(0.0, |usage| usage.prompt_tokens().get());
+        if tokens.is_finite() && tokens > 0.0 {
+            return Ok(MeasuredPrompt { prompt_tokens: tokens as u64, entry: *ix });
+        }
+    }
+    Err(UnmeasuredReason::NoUsage)
+}
+
+/// Whether a commit's branch ends here: the entries before it on the path are copies.
+pub(super) fn is_committed_branch(index: &Index, ix: EntryIx) -> bool {
+    receipt_kind(index, ix) == Some(ReceiptKind::Commit)
 }

@@ -4,14 +4,20 @@
 //! Evidence comes first: what an answered call contained is no fault, whatever a rule says.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use crate::context::ContextMessage;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::format::{format_number, format_size};
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
 use crate::session::LoadedSession;
+use crate::session::manual_change::ManualChange;
 use crate::store::body;
 use crate::store::entry::{EntryKind, Role, StopReason};
+use crate::store::index::Index;
 use crate::store::intern::IdIx;
+use crate::store::prompt_report::{InjectedFile, ReportSource};
 use crate::units::Bytes;
 
 /// Anthropic's limit for one image, in base64 (overflow-texts 5, L3).
@@ -168,6 +174,93 @@ fn largest_image(session: &LoadedSession, entry: EntryIx) -> Option<Bytes> {
         Some(Bytes::from_len(JsString::len(data)))
     };
     blocks.filter_map(data).max()
+}
+
+pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
+    let faults = session.prompt_faults();
+    let mut found: Vec<Diagnostic> = faults.iter().map(|fault| describe_fault(session, fault)).collect();
+    found.extend(cut_files(session));
+    found
+}
+
+fn describe_fault(session: &LoadedSession, fault: &PromptFault) -> Diagnostic {
+    let what = fault.kind.description();
+    let next = format!(
+        "Providers refuse every prompt with it. `{}` continues on a branch without it; /new starts without the history.",
+        ManualChange::Drop(vec![fault.entry]).command(session)
+    );
+    diagnostic_at(&session.index, fault.entry, Severity::Warning, what, &next)
+}
+
+impl PromptFaultKind {
+    /// Describes the fault without its entry.
+    pub fn description(&self) -> String {
+        match self {
+            Self::ResultWithoutCall { call } => {
+                format!(
+                    "this tool result answers call {call}, which is not sent: no answer before it has that call"
+                )
+            }
+            Self::EmptyCallId => "this tool result has an empty call id (toolCallId)".to_owned(),
+            Self::CallWithoutResult { call } => format!("no tool result answers call {call} of this message"),
+            Self::LargeImage { bytes } => {
+                format!(
+                    "this message has an image of {} in base64 ({} bytes)",
+                    format_size(*bytes),
+                    format_number(bytes.get())
+                )
+            }
+        }
+    }
+}
+
+/// Describes each workspace file that a run sent only in part (compaction 11.9).
+fn cut_files(session: &LoadedSession) -> Vec<Diagnostic> {
+    let Some(report) = &session.prompt_report else { return Vec::new() };
+    // An estimate of today's files says nothing of what was sent.
+    if matches!(report.source, ReportSource::Workspace | ReportSource::Estimate) {
+        return Vec::new();
+    }
+    let is_cut = |file: &&InjectedFile| !file.is_missing && file.injected_chars < file.raw_chars;
+    let limit =
+        report.max_file_chars.map(|chars| format!(" (bootstrapMaxChars {})", format_number(chars.whole())));
+    let limit = limit.unwrap_or_default();
+    let describe = |file: &InjectedFile| {
+        let path = file.path.as_deref().map_or_else(|| PathBuf::from(&file.name), PathBuf::from);
+        let what = format!(
+            "{} is cut: {} of {} chars are sent{limit}",
+            file.name,
+            format_number(file.injected_chars.whole()),
+            format_number(file.raw_chars.whole()),
+        );
+        let next = "Shorten the file, or raise agents.defaults.bootstrapMaxChars (bootstrapTotalMaxChars for all files together).";
+        Diagnostic::new(path, Severity::Warning, what, next)
+    };
+    report.files.iter().filter(is_cut).map(describe).collect()
+}
+
+/// Builds a diagnostic at the line of an entry.
+pub(super) fn diagnostic_at(
+    index: &Index,
+    ix: EntryIx,
+    severity: Severity,
+    what: String,
+    next: &str,
+) -> Diagnostic {
+    Diagnostic::new(&*index.path, severity, what, next)
+        .at_line(index.entry(ix).line)
+        .about(index.display_id(ix))
+}
+
+/// Returns the first entry that fits, and the number of entries that fit.
+pub(super) fn first_match(index: &Index, fits: impl Fn(EntryIx) -> bool) -> Option<(EntryIx, usize)> {
+    let mut all = index.iter().map(|(ix, _)| ix).filter(|ix| fits(*ix));
+    let first = all.next()?;
+    Some((first, 1 + all.count()))
+}
+
+pub(super) fn and_more(count: usize) -> String {
+    if count > 1 { format!(", also at {} more", count - 1) } else { String::new() }
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::ids::SessionKey;
-use crate::session::query_error::QueryError;
-use crate::session::query_term::{Condition, Term};
+use crate::session::query_term::{Condition, QueryError, Term};
 use crate::session::search_text::{
     FuzzyMatcher, FuzzyWord, MatchRank, SearchText, fuzzy_ranges, literal_ranges,
 };

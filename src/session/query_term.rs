@@ -1,7 +1,5 @@
 //! One condition of a session filter: a word, `model:opus`, `>80%`, `has:compaction`.
 
-use crate::session::query_error::QueryError;
-use crate::session::query_field::{FEATURES, FILTER_KEYS, Feature, NumberField, TextField};
 use crate::session::{Mark, SessionItem};
 use crate::units::Moment;
 
@@ -222,3 +220,90 @@ fn compares(field: NumberField, value: f64, comparison: Comparison, amount: Amou
         Comparison::Above => value > limit,
     }
 }
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    #[error("{}", expected_number(*.0))]
+    Number(NumberField),
+    #[error("is: expects {}", near(.0, &Mark::ALL.map(Mark::as_str)))]
+    Mark(String),
+    #[error("has: expects {}", near(.0, &FEATURES.map(|(name, _)| name)))]
+    Feature(String),
+    #[error("unknown key {0}; expected one of {keys}", keys = FILTER_KEYS.join(", "))]
+    UnknownKey(String),
+}
+
+/// Lists the names that start as the value does, because the start of a name is not a mistake worth a long list.
+fn near(value: &str, names: &[&str]) -> String {
+    let near: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(value)).collect();
+    if near.is_empty() { names.join(", ") } else { near.join(", ") }
+}
+
+const fn expected_number(field: NumberField) -> &'static str {
+    match field {
+        NumberField::Full => "fullness is a percentage, such as >80%",
+        NumberField::Tokens => "tokens: expects a number, such as tokens:>100k",
+        NumberField::Cost => "cost: expects USD, such as cost:>1",
+        NumberField::Age => "age: expects a time, such as age:<2d (s, m, h, d, w)",
+        NumberField::Compactions => "compactions: expects a number, such as compactions:>2",
+        NumberField::Overflows => "overflows: expects a number, such as overflows:>0",
+    }
+}
+
+/// The words before a colon, as the status line lists them.
+const FILTER_KEYS: [&str; 13] = [
+    "agent",
+    "channel",
+    "kind",
+    "model",
+    "id",
+    "is",
+    "has",
+    "full",
+    "tokens",
+    "cost",
+    "age",
+    "compactions",
+    "overflows",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextField {
+    Agent,
+    Channel,
+    Kind,
+    Model,
+    Id,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberField {
+    /// Percent of the window.
+    Full,
+    Tokens,
+    /// USD.
+    Cost,
+    /// Ms since the last change.
+    Age,
+    Compactions,
+    Overflows,
+}
+
+/// Things that a session has or lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Feature {
+    Compaction,
+    Overflow,
+    Cost,
+    Transcript,
+    Subagent,
+}
+
+/// Features by the names that `has:` takes.
+const FEATURES: [(&str, Feature); 5] = [
+    ("compaction", Feature::Compaction),
+    ("overflow", Feature::Overflow),
+    ("cost", Feature::Cost),
+    ("transcript", Feature::Transcript),
+    ("subagent", Feature::Subagent),
+];

@@ -22,11 +22,11 @@ use crate::replay::{
 use crate::session::LoadedSession;
 use crate::session::growth_weights::weights_from_growth;
 use crate::session::learned_window::learn_windows;
-use crate::session::measured_prompt::is_committed_branch;
 use crate::session::overflow::OverflowKind;
 use crate::session::path_texts::{IsWanted, PathFeatures, PathTexts};
-use crate::session::price::{PriceSource, list_prices};
+use crate::session::prompt_counts::is_committed_branch;
 use crate::session::simulated_settings::simulate_settings;
+use crate::session::usage_totals::{PriceSource, list_prices};
 use crate::store::body::{self, BodyError};
 use crate::store::intern::ValueIx;
 use crate::transcript::copied_failures;

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use crate::context::budget::FixedChars;
-use crate::context::system::replay_system_messages;
-use crate::context::system_report::report_from_state;
+use crate::context::system::{replay_system_messages, report_from_state};
 use crate::context::{Context, build_context};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::ruleset::{PiChange, PiRelease, Ruleset, RulesetChoice};

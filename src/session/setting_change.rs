@@ -7,10 +7,9 @@ use std::path::Path;
 
 use crate::config::parse_share;
 use crate::files;
-use crate::format::amount::parse_count;
-use crate::gateway::duration::parse_duration;
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{Control, Unit};
+use crate::format::number::parse_count;
+use crate::gateway::registry::Provenance;
+use crate::gateway::setting_value::{Control, Unit, parse_duration};
 use crate::js::{self, Value};
 use crate::policy::Policy;
 use crate::policy::settings::{SettingId, SettingSpec, config_keys, find_setting, nearest_setting};
@@ -254,6 +253,25 @@ fn unknown_key_error(place: &str, key: &str) -> ChangeError {
 
 fn invalid_value_error(place: &str, setting: &SettingSpec, found: &str) -> ChangeError {
     ChangeError(format!("{place}: {} is {found:?}; expected {}", setting.key, setting.expected()))
+}
+
+/// Returns a change as `--set` and the file of a preset write it: its key and its value.
+pub fn set_text(change: &SettingChange) -> (String, String) {
+    let value = match &change.value {
+        Value::String(text) => text.to_string_lossy(),
+        value => js::stringify(value),
+    };
+    (change.key().to_owned(), value)
+}
+
+/// Parses the values of a preset.
+///
+/// # Errors
+/// The key that no setting has, or the value that the gateway would reject.
+pub fn parse_preset(name: &str, values: &[(String, String)]) -> Result<Vec<SettingChange>, ChangeError> {
+    let parse =
+        |(key, value): &(String, String)| parse_change(&format!("preset {name}"), &format!("{key}={value}"));
+    values.iter().map(parse).collect()
 }
 
 #[cfg(test)]

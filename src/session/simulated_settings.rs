@@ -3,11 +3,10 @@
 use crate::format::format_number;
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::PRUNING_PATH;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{ChatPreflight, Reserve, Ruleset};
-use crate::gateway::setting_value::{duration_text, insert_dotted};
+use crate::gateway::setting_value::{PRUNING_PATH, duration_text, insert_dotted};
 use crate::gateway::window::{WindowInfo, whole_positive};
 use crate::js::{Object, Value};
 use crate::policy::settings::{PolicySetting, SettingId, Source, prune_settings, settings_from_values};

@@ -14,7 +14,7 @@ use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::source::Source;
 use crate::transcript::envelope::{UnwrappedMessage, unwrap_message};
-use crate::transcript::labels;
+use crate::transcript::tree;
 
 /// Chars of a title made from text, with the ellipsis.
 const TITLE_CHARS: usize = 60;
@@ -49,7 +49,7 @@ pub fn split_envelope(title: &str) -> (&str, &str) {
 /// Returns a title for a session without a session record: its own name (store K9), else the user's first words
 /// (store C10, R4).
 pub(super) fn title(source: &Source, index: &Index) -> Option<String> {
-    if let Some(name) = labels::session_name(index).filter(|_| index.pi_release.has(PiChange::ClearsNames)) {
+    if let Some(name) = tree::session_name(index).filter(|_| index.pi_release.has(PiChange::ClearsNames)) {
         return Some(one_line(&name));
     }
     let named = !index.pi_release.has(PiChange::ClearsNames);

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::format_number;
 use crate::gateway::ruleset::Ruleset;
-use crate::gateway::window_guard::{WindowGuard, guard_window};
+use crate::gateway::window::{WindowGuard, guard_window};
 use crate::gateway::window_lookup::StatusWindowSource;
 use crate::gateway::window_rules::{WindowVerdict, judge_window, too_small_text};
 use crate::policy::settings::SettingId;
@@ -224,7 +224,7 @@ mod tests {
         let set = |id, tokens: f64| SettingChange {
             id,
             value: crate::js::Value::from(tokens),
-            origin: crate::gateway::provenance::Provenance::Tuned,
+            origin: crate::gateway::registry::Provenance::Tuned,
             model: None,
         };
         let small = [set(SettingId::ContextWindow, 9_000.0)];

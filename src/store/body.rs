@@ -6,7 +6,7 @@ use std::io;
 
 use crate::ids::EntryIx;
 use crate::js::{self, Json, Outline, OutlinedValue, Value};
-use crate::store::aligned_buffer::AlignedBuffer;
+use crate::store::chunks::AlignedBuffer;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};

@@ -4,14 +4,15 @@
 //! the last one. That way all cores can scan one file without agreeing on line boundaries first.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io;
+use std::ops::Deref;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::js::{Outline, SyntaxError};
-use crate::store::aligned_buffer::AlignedBuffer;
-use crate::store::limits::MAX_LINE_BYTES;
-use crate::store::line::{Trim, is_blank, parse_line};
+use crate::js::{self, JsString, Outline, SyntaxError};
+use crate::store::index::{Index, MAX_LINE_BYTES, OpenStatus};
 use crate::store::scan::{ScannedLine, scan};
-use crate::store::source::Source;
+use crate::store::source::{Source, truncated_error};
 use crate::units::Bytes;
 
 /// Minimum bytes of a chunk: allocating costs more than reading a small file.
@@ -245,5 +246,389 @@ impl ReadBuffers {
         }
         self.outline.shrink();
         READ_BUFFERS.set(Some(self));
+    }
+}
+
+/// Ends of a line to trim, as the runtime trims the whole text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trim {
+    None,
+    Start,
+    End,
+    /// The last line is also the first.
+    Both,
+}
+
+impl Trim {
+    /// Returns the trim for the last line of a file.
+    pub(super) fn for_last_line(index: &Index) -> Self {
+        if index.open_status == OpenStatus::Empty { Self::Both } else { Self::End }
+    }
+
+    pub(super) fn trims_start(self) -> bool {
+        matches!(self, Self::Start | Self::Both)
+    }
+
+    pub(super) fn trims_end(self) -> bool {
+        matches!(self, Self::End | Self::Both)
+    }
+}
+
+/// Parses one line as the runtime does: invalid UTF-8 becomes U+FFFD (store I1a).
+pub(crate) fn parse_line(bytes: &[u8], trim: Trim) -> Result<js::Value, js::SyntaxError> {
+    let text = js::utf8_lossy(bytes);
+    let mut text: &str = &text;
+    if trim.trims_start() {
+        text = text.trim_start_matches(js::is_trimmed);
+    }
+    if trim.trims_end() {
+        text = text.trim_end_matches(js::is_trimmed);
+    }
+    if text.len() > js::MAX_LINE_VALUES {
+        js::Outline::default().read(text)?;
+    }
+    js::parse(text)
+}
+
+/// Whether the line is empty after the ECMAScript trim (pruning 0.3).
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
+    match bytes.first() {
+        None => true,
+        Some(b'{') => false,
+        Some(_) => JsString::from(&*js::utf8_lossy(bytes)).is_blank(),
+    }
+}
+
+// A buffer for file bytes at the same alignment, relative to cache lines, as in the file: the kernel copies such
+// ranges several times faster.
+
+const CACHE_LINE_BYTES: usize = 64;
+
+/// A range of a file; the allocation is reused for the next range.
+#[derive(Debug, Default)]
+pub(crate) struct AlignedBuffer {
+    buffer: Vec<u8>,
+    /// Bounds of the range in `buffer`.
+    start: usize,
+    end: usize,
+    /// Offset of the range in the file.
+    file_offset: u64,
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+}
+
+impl AlignedBuffer {
+    /// Returns the offset of the range in the file.
+    pub(crate) fn file_offset(&self) -> u64 {
+        self.file_offset
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.end = self.start;
+    }
+
+    /// Keeps only the first `bytes` bytes.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.end = self.end.min(self.start + bytes);
+    }
+
+    /// Frees the allocation when it is larger than `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        if self.buffer.len() > bytes {
+            *self = Self::default();
+        }
+    }
+
+    /// Replaces the content with the range `at..end`; shorter when the file ends before `end`.
+    ///
+    /// # Errors
+    /// The system's read error.
+    pub(crate) fn read(&mut self, source: &Source, at: u64, end: u64) -> io::Result<()> {
+        (self.file_offset, self.end) = (at, self.start);
+        self.read_more(source, end).map(drop)
+    }
+
+    /// Replaces the content with exactly `bytes` bytes.
+    ///
+    /// # Errors
+    /// The system's read error, or that the file ends before them.
+    pub(crate) fn read_exact(&mut self, source: &Source, at: u64, bytes: usize) -> io::Result<()> {
+        self.read(source, at, at + bytes as u64)?;
+        if self.len() == bytes { Ok(()) } else { Err(truncated_error()) }
+    }
+
+    /// Appends bytes up to the file offset `end` and returns their number.
+    ///
+    /// # Errors
+    /// The system's read error.
+    pub(crate) fn read_more(&mut self, source: &Source, end: u64) -> io::Result<usize> {
+        let len = self.len();
+        let next = self.file_offset + len as u64;
+        let wanted = end.saturating_sub(next) as usize;
+        self.reserve(wanted);
+        let mut filled = 0;
+        while filled < wanted {
+            let room = &mut self.buffer[self.end..self.end + wanted - filled];
+            let count = source.read_at(room, next + filled as u64)?;
+            if count == 0 {
+                break;
+            }
+            filled += count;
+            self.end += count;
+        }
+        Ok(filled)
+    }
+
+    /// Reserves space for `wanted` more bytes and aligns all bytes as in the file.
+    fn reserve(&mut self, wanted: usize) {
+        let len = self.len();
+        let needed = len + wanted + CACHE_LINE_BYTES;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        let from = (self.file_offset as usize).wrapping_sub(self.buffer.as_ptr().addr()) % CACHE_LINE_BYTES;
+        if len > 0 && from != self.start {
+            self.buffer.copy_within(self.start..self.end, from);
+        }
+        (self.start, self.end) = (from, from + len);
+    }
+}
+
+// Scans the chunks of a transcript on all cores and delivers them in file order. A worker waits only when it is a few
+// chunks ahead, because the number of chunk buffers is limited.
+
+/// Work queue between the scanning threads and the consumer.
+#[derive(Debug)]
+pub(crate) struct ChunkQueue<'a> {
+    pass: ReadPass<'a>,
+    start: u64,
+    chunk_count: usize,
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    /// Number of the next chunk to scan.
+    next_chunk: usize,
+    /// Free buffers.
+    free_chunks: Vec<Chunk>,
+    /// Scanned chunks that the consumer has not taken, by number.
+    scanned: BTreeMap<usize, io::Result<Chunk>>,
+    is_stopped: bool,
+}
+
+impl<'a> ChunkQueue<'a> {
+    /// Starts after `start` and reuses the buffers in `room`.
+    pub(crate) fn new(pass: ReadPass<'a>, start: u64, room: Vec<Chunk>) -> Self {
+        let state = Mutex::new(QueueState { free_chunks: room, ..QueueState::default() });
+        Self { pass, start, chunk_count: pass.chunk_count(start), state, changed: Condvar::new() }
+    }
+
+    /// Passes every chunk to `take` in order while all cores scan. `take` also gets the file offset reached, and
+    /// returns false to stop. Returns the buffers.
+    pub(crate) fn for_each(self, mut take: impl FnMut(&mut Chunk, u64) -> bool) -> io::Result<Vec<Chunk>> {
+        let threads = rayon::current_num_threads();
+        let mut state = self.lock_state();
+        // Existing buffers stay for the files that this thread reads next.
+        let room = (2 * threads + 2).min(self.chunk_count).max(state.free_chunks.len());
+        state.free_chunks.resize_with(room, Chunk::default);
+        drop(state);
+        rayon::in_place_scope(|scope| {
+            (1..threads.min(self.chunk_count)).for_each(|_| scope.spawn(|_| self.run_worker()));
+            let _stop = StopGuard { queue: &self, always: true };
+            for number in 0..self.chunk_count {
+                let mut piece = self.wait_for(number)?;
+                let goes_on = take(&mut piece, self.pass.chunk_end(self.start, number));
+                self.recycle(piece);
+                if !goes_on {
+                    break;
+                }
+            }
+            Ok(())
+        })
+        .map(|()| std::mem::take(&mut self.lock_state().free_chunks))
+    }
+
+    fn lock_state(&self) -> MutexGuard<'_, QueueState> {
+        // The state is consistent between any two statements, so a panic elsewhere does no harm.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims the next chunk, if one is left and a buffer is free.
+    fn claim_next(&self, state: &mut QueueState) -> Option<(usize, Chunk)> {
+        let number = state.next_chunk;
+        if number >= self.chunk_count {
+            return None;
+        }
+        let piece = state.free_chunks.pop()?;
+        state.next_chunk += 1;
+        Some((number, piece))
+    }
+
+    /// Scans chunks until none is left.
+    fn run_worker(&self) {
+        let _stop = StopGuard { queue: self, always: false };
+        let mut state = self.lock_state();
+        while !state.is_stopped && state.next_chunk < self.chunk_count {
+            state = self.scan_or_wait(state);
+        }
+    }
+
+    /// Scans the next chunk, or waits for a change when none is left or no buffer is free.
+    fn scan_or_wait<'s>(&'s self, mut state: MutexGuard<'s, QueueState>) -> MutexGuard<'s, QueueState> {
+        let Some(claimed) = self.claim_next(&mut state) else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(state);
+        self.scan_chunk(claimed);
+        self.lock_state()
+    }
+
+    fn scan_chunk(&self, (number, mut piece): (usize, Chunk)) {
+        let scanned = piece.scan(self.pass, self.start, number).map(|()| piece);
+        self.lock_state().scanned.insert(number, scanned);
+        self.changed.notify_all();
+    }
+
+    /// Returns a chunk; scans others until it is ready.
+    fn wait_for(&self, number: usize) -> io::Result<Chunk> {
+        let mut state = self.lock_state();
+        loop {
+            if let Some(scanned) = state.scanned.remove(&number) {
+                return scanned;
+            }
+            if state.is_stopped {
+                return Err(io::Error::other("reading stopped early"));
+            }
+            state = self.scan_or_wait(state);
+        }
+    }
+
+    fn recycle(&self, mut piece: Chunk) {
+        piece.shrink();
+        self.lock_state().free_chunks.push(piece);
+        self.changed.notify_all();
+    }
+}
+
+/// Stops all threads when dropped, always or only on a panic, so that no thread waits for a chunk that never arrives.
+struct StopGuard<'f, 'a> {
+    queue: &'f ChunkQueue<'a>,
+    always: bool,
+}
+
+impl Drop for StopGuard<'_, '_> {
+    fn drop(&mut self) {
+        if self.always || std::thread::panicking() {
+            self.queue.lock_state().is_stopped = true;
+            self.queue.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_buffer_has_the_bytes_of_the_file_at_its_offset(
+            reads in proptest::collection::vec((0..9_000_u64, 0..3_000_u64, 0..3_000_u64, 0..4_000_usize), 1..8),
+        ) {
+            let bytes: Vec<u8> = (0..10_000_u32).map(|at| (at % 251) as u8).collect();
+            let source = Source::from_memory("f", bytes.as_slice());
+            let expected = |from: u64, to: u64| {
+                let end = bytes.len() as u64;
+                &bytes[from.min(end) as usize..to.min(end) as usize]
+            };
+            let mut block = AlignedBuffer::default();
+            for (at, first, second, kept) in reads {
+                block.read(&source, at, at + first).unwrap();
+                prop_assert_eq!(&*block, expected(at, at + first));
+                let more = block.read_more(&source, at + first + second).unwrap();
+                prop_assert_eq!(&*block, expected(at, at + first + second));
+                prop_assert_eq!(more, expected(at + first, at + first + second).len());
+                prop_assert_eq!(block.as_ptr().addr() % CACHE_LINE_BYTES, at as usize % CACHE_LINE_BYTES);
+                block.truncate(kept);
+                prop_assert_eq!(&*block, &expected(at, at + first + second)[..kept.min(expected(at, at + first + second).len())]);
+                prop_assert_eq!(block.file_offset(), at);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod chunk_queue_tests {
+    use super::*;
+    use crate::store::source::Source;
+
+    /// Lines of many lengths, one of them longer than a chunk.
+    fn text() -> Vec<u8> {
+        let mut text = Vec::new();
+        for number in 0..6_000_usize {
+            let chars = match number {
+                700 => 600_000,
+                _ => number * 7919 % 700,
+            };
+            text.extend(format!("{{\"n\":{number},\"t\":\"{}\"}}\n", "x".repeat(chars)).into_bytes());
+        }
+        text
+    }
+
+    fn feed(source: &Source, total: u64) -> ChunkQueue<'_> {
+        ChunkQueue::new(ReadPass { source, total, rename_hooks: false }, 1, Vec::new())
+    }
+
+    #[test]
+    fn every_line_after_the_start_arrives_once_and_in_order() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", text.clone());
+        let (mut lines, mut ends) = (Vec::new(), Vec::new());
+        let room = feed(&source, text.len() as u64).for_each(|piece, end| {
+            for line in piece.take_lines() {
+                assert!(line.scanned.is_some(), "it is scanned");
+                lines.push(String::from_utf8(piece.bytes_of(&line).to_vec()).unwrap());
+            }
+            ends.push(end);
+            true
+        });
+        let behind: Vec<&str> = std::str::from_utf8(&text).unwrap().lines().skip(1).collect();
+        assert_eq!(lines, behind);
+        assert!(ends.len() > 4 && ends.is_sorted() && ends.last() == Some(&(text.len() as u64)), "{ends:?}");
+        assert!(!room.unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_stopped_queue_delivers_no_more_chunks() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", text.clone());
+        let mut handed = 0;
+        let room = feed(&source, text.len() as u64).for_each(|_, _| {
+            handed += 1;
+            handed < 2
+        });
+        assert!(room.is_ok() && handed == 2);
+    }
+
+    #[test]
+    fn a_file_that_shrinks_meanwhile_is_read_to_its_new_end() {
+        let text = text();
+        let source = Source::from_memory("t.jsonl", &text[..200_000]);
+        let mut lines = 0;
+        let room = feed(&source, text.len() as u64).for_each(|piece, _| {
+            lines += piece.take_lines().len();
+            true
+        });
+        let whole = memchr::memchr_iter(b'\n', &text[..200_000]).count();
+        assert_eq!((room.is_ok(), lines), (true, whole - 1));
     }
 }

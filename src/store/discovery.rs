@@ -8,19 +8,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::agents::{Agent, find_agents, find_store_files, find_transcript_dirs};
 use super::archive::{FileKind, classify};
 use super::contents::{STORE_FILE_NAME, empty_store};
 use super::foreign_file::ForeignFile;
-use super::listed_databases::{
-    add_databases, mark_leftovers_of_databases, no_sessions_diagnostic, note_databases,
-};
 use super::listed_files::{
-    IMPORT_ARCHIVE, add_moved_aside, add_records, add_unlisted, drop_duplicate_runs, mark_locked,
-    not_a_file_diagnostic, real_path,
+    IMPORT_ARCHIVE, add_databases, add_moved_aside, add_records, add_unlisted, drop_duplicate_runs,
+    mark_leftovers_of_databases, mark_locked, no_sessions_diagnostic, not_a_file_diagnostic, note_databases,
+    real_path,
 };
+use super::locate::{Agent, find_agents, find_store_files, find_transcript_dirs};
 use super::path_kind::{PathKind, classify_path, is_pi_cwd_dir};
-use super::pi_dirs::agent_dir_of;
+use super::pi::agent_dir_of;
 use super::session::Session;
 use super::session_builder::{
     session_from_archive, session_from_file, session_from_moved_aside, session_from_orphan,
@@ -29,8 +27,7 @@ use super::sqlite::SizeCache;
 use super::{foreign_file, pi, sqlite};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::env::{Environment, absolute};
-use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
+use crate::gateway::env::{Environment, absolute, config_in, config_path, legacy_sessions_dir, state_dir};
 use crate::ids::SessionKey;
 
 pub use super::contents::Store;

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use crate::files;
-use crate::gateway::secrets::is_secret_file;
+use crate::gateway::substitute::is_secret_file;
 use crate::js::{self, Value};
 use crate::units::Moment;
 

@@ -8,18 +8,16 @@ use std::io;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::IdSource;
 use crate::js;
-use crate::store::chunk_queue::ChunkQueue;
-use crate::store::chunks::{Chunk, ReadBuffers, ReadPass, scan_line};
+use crate::store::chunks::{Chunk, ChunkQueue, ReadBuffers, ReadPass, is_blank, scan_line};
 use crate::store::entry::ReadMode;
+use crate::store::index;
 use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
-use crate::store::limits;
-use crate::store::line::is_blank;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
 use crate::store::sqlite::event_note;
 use crate::units::Bytes;
 
-pub(crate) use crate::store::line::{Trim, parse_line};
+pub(crate) use crate::store::chunks::{Trim, parse_line};
 
 /// Callback for progress: bytes done, bytes in total. Returning false stops the read.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(Bytes, Bytes) -> bool;
@@ -272,7 +270,7 @@ impl Loader<'_> {
         if let Some(bad) = bad_line.take() {
             index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
-        if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
+        if let Some(limit) = index::exceeded(index.entries.len(), offset, bytes) {
             index.record_limit(position.line, limit);
             return;
         }
@@ -308,7 +306,7 @@ impl Loader<'_> {
         let Some(start) = self.overlong_start.take() else { return };
         self.record_deferred_bad_line();
         self.index.line_count += 1;
-        self.index.record_limit(self.index.line_count, limits::overlong_line(Bytes(next - start - 1)));
+        self.index.record_limit(self.index.line_count, index::overlong_line(Bytes(next - start - 1)));
         self.end = next;
     }
 

@@ -4,44 +4,29 @@
 //! into an [`index`] of sizes; [`body`] reads texts again on demand. [`sqlite`] does the same for agent databases,
 //! [`demo`] holds an embedded store, and [`migration`] compares files with their import in a database.
 
-pub mod agents;
-pub(crate) mod aligned_buffer;
 pub mod archive;
-mod archive_name;
 pub mod body;
-mod chunk_queue;
-mod chunks;
-pub mod compact_chars;
-mod contents;
-pub mod context_tokens;
+pub(crate) mod chunks;
+pub mod contents;
 mod database_info;
 pub mod demo;
 pub mod discovery;
 pub mod entry;
-mod era;
 mod file_identity;
-pub mod find;
 pub mod foreign_file;
 pub mod gateway_process;
 pub mod header;
 pub mod index;
-mod informal_archive_name;
 pub mod intern;
 pub mod key;
-mod limits;
-mod line;
-mod listed_databases;
 mod listed_files;
 pub mod load;
 pub mod locate;
 pub mod location;
 pub mod measure;
 pub mod migration;
-pub mod model;
-pub mod no_reply;
 pub mod path_kind;
 pub mod pi;
-pub mod pi_dirs;
 pub mod prompt_report;
 mod refused_file;
 mod role;

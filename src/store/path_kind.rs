@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::archive::{FileKind, classify, is_jsonl};
 use super::sqlite::DATABASE_NAME;
-use crate::gateway::secrets::is_secret_file;
-use crate::gateway::state_dir::{config_in, state_dir_in};
+use crate::gateway::env::{config_in, state_dir_in};
+use crate::gateway::substitute::is_secret_file;
 
 /// Limit of folder entries searched for grouped sessions, because the folder may be anyone's.
 const MAX_GROUPS: usize = 100;

@@ -6,7 +6,7 @@ use super::session_records_reader::read_records;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files;
 use crate::gateway::lines::key_line;
-use crate::gateway::secrets::is_secret_file;
+use crate::gateway::substitute::is_secret_file;
 use crate::js::{self, Value};
 
 pub use super::session_record::SessionRecord;

@@ -5,14 +5,12 @@
 //! the failures that no later call resolved. An earlier summary is carried along, shortened.
 
 mod calls;
-mod carried;
 mod draft;
 mod facts;
 mod words;
 
 use calls::{CallOutcome, ToolWork};
-use carried::{CarriedLines, SIGNATURE};
-use draft::{SummaryDraft, SummaryPart, Weight};
+use draft::{CarriedLines, SIGNATURE, SummaryDraft, SummaryPart, Weight};
 use facts::Facts;
 use words::{one_line, shortened};
 

@@ -5,7 +5,6 @@
 //! retries, progress and cancellation. It returns a text or an error and stores nothing, so that a failed or cancelled
 //! summary changes no file.
 
-mod cancel;
 pub mod command;
 pub mod extractive;
 mod run;
@@ -13,8 +12,7 @@ mod workspace;
 
 use std::fmt;
 
-pub use cancel::CancelToken;
-pub use run::{CallTokens, Summary, SummaryCallRecord, SummaryError, SummaryProgress, run};
+pub use run::{CallTokens, CancelToken, Summary, SummaryCallRecord, SummaryError, SummaryProgress, run};
 pub use workspace::workspace_rules;
 
 pub use crate::config::SummarizerKind;

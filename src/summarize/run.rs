@@ -2,18 +2,19 @@
 //! cancellation.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::js::JsString;
-use crate::policy::compact::retry::{MAX_CALL_ATTEMPTS, wait_ms};
+use crate::policy::compact::stages::{MAX_CALL_ATTEMPTS, wait_ms};
 use crate::policy::compact::{
     self, Aborted, AnswerFailure, CancelReason as Cancelled, NoSummary, StoredSummary, SummaryModel,
     SummaryPurpose, SummaryRequest, SummarySpec,
 };
-use crate::summarize::{CallError, CancelToken, Summarizer, SummarizerKind};
+use crate::summarize::{CallError, Summarizer, SummarizerKind};
 use crate::units::{Millis, Tokens};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -227,6 +228,58 @@ fn jitter() -> f64 {
     random as f64 / u64::MAX as f64 * 2.0 - 1.0
 }
 
+/// Clones share one state.
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<(Mutex<bool>, Condvar)>);
+
+impl CancelToken {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels all work under this token, for good.
+    pub fn cancel(&self) {
+        let (cancelled, wake) = &*self.0;
+        *cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        wake.notify_all();
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for `time`, or until it is cancelled; returns whether it is.
+    pub fn wait(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        let (cancelled, wake) = &*self.0;
+        let mut state = cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*state {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *state
+    }
+}
+
 #[cfg(test)]
 #[path = "run_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod cancel_tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_when_another_thread_cancels() {
+        let cancel = CancelToken::new();
+        assert!(!cancel.wait(Duration::from_millis(1)) && !cancel.is_cancelled());
+        let other = cancel.clone();
+        let thread = std::thread::spawn(move || other.cancel());
+        assert!(cancel.wait(Duration::from_mins(1)));
+        thread.join().unwrap();
+        assert!(cancel.is_cancelled());
+    }
+}

@@ -8,12 +8,10 @@
 
 mod block;
 mod head;
-mod marks;
-mod notice;
 
 use memchr::memmem;
 
-use marks::Marks;
+use block::Marks;
 
 /// A message without its envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +38,7 @@ const STRIPPERS: [Stripper; 5] = [
     head::strip_brackets,
     block::strip_metadata,
     block::strip_frame,
-    notice::strip_sentence,
+    block::strip_sentence,
 ];
 
 /// Removes the envelope of a message; a text without one is returned unchanged.

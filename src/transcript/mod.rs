@@ -1,9 +1,7 @@
 //! Turns entries into a tree with branches and names, without IO.
 
 mod copies;
-pub mod drawing_order;
 pub mod envelope;
-pub mod labels;
 mod leaf_resolution;
 pub mod tree;
 pub mod writer;

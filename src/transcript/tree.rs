@@ -1,8 +1,12 @@
 //! The tree that the entries' `parentId` forms, as flat vectors of indices (store K).
 
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+
 use super::leaf_resolution::LeafResolution;
-use crate::gateway::ruleset::{BranchRule, Rules};
+use crate::gateway::ruleset::{BranchRule, PiChange, Rules};
 use crate::ids::EntryIx;
+use crate::js::{JsException, JsString, Value};
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
@@ -257,6 +261,80 @@ fn has_truthy_id(index: &Index, ix: EntryIx) -> bool {
     index.entry(ix).id.is_some_and(|id| index.ids.is_truthy(id))
 }
 
+/// Returns the label of each labelled entry. The last value on any branch wins; an empty one clears the label.
+pub fn resolve_labels(index: &Index, tree: &Tree) -> HashMap<EntryIx, String> {
+    let mut labels = HashMap::new();
+    for (_, entry) in index.auxiliary_entries().filter(|(_, entry)| entry.kind == EntryKind::Label) {
+        let Some(target) = entry.reference.and_then(|id| tree.find(id)) else { continue };
+        match index.values.text(entry.payload).filter(|text| !text.is_empty()) {
+            Some(text) => labels.insert(target, text),
+            None => labels.remove(&target),
+        };
+    }
+    labels
+}
+
+/// Returns the session's name: the last non-empty one on any branch. In newer runtimes an empty last name clears it
+/// (store-pi-1.5 B6).
+pub fn session_name(index: &Index) -> Option<String> {
+    if index.pi_release.has(PiChange::ClearsNames) {
+        return last_session_name(index).ok().flatten().map(|name| name.to_string_lossy());
+    }
+    let names = index.auxiliary_entries().rev().filter(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    names.filter_map(|(_, entry)| index.values.text(entry.payload)).find(|name| !name.trim().is_empty())
+}
+
+/// Returns the last name in the file, trimmed; `None` when it is absent or blank. Errors when it is not a text.
+pub fn last_session_name(index: &Index) -> Result<Option<JsString>, JsException> {
+    let last = index.auxiliary_entries().rev().find(|(_, entry)| entry.kind == EntryKind::SessionInfo);
+    match last.and_then(|(_, entry)| index.values.value(entry.payload)) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name.trim()).filter(|name| !name.is_empty())),
+        Some(_) => Err(JsException),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderedEntry {
+    pub entry: EntryIx,
+    /// Number of branches between the entry and the trunk.
+    pub depth: usize,
+    /// The first entry of a branch.
+    pub starts_branch: bool,
+}
+
+/// Orders the tree depth first. Among several children, the one on `trunk` (else the last) continues the line; the
+/// others branch off before it. Entries of a cycle come last.
+pub fn drawing_order<S: BuildHasher>(tree: &Tree, trunk: &HashSet<EntryIx, S>) -> Vec<OrderedEntry> {
+    let mut nodes = Vec::new();
+    let mut open = Vec::new();
+    push_siblings(tree.roots(), trunk, 0, &mut open);
+    while let Some(node) = open.pop() {
+        push_siblings(tree.children(node.entry), trunk, node.depth, &mut open);
+        nodes.push(node);
+    }
+    nodes.extend(tree.cyclic().iter().map(|entry| OrderedEntry {
+        entry: *entry,
+        depth: 0,
+        starts_branch: true,
+    }));
+    nodes
+}
+
+/// Pushes siblings so that the trunk is popped last.
+fn push_siblings<S: BuildHasher>(
+    siblings: &[EntryIx],
+    trunk: &HashSet<EntryIx, S>,
+    depth: usize,
+    open: &mut Vec<OrderedEntry>,
+) {
+    let main = siblings.iter().find(|ix| trunk.contains(ix)).or(siblings.last()).copied();
+    let Some(main) = main else { return };
+    open.push(OrderedEntry { entry: main, depth, starts_branch: false });
+    let branches = siblings.iter().rev().filter(|ix| **ix != main);
+    open.extend(branches.map(|ix| OrderedEntry { entry: *ix, depth: depth + 1, starts_branch: true }));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,5 +388,20 @@ mod tests {
         let index = index(&[r#"{"type":"custom","id":"a","parentId":"a"}"#]);
         let tree = Tree::new(&index);
         assert_eq!((tree.roots().len(), tree.cyclic().len()), (1, 0));
+    }
+}
+
+#[cfg(test)]
+mod labels_tests {
+    use super::*;
+    use crate::ids::LineIds;
+    use crate::store::load::load_bytes;
+
+    #[test]
+    fn a_session_name_keeps_half_a_surrogate_pair() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"id\":\"a\",\"parentId\":null,\"name\":\" x\\ud83d \"}\n";
+        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
+        let name = last_session_name(&index).unwrap().unwrap();
+        assert_eq!(crate::js::stringify(&Value::String(name)), "\"x\\ud83d\"");
     }
 }

@@ -12,15 +12,14 @@ use crate::app::message_header::HeaderLine;
 use crate::format::format_short_estimate;
 use crate::session::message::MessageText;
 use crate::text;
-use crate::ui::detail;
-use crate::ui::glyphs;
+use crate::ui::detail::{fact_style, position_span, share_text, title_spans};
 use crate::ui::message_body::BodyPainter;
-use crate::ui::message_spans::{fact_style, position_span, share_text, title_spans};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{
     content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width,
     title,
 };
+use crate::ui::{detail, widgets};
 
 /// Columns of the names of facts.
 const NAME_WIDTH: u16 = 8;
@@ -104,7 +103,7 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
             put_spans(buf, start, end, &fate_spans(app, theme, message, false));
         }
         HeaderLine::Regret(words) => {
-            put(buf, start, end, &format!("{} {words}", glyphs::AGAIN), theme.style(Role::Warn));
+            put(buf, start, end, &format!("{} {words}", widgets::AGAIN), theme.style(Role::Warn));
         }
         HeaderLine::Reason(words, rule) => {
             put(buf, start, end, words, theme.style(Role::Text));

@@ -6,13 +6,10 @@ mod changed_value;
 pub mod detail;
 mod empty_states;
 mod frame_box;
-pub mod glyphs;
 mod header;
 pub mod highlight;
-mod legend_style;
 pub mod message;
 mod message_body;
-mod message_spans;
 mod screens;
 mod session_columns;
 mod sessions;
@@ -54,7 +51,7 @@ pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     };
     theme.even_selection(buf);
     if theme.is_ascii() {
-        glyphs::to_ascii(buf);
+        widgets::to_ascii(buf);
     }
     cursor
 }
@@ -107,7 +104,7 @@ fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Opt
 /// Draws the tabs of the narrowest layout, each in a quarter of the line.
 fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
-        put(buf, (x, area.y), area.right(), glyphs::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, area.y), area.right(), widgets::LIGHT, theme.style(Role::Faint));
     }
     for (at, pane) in (0..).zip(Pane::ALL) {
         let x = area.x + 1 + area.width * at / 4;

@@ -6,10 +6,10 @@ use ratatui::text::Span;
 use crate::format::{
     format_amount, format_duration, format_number, format_short, format_short_tokens, format_short_usd,
 };
-use crate::session::order::SortColumn;
+use crate::session::item::SortColumn;
 use crate::session::{Mark, SessionItem};
-use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets;
 use crate::units::{Millis, Moment};
 
 /// Cells that a title keeps in a wide pane.
@@ -119,7 +119,7 @@ impl Column {
             Self::Compactions => item.compactions.map(format_number),
             Self::Overflows => item.overflows.map(format_number),
         };
-        text.unwrap_or_else(|| glyphs::UNKNOWN.to_owned())
+        text.unwrap_or_else(|| widgets::UNKNOWN.to_owned())
     }
 
     /// Whether texts start at the left end.
@@ -135,7 +135,7 @@ pub(super) fn narrow_text(item: &SessionItem, column: SortColumn, now_ms: Moment
         SortColumn::Cost => item
             .usage
             .and_then(|usage| Some(format_short_usd(usage.cost.total()?, usage.cost.is_estimated())))
-            .unwrap_or_else(|| glyphs::UNKNOWN.to_owned()),
+            .unwrap_or_else(|| widgets::UNKNOWN.to_owned()),
         SortColumn::Compactions => Column::Compactions.text(item, now_ms),
         SortColumn::Overflows => Column::Overflows.text(item, now_ms),
     }

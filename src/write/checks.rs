@@ -12,8 +12,8 @@ use crate::store::gateway_process::find_writer;
 use crate::store::key::SessionKind;
 use crate::store::sqlite::database_of;
 use crate::units::Moment;
-use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::growth::Growth;
+use crate::write::requested_change::{WriteAction, WriteRequest};
 use crate::write::rewrite_loss::find_rewrite_loss;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

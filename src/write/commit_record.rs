@@ -8,7 +8,7 @@ use crate::policy::Policy;
 use crate::policy::trimming::Windows;
 use crate::session::{LoadedSession, ManualChange};
 use crate::units::Tokens;
-use crate::write::manual_effect::ManualEffect;
+use crate::write::drop::ManualEffect;
 
 /// Name and version of the program, for the record in the file.
 pub(super) const TOOL_VERSION: &str = concat!("clawscope ", env!("CARGO_PKG_VERSION"));

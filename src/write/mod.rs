@@ -3,17 +3,14 @@
 //!
 //! Nothing here opens the file: [`crate::commit`] is the only writer.
 
-mod action;
 pub mod checks;
 pub mod commit_list;
 pub mod commit_record;
 pub mod drop;
 mod error;
 pub mod growth;
-pub mod manual_effect;
 pub mod new_session;
 pub mod patch;
-mod prepare;
 pub mod request;
 mod requested_change;
 pub mod rewrite_loss;

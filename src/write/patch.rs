@@ -6,8 +6,7 @@
 use std::path::PathBuf;
 
 use crate::gateway::patch::{WrittenSetting, patches};
-use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::{input_text, ttl_text};
+use crate::gateway::setting_value::{Unit, input_text, ttl_text};
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::{PolicySetting, SETTINGS, SettingId, SettingOwner};

@@ -12,14 +12,14 @@ use crate::gateway::programs::find_program;
 use crate::gateway::ruleset::Ruleset;
 use crate::session::LoadedSession;
 use crate::units::{Bytes, Moment};
-pub use crate::write::action::{WriteAction, WriteRequest};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
+pub use crate::write::drop::ManualEffect;
 pub use crate::write::error::WriteError;
 use crate::write::growth::{GrowingWrite, Growth, RETRY_PAUSES_MS};
-pub use crate::write::manual_effect::ManualEffect;
+pub use crate::write::growth::{is_in_database, prepare};
 use crate::write::new_session::{NewSession, run_import, staging_root};
-pub use crate::write::prepare::{is_in_database, prepare};
+pub use crate::write::requested_change::{WriteAction, WriteRequest};
 
 /// The entries that a commit or an undo would write, and the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]

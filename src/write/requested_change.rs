@@ -1,7 +1,7 @@
 //! The changes that a request makes to a branch, read from the transcript in the form in which they are written.
 
 use crate::commit::{
-    CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, Refusal, TranscriptInput,
+    CommitMethod, CommitProvenance, CommitRequest, PlannedCompaction, Refusal, TranscriptInput, UndoTarget,
 };
 use crate::gateway::ruleset::{ReadMode, Ruleset};
 use crate::ids::EntryIx;
@@ -14,7 +14,6 @@ use crate::session::{LoadedSession, ManualChange};
 use crate::store::measure::prune_chars;
 use crate::transcript::Leaf;
 use crate::units::{Chars, Moment};
-use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::commit_record::{manual_provenance, provenance};
 use crate::write::drop::DropPlan;
 use crate::write::error::WriteError;
@@ -141,4 +140,32 @@ fn checked_changes(session: &LoadedSession, plan: &Plan) -> Result<Vec<EntryChan
         }
     }
     Ok(changes)
+}
+
+#[derive(Debug, Clone)]
+pub enum WriteAction<'a> {
+    /// Writes a plan as a new branch or as context edits. A plan that only compacts appends its compaction to the
+    /// active branch.
+    Commit {
+        /// The plan to write.
+        plan: &'a Plan,
+        /// The summary for the plan's compaction. A plan that compacts is refused without one, so that a summary that
+        /// failed changes no file.
+        summary: Option<&'a CompactionSummary>,
+    },
+    /// Writes a change that a person chose, and no policy.
+    ByHand(&'a ManualChange),
+    /// Makes an earlier branch the active one.
+    Undo(UndoTarget),
+}
+
+#[derive(Debug, Clone)]
+pub struct WriteRequest<'a> {
+    /// The session, at its own leaf.
+    pub session: &'a LoadedSession,
+    pub action: WriteAction<'a>,
+    /// Whether to write to a transcript that no session record names (store G3).
+    pub allow_orphan: bool,
+    /// Time of the new entries.
+    pub now_ms: Moment,
 }

@@ -11,41 +11,40 @@ use regex::Regex;
 
 /// Lines of code by room: a folder of `src`, or `""` for the files beside them.
 const ROOMS: &[(&str, usize)] = &[
-    ("", 1158),
-    ("app", 13816),
-    ("cli", 856),
-    ("command", 14571),
-    ("commit", 3626),
-    ("config", 624),
-    ("context", 2666),
-    ("dataset", 1361),
-    ("doc", 466),
-    ("export", 2391),
-    ("files", 39),
-    ("format", 391),
-    ("gateway", 8152),
-    ("js", 2122),
-    ("plan", 617),
-    ("policy", 14144),
-    ("redact", 2737),
-    ("remote", 1285),
-    ("replay", 4480),
-    ("report", 15395),
-    ("runtime", 4250),
-    ("session", 10917),
-    ("store", 9244),
-    ("summarize", 1612),
+    ("", 1196),
+    ("app", 13775),
+    ("cli", 860),
+    ("command", 14394),
+    ("commit", 3550),
+    ("config", 610),
+    ("context", 2641),
+    ("dataset", 1340),
+    ("doc", 479),
+    ("export", 2372),
+    ("format", 382),
+    ("gateway", 8089),
+    ("js", 2115),
+    ("plan", 592),
+    ("policy", 13988),
+    ("redact", 2718),
+    ("remote", 1278),
+    ("replay", 4422),
+    ("report", 15175),
+    ("runtime", 4218),
+    ("session", 10774),
+    ("store", 8679),
+    ("summarize", 1604),
     ("text", 200),
-    ("transcript", 1252),
-    ("ui", 10062),
-    ("write", 2481),
+    ("transcript", 1234),
+    ("ui", 9985),
+    ("write", 2428),
 ];
 /// Rust files in `src`, tests included.
-const FILES: usize = 1165;
+const FILES: usize = 904;
 /// Types that mirror a value only to be its JSON.
-const MIRRORS: usize = 168;
+const MIRRORS: usize = 167;
 /// Files that are named after a release.
-const DATED_FILES: usize = 8;
+const DATED_FILES: usize = 7;
 /// Lines of `tests`, comments and blank lines included.
 const TEST_LINES: usize = 50_000;
 /// What a room may be below its number before the number has to follow.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clawscope::context::bodies;
 use clawscope::context::tokens::estimate_message;
-use clawscope::gateway::provenance::Provenance;
+use clawscope::gateway::registry::Provenance;
 use clawscope::gateway::ruleset::RulesetChoice;
 use clawscope::js;
 use clawscope::policy::compact::conversation_text_for;

@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 
-use clawscope::context::bodies;
 use clawscope::context::tokens::chars4::estimate_or_zero;
-use clawscope::context::{Context, build_context};
+use clawscope::context::{Context, bodies, build_context};
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
 use clawscope::gateway::ruleset::Ruleset;
 use clawscope::ids::EntryIx;

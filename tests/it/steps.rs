@@ -281,7 +281,7 @@ fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let effects = driver.key_effects("x");
     let requested = calls(&driver).expect("requested").0;
     assert_eq!(requested.compaction, plan(&driver).settings.compaction);
-    let old = clawscope::write::summary::calls::SummaryCallsRequest { summary_tokens: 1, ..requested };
+    let old = clawscope::write::summary::job::SummaryCallsRequest { summary_tokens: 1, ..requested };
     driver.effects(Event::SummaryCalls { request: old, calls: Err(changed_line()) });
     let waiting = calls(&driver).is_some_and(|(waiting, answer)| waiting == requested && answer.is_none());
     assert!(waiting, "another answer is not taken");

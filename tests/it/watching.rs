@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use clawscope::app::event::Event;
 use clawscope::gateway::env::Environment;
 use clawscope::runtime::RunOptions;
-use clawscope::runtime::headless::Headless;
+use clawscope::runtime::run::Headless;
 use clawscope::session::Mark;
 use clawscope::session::list::list_sessions;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};

@@ -1,12 +1,7 @@
 //! The full-screen explanation: a page of blocks with one cursor over every selectable row.
 
-mod block;
-mod dimensions;
-mod folded;
 pub mod page;
-mod rows;
 mod screen;
-pub mod wording;
 
 use std::sync::Arc;
 
@@ -15,9 +10,7 @@ use crate::app::state::{App, Overlay};
 use crate::doc::Doc;
 use crate::report::explain::Explanation;
 use crate::units::Bytes;
-pub use block::{ExplainBlock, ExplainRow};
-pub use folded::FoldedReport;
-pub use screen::ExplainScreen;
+pub use screen::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
 
 impl App {
     /// The explanation, perhaps below another screen.

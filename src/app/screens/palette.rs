@@ -9,11 +9,12 @@ use crate::app::action::{ACTIONS, Action, ActionRow};
 use crate::app::keymap::KeyContext;
 use crate::app::line_editor::{LineEdit, LineEditor};
 use crate::app::screens::hint::{CLOSE, Hint};
-pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
-use crate::app::screens::preset_commands::{expected_preset, preset_rows};
-use crate::app::screens::ruleset_rows::{WORD, ruleset_rows};
 use crate::config::{CommandRow, CustomCommand};
-use crate::gateway::ruleset::Ruleset;
+use crate::format::quantity;
+use crate::gateway::registry::Provenance;
+use crate::gateway::ruleset::{Ruleset, RulesetChoice};
+
+pub use crate::app::screens::palette_row::{PaletteCommand, PaletteRow};
 
 /// Added to the rank of a match that is likely or was run lately.
 const LIKELY_SCORE: u32 = 12;
@@ -205,6 +206,109 @@ fn action_row(row: &'static ActionRow) -> PaletteRow {
     }
 }
 
+const VERBS: [&str; 3] = ["save", "load", "delete"];
+
+/// Returns the commands that a text such as `preset load ti` begins; none for a text about something else.
+fn preset_rows(text: &str, names: &[String], changed: usize) -> Vec<PaletteRow> {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    if first.len() < 3 || !"preset".starts_with(first) {
+        return Vec::new();
+    }
+    let (verb, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    if words.next().is_some() || (first != "preset" && !verb.is_empty()) {
+        return Vec::new();
+    }
+    let verbs = VERBS.into_iter().filter(|known| known.starts_with(verb));
+    verbs.flat_map(|verb| verb_rows(verb, name, names, changed)).collect()
+}
+
+/// Says what was expected instead of a text that no command about presets matches; `None` for a text about something else.
+fn expected_preset(text: &str, names: &[String]) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let verb = words.next().filter(|first| *first == "preset").and(words.next())?;
+    let (name, is_long) = (words.next().unwrap_or_default(), words.next().is_some());
+    if !VERBS.contains(&verb) {
+        return Some("preset save NAME, preset load NAME or preset delete NAME".into());
+    }
+    if is_long {
+        return Some(format!("a preset's name has no spaces: preset {verb} NAME"));
+    }
+    if names.is_empty() {
+        return Some("no preset is saved; preset save NAME saves the changed settings".into());
+    }
+    Some(format!("no preset is called {name}; there are: {}", names.join(", ")))
+}
+
+fn verb_rows(verb: &'static str, typed: &str, names: &[String], changed: usize) -> Vec<PaletteRow> {
+    let is_new = verb == "save" && !typed.is_empty() && !names.iter().any(|name| name == typed);
+    let known = names.iter().filter(|name| name.starts_with(typed)).map(String::as_str);
+    let mut rows: Vec<PaletteRow> = is_new
+        .then_some(typed)
+        .into_iter()
+        .chain(known)
+        .map(|name| command_row(verb, name, is_new && name == typed, changed))
+        .collect();
+    if typed.is_empty() && verb == "save" {
+        let words = format!("save {} under a name", quantity(changed as u64, "changed setting"));
+        rows.insert(
+            0,
+            PaletteRow::of_command(
+                "preset save NAME".into(),
+                words,
+                PaletteCommand::Type("preset save ".into()),
+            ),
+        );
+    }
+    rows
+}
+
+fn command_row(verb: &str, name: &str, is_new: bool, changed: usize) -> PaletteRow {
+    let own = name.to_owned();
+    let (words, command) = match verb {
+        "save" => {
+            let settings = quantity(changed as u64, "changed setting");
+            let words =
+                if is_new { format!("save {settings}") } else { format!("replace it with {settings}") };
+            (words, PaletteCommand::SavePreset(own))
+        }
+        "load" => ("set the tuning pane to it".to_owned(), PaletteCommand::LoadPreset(own)),
+        _ => ("delete its file".to_owned(), PaletteCommand::DeletePreset(own)),
+    };
+    PaletteRow::of_command(format!("preset {verb} {name}"), words, command)
+}
+
+/// The word before the name of a release.
+pub(in crate::app) const WORD: &str = "release";
+
+/// Returns the rulesets whose names a text such as `release 5.2` has a part of: those of the program in use first, the
+/// newest first; a release by its full name comes before all. None for a text about something else.
+fn ruleset_rows(text: &str, used: Option<Ruleset>) -> Vec<PaletteRow> {
+    let mut words = text.split_whitespace();
+    if words.next() != Some(WORD) {
+        return Vec::new();
+    }
+    let typed = words.next().unwrap_or_default().to_lowercase();
+    let named = RulesetChoice::from_version(&typed, Provenance::Tuned).ok();
+    let named = named.map(|choice| row(typed.clone(), choice.id, used));
+    let known: Vec<Ruleset> = Ruleset::all_known().collect();
+    let is_part = |ruleset: &&Ruleset| {
+        let name = ruleset.display_name().to_lowercase();
+        ruleset.id() != typed && (ruleset.id().contains(&typed) || name.contains(&typed))
+    };
+    let is_pi = used.is_some_and(Ruleset::is_pi);
+    let (own, others): (Vec<Ruleset>, Vec<Ruleset>) =
+        known.iter().rev().filter(is_part).partition(|ruleset| ruleset.is_pi() == is_pi);
+    let others = own.into_iter().chain(others).map(|ruleset| row(ruleset.id().to_owned(), ruleset, used));
+    named.into_iter().chain(others).collect()
+}
+
+fn row(release: String, ruleset: Ruleset, used: Option<Ruleset>) -> PaletteRow {
+    let (name, description) = (format!("{WORD} {release}"), ruleset.display_name().to_owned());
+    let row = PaletteRow::of_command(name, description, PaletteCommand::UseRuleset(release));
+    PaletteRow { note: if used == Some(ruleset) { "in use" } else { "" }, ..row }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +345,80 @@ mod tests {
         let rows = screen.rows();
         assert_eq!(rows[0].name, "explain");
         assert_eq!((rows[0].name_hits.len(), rows[0].description_hits[0]), (0, "why it ".len()));
+    }
+}
+
+#[cfg(test)]
+mod preset_commands_tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let rows = preset_rows(text, &["tight".to_owned(), "wide".to_owned()], 2);
+        rows.into_iter().map(|row| format!("{}: {}", row.name, row.description)).collect()
+    }
+
+    #[test]
+    fn names_are_completed_and_replacing_a_preset_is_announced() {
+        assert_eq!(names("preset load t"), ["preset load tight: set the tuning pane to it"]);
+        assert_eq!(names("preset save tight"), ["preset save tight: replace it with 2 changed settings"]);
+        assert_eq!(names("preset save ti").len(), 2, "a new name, and the known one that it begins");
+        assert_eq!(
+            names("preset delete"),
+            ["preset delete tight: delete its file", "preset delete wide: delete its file"]
+        );
+        assert_eq!(names("preset")[0], "preset save NAME: save 2 changed settings under a name");
+        assert!(names("prune").is_empty() && names("preset load a b").is_empty());
+    }
+
+    #[test]
+    fn a_command_that_cannot_run_says_what_was_expected() {
+        let known = ["tight".to_owned(), "wide".to_owned()];
+        let expected = |text| expected_preset(text, &known).unwrap_or_default();
+        assert_eq!(expected("preset load nope"), "no preset is called nope; there are: tight, wide");
+        assert_eq!(expected("preset save shorter ttl"), "a preset's name has no spaces: preset save NAME");
+        assert!(expected("preset lode tight").starts_with("preset save NAME, "));
+        assert!(
+            expected_preset("preset delete x", &[]).unwrap_or_default().starts_with("no preset is saved")
+        );
+        assert_eq!(expected_preset("prune", &known), None);
+    }
+}
+
+#[cfg(test)]
+mod ruleset_rows_tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        ruleset_rows(text, Some(Ruleset::V2026_9_6)).into_iter().map(|row| row.name.into_owned()).collect()
+    }
+
+    #[test]
+    fn rulesets_are_listed_from_the_newest_and_narrowed_by_a_part_of_the_name() {
+        assert_eq!(names("release").len(), Ruleset::all_known().count());
+        assert_eq!(names("release")[0], "release 2026.9.6");
+        let of_pi = ruleset_rows("release", Some(Ruleset::Pi1_5));
+        assert_eq!(of_pi[0].name, "release pi-1.5");
+        assert_eq!(names("release 2026.9.6")[0], "release 2026.9.6");
+        assert!(
+            names("release 2026.9").len() > 1
+                && names("release 2026.9").iter().all(|name| name.contains("2026.9"))
+        );
+        assert_eq!(names("release pi")[0], "release pi-1.5");
+        assert!(names("release nothing").is_empty() && names("rules").is_empty());
+    }
+
+    #[test]
+    fn a_release_inside_a_range_uses_the_rules_of_that_range() {
+        let rows = ruleset_rows("release 2026.5.20", None);
+        assert_eq!(rows[0].command, PaletteCommand::UseRuleset("2026.5.20".into()));
+        assert_eq!(rows[0].description, Ruleset::for_gateway([2026, 5, 20]).display_name());
+    }
+
+    #[test]
+    fn the_ruleset_in_use_is_marked() {
+        let rows = ruleset_rows("release", Some(Ruleset::V2026_9_6));
+        let marked: Vec<_> =
+            rows.iter().filter(|row| !row.note.is_empty()).map(|row| row.name.as_ref()).collect();
+        assert_eq!(marked, ["release 2026.9.6"]);
     }
 }

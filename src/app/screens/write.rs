@@ -1,15 +1,13 @@
 //! The dialog of a commit or an undo: its stages, and the summary that it shows.
 
-mod stage;
-
 use crate::app::action::Action;
 use crate::app::effect::PendingWrite;
 use crate::app::event::WritePreview;
 use crate::app::screens::hint::Hint;
 use crate::app::target::Target;
+use crate::summarize::SummaryProgress;
 use crate::text;
-use crate::write::summary::job::SummaryResult;
-pub use stage::SummaryStage;
+use crate::write::summary::job::{SummaryEstimate, SummaryResult};
 
 /// Columns of the write dialog, and of its padding.
 pub const DIALOG_COLUMNS: u16 = 80;
@@ -79,4 +77,15 @@ impl WriteDialog {
         let last = summary_lines(made, columns).len().saturating_sub(1);
         self.top = self.top.saturating_add_signed(by).min(last);
     }
+}
+
+/// The progress of a summary.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SummaryStage {
+    /// The messages to summarise are being read.
+    Reading,
+    /// Waiting for y or n: the calls send the conversation out of the program.
+    Offered(SummaryEstimate),
+    /// A call is running.
+    Calling(SummaryProgress),
 }

@@ -17,15 +17,14 @@ use crate::config::{Config, SummarizerKind, config_dir, log_dir};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::{JsonOutput, SCHEMA_VERSION};
 use crate::format::format_number;
-use crate::gateway::env::Environment;
+use crate::gateway::env::{Environment, config_path, state_dir};
 use crate::gateway::programs::find_program;
 use crate::gateway::ruleset::Ruleset;
-use crate::gateway::state_dir::{config_path, state_dir};
 use crate::runtime::{
     Ability, Streams, TERMINAL_VARIABLES, clipboard_programs, is_remote, pager_line, terminal_abilities,
     terminal_name,
 };
-use crate::store::pi_dirs::pi_agent_dir;
+use crate::store::pi::pi_agent_dir;
 
 /// The program and its surroundings.
 #[derive(Serialize, JsonSchema)]
@@ -406,7 +405,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("config.toml");
         for (text, words) in [("mice = 1\n", "mice"), ("theme = \"nope\"\n", "nope")] {
-            crate::files::replace::replace(&file, text.as_bytes()).unwrap();
+            crate::files::replace(&file, text.as_bytes()).unwrap();
             let env = Environment::new([("HOME", home.path().to_str().unwrap())], None, "/".into());
             let report = report(&env, NO_TERMINAL);
             assert!(report.settings_error.as_ref().unwrap().contains(words));

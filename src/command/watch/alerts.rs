@@ -13,7 +13,7 @@ use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_time, whole_percent};
 use crate::ids::EntryIx;
-use crate::runtime::alert::{start_program, terminal_codes};
+use crate::runtime::effects::{start_program, terminal_codes};
 use crate::session::LoadedSession;
 use crate::session::fullness_alert::{AlertLevels, CrossedLevels, FullnessAlert};
 use crate::units::Moment;

@@ -26,8 +26,8 @@ use crate::commit::{Clock as _, SystemClock};
 use crate::config;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_number};
-use crate::runtime::backoff::Backoff;
 use crate::runtime::on_output_end;
+use crate::runtime::relist_queue::Backoff;
 use crate::runtime::watch::{
     PolledFolder, Watch, WatchEvent, WatchMode, describe_polled, store_databases, store_folders,
 };

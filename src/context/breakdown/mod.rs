@@ -4,9 +4,7 @@
 //! The bar rounds each part and each message up as a whole. Finer pieces share the tokens of their part or message
 //! ([`share_tokens`]), so they always add up to the bar; a piece may differ by one token from its own chars / 4.
 
-mod history;
 mod prompt;
-mod share;
 mod tally;
 
 use std::collections::HashMap;
@@ -17,17 +15,15 @@ use serde::Serialize;
 use crate::context::budget::{Budget, FixedChars, thinking_tokens};
 use crate::context::build::Context;
 use crate::js;
-use crate::store::compact_chars::CompactChars;
 use crate::store::entry::{MessageSize, Role, ToolCall};
 use crate::store::index::Index;
 use crate::store::intern::{ValueIx, ValueTable};
+use crate::store::measure::CompactChars;
 use crate::store::prompt_report::SystemPromptReport;
 use crate::units::Chars;
 
 pub use crate::context::tokens::sent::IMAGE_TOKENS;
-pub use history::{MessageSum, WindowHistory};
-pub use prompt::{PromptParts, PromptPiece};
-pub use share::share_tokens;
+pub use prompt::{MessageSum, PromptParts, PromptPiece, WindowHistory, share_tokens};
 pub use tally::Tally;
 
 /// Length of [`Breakdown::heaviest`].

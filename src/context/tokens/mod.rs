@@ -2,8 +2,6 @@
 
 pub mod calibration;
 pub mod chars4;
-pub mod deviation;
-mod own_runtime;
 pub mod projected;
 pub mod script;
 pub mod sent;
@@ -11,6 +9,5 @@ pub mod usage;
 pub mod weighted;
 
 pub use chars4::estimate_message;
-pub use own_runtime::estimate_under;
-pub use projected::{estimate_for_runtime, estimate_projected};
+pub use projected::{estimate_for_runtime, estimate_projected, estimate_under};
 pub use usage::{ContextEstimate, estimate_context, estimate_context_under};

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use super::{PiRelease, Ruleset, UnknownVersion, Version};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::models::{ModelList, Program};
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 
 /// The day of the oldest known release.
 const FIRST_RELEASE_DATE: Date = jiff::civil::date(2026, 1, 24);

@@ -10,9 +10,7 @@ use super::rules::{
     ResultMatching, Rewrite, Rules, RuntimeRecovery, Sending, TranscriptTotal, Truncation, WindowGuardRule,
     WindowRule,
 };
-use crate::units::Millis;
-
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
 pub(super) static V2026_3_2: Rules = Rules {
     read_mode: ReadMode::Entries,

@@ -7,7 +7,6 @@
 
 mod choice;
 mod gateways;
-mod known;
 mod pi;
 mod pi_release;
 mod releases;
@@ -16,9 +15,8 @@ mod topics;
 mod version;
 
 pub use choice::{Era, PiMark, RulesetChoice};
-pub use known::Ruleset;
 pub use pi_release::{PiChange, PiRelease};
-pub use releases::ReleaseStatus;
+pub use releases::{ReleaseStatus, Ruleset};
 pub use rules::*;
 pub use topics::Topic;
 pub use version::{UnknownVersion, Version};

@@ -4,8 +4,8 @@
 //! published, the change log names the release.
 
 use super::gateways::PI_0_55;
-use super::known::Ruleset;
 use super::pi_release::{PiChange, PiRelease};
+use super::releases::Ruleset;
 use super::rules::{Compaction, ReadMode, Recovery, Rules, RuntimeRecovery};
 
 impl PiRelease {

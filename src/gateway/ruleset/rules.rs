@@ -5,9 +5,7 @@
 //! rules.
 
 use super::pi_release::PiRelease;
-use crate::units::Millis;
-
-use crate::units::Chars;
+use crate::units::{Chars, Millis};
 
 /// The way in which a runtime turns a transcript into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

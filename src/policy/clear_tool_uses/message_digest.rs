@@ -1,13 +1,14 @@
 //! The digest of a message: its data for counting, pairing and comparing in clearing, without its texts (pruning 7.2,
 //! 7.4).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::context::llm::to_llm;
 use crate::js::{JsException, JsString, Json, Object, SharedStrings, Value};
 use crate::policy::clear_tool_uses::message::{
     Block, ClearableCall, Content, Message, call_and_tool_name, parse_message,
 };
 use crate::policy::clear_tool_uses::python::{code_points, list_len, object_len, text_len};
-use crate::policy::clear_tool_uses::value_hash::ValueHash;
 use crate::store::entry::Role;
 use crate::store::measure::role_of;
 use crate::units::Chars;
@@ -181,16 +182,16 @@ impl CallDigest {
 const CHARS_PER_TOKEN: usize = 4;
 
 /// Added for every message.
-pub(super) const TOKENS_PER_MESSAGE: usize = 3;
+const TOKENS_PER_MESSAGE: usize = 3;
 
-pub(super) const TOKENS_PER_IMAGE: usize = 85;
+const TOKENS_PER_IMAGE: usize = 85;
 
-pub(super) fn code_point_tokens(code_points: usize) -> usize {
+fn code_point_tokens(code_points: usize) -> usize {
     code_points.div_ceil(CHARS_PER_TOKEN)
 }
 
 /// Returns the code points of the texts, and the number of images.
-pub(super) fn content_size(content: &Content) -> (usize, usize) {
+fn content_size(content: &Content) -> (usize, usize) {
     match content {
         Content::Text(text) => (code_points(text), 0),
         Content::Blocks(blocks) => blocks.iter().fold((0, 0), |(chars, images), block| match block {
@@ -202,9 +203,7 @@ pub(super) fn content_size(content: &Content) -> (usize, usize) {
 
 /// Returns the length of Python's `repr` of the calls, each with its id, name and length of the arguments; 0 for no
 /// calls (pruning 7.4b).
-pub(super) fn calls_repr_len<'a>(
-    calls: impl ExactSizeIterator<Item = (&'a JsString, &'a JsString, usize)>,
-) -> usize {
+fn calls_repr_len<'a>(calls: impl ExactSizeIterator<Item = (&'a JsString, &'a JsString, usize)>) -> usize {
     if calls.len() == 0 {
         return 0;
     }
@@ -218,6 +217,68 @@ pub(super) fn calls_repr_len<'a>(
         ];
         list_len(members.into_iter())
     }))
+}
+
+/// 128 bits, so that different values with the same hash do not occur in practice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ValueHash(u64, u64);
+
+impl ValueHash {
+    fn hash_with(write: impl Fn(&mut DefaultHasher)) -> Self {
+        let half = |seed: u8| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u8(seed);
+            write(&mut hasher);
+            hasher.finish()
+        };
+        Self(half(0), half(1))
+    }
+
+    pub(super) fn from_text(text: &JsString) -> Self {
+        Self::hash_with(|hasher| text.hash(hasher))
+    }
+
+    /// Hashes arguments; arguments that Python finds equal have the same hash.
+    pub(super) fn from_arguments(arguments: &Object) -> Self {
+        Self::hash_with(|hasher| hash_object(hasher, arguments))
+    }
+}
+
+/// Sorts the keys first, because Python ignores their order.
+fn hash_object(hasher: &mut DefaultHasher, object: &Object) {
+    let mut members: Vec<(&JsString, &Value)> = object.iter().collect();
+    members.sort_by_key(|(key, _)| *key);
+    hasher.write_u8(b'{');
+    hasher.write_usize(members.len());
+    for (key, value) in members {
+        key.hash(hasher);
+        hash_value(hasher, value);
+    }
+}
+
+/// `true` hashes as 1, −0 as 0, and a number that JSON cannot write as null.
+fn hash_value(hasher: &mut DefaultHasher, value: &Value) {
+    let number = |hasher: &mut DefaultHasher, number: f64| {
+        hasher.write_u8(b'0');
+        hasher.write_u64((number + 0.0).to_bits());
+    };
+    match value {
+        Value::Bool(bool) => number(hasher, f64::from(u8::from(*bool))),
+        Value::Number(finite) if finite.is_finite() => number(hasher, *finite),
+        Value::Null | Value::Number(_) => hasher.write_u8(b'n'),
+        Value::String(text) => {
+            hasher.write_u8(b'"');
+            text.hash(hasher);
+        }
+        Value::Array(items) => {
+            hasher.write_u8(b'[');
+            hasher.write_usize(items.len());
+            for item in items {
+                hash_value(hasher, item);
+            }
+        }
+        Value::Object(object) => hash_object(hasher, object),
+    }
 }
 
 #[cfg(test)]
@@ -262,5 +323,40 @@ mod tests {
         assert_eq!(digest.clear_arguments(&"d".into()), Chars(0.0));
         assert_eq!(digest.clear_arguments(&"c".into()), Chars(8.0));
         assert_eq!(digest, call("{}"));
+    }
+}
+
+#[cfg(test)]
+mod value_hash_tests {
+    use super::*;
+    use crate::js;
+
+    fn object(json: &str) -> Object {
+        js::parse(json).unwrap().as_object().unwrap().clone()
+    }
+
+    /// The classes follow Python's `==`: the order of keys does not matter, `True` is 1, and a number without a
+    /// value is `None`.
+    #[test]
+    fn arguments_equal_in_python_have_one_digest() {
+        let all = [
+            ('a', r#"{"a":1,"b":[2]}"#),
+            ('a', r#"{"b":[2.0],"a":true}"#),
+            ('b', r#"{"a":1,"b":[2,2]}"#),
+            ('c', r#"{"a":-0,"b":null}"#),
+            ('c', r#"{"a":false,"b":1e400}"#),
+            ('d', r#"{"a":"0","b":null}"#),
+            ('e', r#"{"a":"0","b":{}}"#),
+            ('f', r#"{"a":"0","b":[]}"#),
+            ('g', r#"{"a":null,"b":null}"#),
+            ('h', r#"{"a":1,"c":[2]}"#),
+            ('i', "{}"),
+        ];
+        let hash = |json| ValueHash::from_arguments(&object(json));
+        for (class, a) in all {
+            for (other, b) in all {
+                assert_eq!(hash(a) == hash(b), class == other, "{a} {b}");
+            }
+        }
     }
 }

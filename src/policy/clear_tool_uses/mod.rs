@@ -7,14 +7,11 @@ mod message_digest;
 mod policy;
 mod python;
 pub mod server;
-mod settings;
 mod step;
-mod value_hash;
 
 pub use cleared_message::{cleared_result, without_arguments};
 pub use message::{Block, ClearableCall, Content, Message, parse_message};
-pub use message_digest::{CallDigest, ContentSize, MessageDigest};
+pub use message_digest::{CallDigest, ContentSize, MessageDigest, ValueHash};
 pub use policy::Clear;
-pub use settings::{ClearSettings, ClearedBy, ModelScale, TokenCounter, TokenCounting};
+pub use server::{ClearSettings, ClearedBy, ModelScale, TokenCounter, TokenCounting};
 pub use step::{ClearTotals, clear_list, clearable_count};
-pub use value_hash::ValueHash;

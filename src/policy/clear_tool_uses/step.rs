@@ -5,9 +5,8 @@ use std::collections::HashMap;
 
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::js::{JsException, JsString};
-use crate::policy::clear_tool_uses::message_digest::MessageDigest;
-use crate::policy::clear_tool_uses::settings::{ClearSettings, ClearedBy, TokenCounting};
-use crate::policy::clear_tool_uses::value_hash::ValueHash;
+use crate::policy::clear_tool_uses::message_digest::{MessageDigest, ValueHash};
+use crate::policy::clear_tool_uses::server::{ClearSettings, ClearedBy, TokenCounting};
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::message_list::MessageList;

@@ -7,9 +7,10 @@ use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::models::Price;
 use crate::js::JsString;
 use crate::policy::compact::request::{SummaryPurpose, SummaryRequest};
-use crate::policy::compact::stages::{AnswerFailure, SummaryModel, max_summary_tokens};
+use crate::policy::compact::stages::{
+    AnswerFailure, NoSummary, StoredSummary, SummaryModel, SummarySpec, max_summary_tokens,
+};
 use crate::policy::compact::summarise::summarise_within;
-use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummarySpec};
 use crate::units::{Chars, Tokens};
 
 /// Assumed tokens of a summary when the session has no earlier one (compaction 5.21).

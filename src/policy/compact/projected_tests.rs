@@ -3,8 +3,7 @@
 use super::*;
 use crate::gateway::ruleset::{PiRelease, ReadMode};
 use crate::ids::{EntryIx, LineIds};
-use crate::policy::compact::branch::projected_branch_entries;
-use crate::policy::compact::previous_compaction::system_tokens;
+use crate::policy::compact::branch::{projected_branch_entries, system_tokens};
 use crate::store::load::load_for_release;
 use crate::store::source::Source;
 use crate::units::Tokens;

@@ -7,7 +7,7 @@ use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::word_in_json;
 use crate::js;
 use crate::js::{JsException, JsString, Value};
-use crate::policy::compact::join::js_join;
+use crate::policy::compact::files::js_join;
 use crate::store::entry::Role;
 use crate::store::measure::{blocks, is_block_type, role_of};
 use crate::units::{Chars, Tokens};

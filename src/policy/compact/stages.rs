@@ -1,18 +1,22 @@
 //! Makes a summary call by call, as the gateway does (compaction 3.20, 5.11–5.16). A [`SummaryModel`] answers the
 //! calls: a real model, or an assumption that predicts their number and size.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::context::tokens::chars4::CHARS_PER_TOKEN;
 use crate::gateway::ruleset::PiRelease;
 use crate::js::{self, JsException, JsString, Object, Value};
-use crate::policy::compact::chunks::{
+use crate::policy::compact::files::FileLists;
+use crate::policy::compact::history_share::{
     DEFAULT_PARTS, is_oversized, normalized_parts, split_by_max, split_by_share, total_tokens,
 };
-use crate::policy::compact::layout::NO_HISTORY;
+use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::{
     Identifiers, MERGE_PROMPT, SummaryForm, SummaryPurpose, SummaryRequest, compose_focus,
 };
 use crate::store::measure::pi_chars;
-use crate::units::Tokens;
+use crate::units::{Millis, Moment, Tokens};
 
 /// Histories with fewer messages are never split into stages (compaction 5.11).
 const MIN_MESSAGES_TO_SPLIT: usize = 4;
@@ -229,6 +233,195 @@ fn append_notes(mut text: JsString, notes: &[JsString]) -> JsString {
     text
 }
 
+/// Heading before the summary of a split turn's beginning.
+pub const TURN_CONTEXT: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+/// Summary of an empty history (compaction 3.20, 5.11).
+pub const NO_HISTORY: &str = "No prior history.";
+
+/// The parts of a summary. Each section begins with its own separator and is empty when it has no content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SummaryParts {
+    pub history: JsString,
+    /// Summary of the beginning of a split turn.
+    pub turn_prefix: Option<JsString>,
+    /// Tool failures (compaction 5.4); only the safeguard writes them.
+    pub failures: JsString,
+    /// File lists (compaction 3.15).
+    pub files: JsString,
+    /// Workspace rules (compaction 5.18); only the safeguard writes them.
+    pub rules: JsString,
+}
+
+impl SummaryParts {
+    /// Returns the text to store. Its length has no limit (compaction 5.19).
+    pub fn text(&self) -> JsString {
+        let mut text = self.history.clone();
+        if let Some(prefix) = &self.turn_prefix {
+            text.push_str(TURN_CONTEXT);
+            text.push(prefix);
+        }
+        for section in [&self.failures, &self.files, &self.rules] {
+            text.push(section);
+        }
+        text
+    }
+}
+
 #[cfg(test)]
 #[path = "stages_tests.rs"]
 mod tests;
+
+/// The program that summarises (compaction 2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryMode {
+    /// The runtime: one call, another for the beginning of a split turn (compaction 3.20).
+    Default,
+    /// The gateway: in stages, with fallbacks and fixed sections (compaction 5).
+    Safeguard,
+}
+
+impl SummaryMode {
+    /// The value of `agents.defaults.compaction.mode`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Safeguard => "safeguard",
+        }
+    }
+}
+
+/// The inputs of a summary.
+#[derive(Debug, Clone)]
+pub struct SummarySpec {
+    pub texts: CompactionTexts,
+    pub mode: SummaryMode,
+    /// The window that calls must fit, in tokens (compaction 5.6).
+    pub window: Tokens,
+    /// Share of the window that a history may take before its oldest parts are dropped, usually 0.1 to 0.9 (compaction
+    /// 5.6).
+    pub history_share: f64,
+    /// Tokens of the window that stay free; they limit the length of answers (compaction 3.17, 5.16).
+    pub reserve_tokens: Tokens,
+    /// Tokens of the context before the compaction (compaction 3.9); NaN for malformed usage.
+    pub tokens_before: Tokens,
+    pub identifiers: Identifiers,
+    /// Custom instructions, as in `/compact`.
+    pub instructions: Option<JsString>,
+    /// The workspace rules as a section (compaction 5.18); empty without any.
+    pub rules_section: JsString,
+    /// Time of invented tool results.
+    pub now_ms: Moment,
+}
+
+/// A summary as it would be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSummary {
+    pub parts: SummaryParts,
+    /// The file lists stored with it (compaction 3.21).
+    pub details: FileLists,
+    /// The part of the history that was dropped first, if any (compaction 5.8).
+    pub dropped: Option<DroppedHistory>,
+}
+
+/// The oldest parts of a history that exceeded its share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct DroppedHistory {
+    /// Number of parts.
+    pub chunks: usize,
+    /// Messages in the parts plus removed orphans.
+    pub messages: usize,
+    /// Estimated tokens of the parts.
+    pub tokens: Tokens,
+    /// Percentage of the window that the new content takes.
+    #[serde(skip)]
+    pub new_content_percent: f64,
+}
+
+/// The reasons why the gateway cancels and keeps the history. Its two other reasons (compaction 5.5: no model, no key)
+/// concern its own calls; here they are errors of the summarizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelReason {
+    /// No message of a user, an assistant or a tool is to be summarised (compaction 5.1).
+    NoRealMessage,
+    /// A message cannot be estimated (compaction 5.20, 1.8).
+    Malformed,
+}
+
+impl CancelReason {
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::NoRealMessage => {
+                "nothing to summarise: no user, assistant or tool message comes before the kept part"
+            }
+            Self::Malformed => "the runtime cannot estimate the shape of a message",
+        }
+    }
+
+    /// The rule behind the reason.
+    pub const fn rule(self) -> &'static str {
+        match self {
+            Self::NoRealMessage => "compaction 5.1",
+            Self::Malformed => "compaction 5.20",
+        }
+    }
+}
+
+/// The reasons why there is no summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoSummary {
+    /// The safeguard cancels the compaction; the history stays.
+    Cancelled(CancelReason),
+    /// The only call failed, and mode `default` has no fallback.
+    Failed(String),
+    /// The [`SummaryModel`](SummaryModel) wanted no further calls.
+    Aborted,
+}
+
+pub const MAX_CALL_ATTEMPTS: u32 = 3;
+
+/// First and shortest delay.
+const MIN_WAIT: Millis = Millis(500.0);
+/// Longest delay.
+const MAX_WAIT: Millis = Millis(5000.0);
+/// Largest relative change of a delay by jitter.
+const JITTER: f64 = 0.2;
+
+/// Returns the delay after failed attempt number `attempt` (from 1), doubled each time, varied by `jitter` (-1 to
+/// 1), between 500 and 5,000 ms.
+pub fn wait_ms(attempt: u32, jitter: f64) -> Millis {
+    let plain = (MIN_WAIT * 2_f64.powi(attempt.saturating_sub(1).min(30) as i32)).min(MAX_WAIT);
+    let varied = (plain * (1.0 + jitter.clamp(-1.0, 1.0) * JITTER) + Millis(0.5)).floor();
+    varied.clamp(MIN_WAIT, MAX_WAIT)
+}
+
+#[cfg(test)]
+mod layout_tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_without_further_separators() {
+        let parts = SummaryParts {
+            history: "history".into(),
+            turn_prefix: Some("prefix".into()),
+            failures: "\n\nfailures".into(),
+            files: "\n\nfiles".into(),
+            rules: "\n\nrules".into(),
+        };
+        let expected =
+            "history\n\n---\n\n**Turn Context (split turn):**\n\nprefix\n\nfailures\n\nfiles\n\nrules";
+        assert_eq!(parts.text(), expected);
+        assert_eq!(SummaryParts { history: "h".into(), ..SummaryParts::default() }.text(), "h");
+    }
+}
+
+#[cfg(test)]
+mod retry_tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_and_vary_by_a_fifth_but_never_fall_below_the_first() {
+        assert_eq!([-1.0, 0.0, 1.0].map(|jitter| wait_ms(1, jitter).get()), [500.0, 500.0, 600.0]);
+        assert_eq!([-1.0, 0.0, 1.0].map(|jitter| wait_ms(2, jitter).get()), [800.0, 1000.0, 1200.0]);
+        assert_eq!([wait_ms(9, 1.0), wait_ms(u32::MAX, 0.0)], [MAX_WAIT; 2]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::js;
-use crate::policy::compact::summary_spec::{CancelReason, NoSummary, SummaryMode};
+use crate::policy::compact::stages::{CancelReason, NoSummary, SummaryMode};
 use crate::policy::compact::testing::{job, summarise, users};
 use crate::units::Tokens;
 

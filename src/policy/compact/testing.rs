@@ -3,9 +3,8 @@ use crate::js::{self, JsString, Value};
 use crate::policy::compact::files::FileOps;
 use crate::policy::compact::prepare::CompactionTexts;
 use crate::policy::compact::request::Identifiers;
-use crate::policy::compact::stages::SummaryModel;
+use crate::policy::compact::stages::{NoSummary, StoredSummary, SummaryMode, SummaryModel, SummarySpec};
 use crate::policy::compact::summarise::summarise_within;
-use crate::policy::compact::summary_spec::{NoSummary, StoredSummary, SummaryMode, SummarySpec};
 use crate::units::{Moment, Tokens};
 
 /// Builds `count` user messages of `chars` chars each.

@@ -4,16 +4,13 @@
 use std::collections::HashMap;
 
 use crate::context::ContextMessage;
-use crate::context::tokens::estimate_under;
-use crate::context::tokens::{ContextEstimate, estimate_context_under, estimate_message};
+use crate::context::tokens::{ContextEstimate, estimate_context_under, estimate_message, estimate_under};
 use crate::gateway::ruleset::{Compaction, Estimate, PiRelease, Rules};
 use crate::ids::EntryIx;
 use crate::js::{JsException, Value};
-use crate::policy::compact::branch::BranchEntry;
-use crate::policy::compact::cut_point::{CutPoint, is_turn_start, is_valid_cut};
+use crate::policy::compact::branch::{BranchEntry, PreviousCompaction};
 use crate::policy::compact::pi_0_63::prepare_from_kept;
-use crate::policy::compact::prepare::{Preparation, prepare};
-use crate::policy::compact::previous_compaction::PreviousCompaction;
+use crate::policy::compact::prepare::{CutPoint, Preparation, is_turn_start, is_valid_cut, prepare};
 use crate::policy::compact::projected::{prepare_projected, prepare_unprojected};
 use crate::store::entry::EntryKind;
 use crate::units::{Chars, Tokens};

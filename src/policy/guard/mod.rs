@@ -4,19 +4,17 @@
 //! [`guard_list`] decides from [`GuardSize`]s alone, so that a plan can predict it without texts. The tests have the same
 //! guard on messages, and compare both.
 
-mod estimate;
 mod halved;
-mod limits;
 mod policy;
 mod step;
 mod text;
 
-pub use estimate::{GuardSize, IMAGE_CHARS, result_chars, unknown_chars};
-pub use halved::{compacted_message, cut_message};
-pub use halved::{halved_message, trimmed_message};
-pub use limits::{GuardLimits, UNKNOWN_WINDOW};
+pub use halved::{
+    GuardSize, IMAGE_CHARS, compacted_message, cut_message, halved_message, result_chars, trimmed_message,
+    unknown_chars,
+};
 pub use policy::GuardPolicy;
-pub use step::{GuardOutcome, guard_list};
+pub use step::{GuardLimits, GuardOutcome, UNKNOWN_WINDOW, guard_list};
 pub use text::{COMPACTED, cut_metrics};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Verified facts about the guard, each checked on features and on messages.
 
-use super::limits::GuardLimits;
+use super::step::GuardLimits;
 use super::text::cut_text;
 use super::*;
 use crate::gateway::ruleset::{Rules, Ruleset};

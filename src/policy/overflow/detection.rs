@@ -2,8 +2,8 @@
 //! the one inside a run (releases R90–R94).
 
 use crate::gateway::ruleset::Ruleset;
-use crate::policy::overflow::release::Release;
-use crate::policy::overflow::{Classification, StopDetails, openclaw_releases, pi_releases, release};
+use crate::policy::overflow::pi_releases::Release;
+use crate::policy::overflow::{Classification, StopDetails, openclaw_releases, pi_releases};
 
 /// The results of one release's detectors. pi without a gateway has only the one inside a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,10 +26,10 @@ const WIDE_COMPACTION_FAILURES_SINCE: Release = [2026, 2, 12];
 pub fn detect(text: &str, provider: &str, runtime: Runtime<'_>) -> Detection {
     match runtime {
         Runtime::OpenClaw(version) => {
-            detect_in_gateway(text, provider, release::parse_openclaw(version).unwrap_or_default())
+            detect_in_gateway(text, provider, pi_releases::parse_openclaw(version).unwrap_or_default())
         }
         Runtime::Pi(version) => {
-            let release = release::parse_pi(version).unwrap_or_default();
+            let release = pi_releases::parse_pi(version).unwrap_or_default();
             Detection { in_run: pi_releases::is_overflow(text, provider, release), ..Detection::default() }
         }
     }
@@ -106,13 +106,13 @@ pub fn is_recognised(
     let failed = is_error(details);
     match runtime {
         Runtime::OpenClaw(version) => {
-            let release = release::parse_openclaw(version)?;
+            let release = pi_releases::parse_openclaw(version)?;
             let own =
                 judgement.by_gateway || openclaw_releases::is_overflow(inspected_text(details), release);
             Some(failed && own)
         }
         Runtime::Pi(version) => {
-            let release = release::parse_pi(version)?;
+            let release = pi_releases::parse_pi(version)?;
             Some(failed && pi_releases::is_overflow(inspected_text(details), &details.provider, release))
         }
     }
@@ -122,7 +122,7 @@ pub fn is_recognised(
 /// the gateway's own test. Recovery was tried unless both tests missed. `None` when the version text names no release,
 /// or one with an unknown detector.
 pub fn is_recognised_in_run(details: &StopDetails, version: &str) -> Option<bool> {
-    let release = release::parse_openclaw(version)?;
+    let release = pi_releases::parse_openclaw(version)?;
     if release >= IN_RUN_PI_UNKNOWN.1 {
         return Some(is_error(details) && openclaw_releases::is_overflow(inspected_text(details), release));
     }

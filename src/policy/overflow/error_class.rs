@@ -5,9 +5,11 @@
 
 use std::sync::LazyLock;
 
+use ErrorClass::{
+    Auth, Billing, Compaction, Content, Field, Gateway, Lock, Media, MessageForm, Model, Other, Provider,
+    Quota, RateLimit, ReplyReserve, RequestCeiling, Thinking, ToolPairing,
+};
 use regex::{RegexSet, RegexSetBuilder};
-
-use crate::policy::overflow::RefusalNumbers;
 
 /// The kind of an error that is no overflow; its name is stable for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,11 +51,6 @@ pub enum ErrorClass {
     /// Any other error.
     Other,
 }
-
-use ErrorClass::{
-    Auth, Billing, Compaction, Content, Field, Gateway, Lock, Media, MessageForm, Model, Other, Provider,
-    Quota, RateLimit, ReplyReserve, RequestCeiling, Thinking, ToolPairing,
-};
 
 impl ErrorClass {
     /// The name in JSON and on screen.
@@ -256,6 +253,18 @@ fn allowance(plain: &str, numbers: RefusalNumbers) -> ErrorClass {
         return Billing;
     }
     ALLOWANCE_TABLE.first(plain).unwrap_or(RateLimit)
+}
+
+/// The numbers of a refusal, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefusalNumbers {
+    /// The prompt, plus the requested reply if the provider adds it.
+    pub requested: Option<u64>,
+    pub limit: Option<u64>,
+    /// The prompt's part of a sum that the text splits.
+    pub input: Option<u64>,
+    /// The reply's part of that sum: the tokens reserved for the answer.
+    pub output: Option<u64>,
 }
 
 #[cfg(test)]

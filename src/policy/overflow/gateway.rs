@@ -1,8 +1,6 @@
 //! The detectors of OpenClaw 2026.3.2: the strict one resets a chat, the wide one starts its recovery, the others
 //! separate rate limits and failed compactions from overflows (compaction 8.2–8.6).
 
-use crate::policy::overflow::word_order::contains_in_order;
-
 /// Lower-case texts, any of which means an overflow (compaction 8.3).
 const STRICT_TEXTS: [&str; 10] = [
     "request_too_large",
@@ -142,6 +140,24 @@ fn is_word_char(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 
+/// Whether the parts occur in this order on one line; each part is any of its alternatives. Equals a regex with `.*`
+/// between the parts, which never crosses a line end.
+pub(super) fn contains_in_order(text: &str, parts: &[&[&str]]) -> bool {
+    text.split(['\n', '\r', '\u{2028}', '\u{2029}']).any(|line| {
+        let mut rest = Some(line);
+        for alternatives in parts {
+            rest = rest.and_then(|rest| after_any(rest, alternatives));
+        }
+        rest.is_some()
+    })
+}
+
+/// Returns the text after the alternative that ends first.
+fn after_any<'a>(text: &'a str, alternatives: &[&str]) -> Option<&'a str> {
+    let ends = alternatives.iter().filter_map(|part| text.find(part).map(|at| at + part.len()));
+    ends.min().map(|end| &text[end..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,5 +207,22 @@ mod tests {
     fn a_rate_limit_is_never_guessed_to_be_an_overflow() {
         assert!(is_rate_limit("Error 4290") && !is_rate_limit("nothing"));
         assert!(!is_likely_overflow("prompt over the daily quota") && is_likely_overflow("prompt over it"));
+    }
+}
+
+#[cfg(test)]
+mod word_order_tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_in_order_on_one_line() {
+        let parts: &[&[&str]] = &[&["input", "in"], &["token"], &["over", "limit"]];
+        assert!(contains_in_order("in token limit", parts));
+        assert!(!contains_in_order("limit token in", parts));
+        assert!(
+            !contains_in_order("in token\u{2028}limit", parts)
+                && !contains_in_order("in\rtoken limit", parts)
+        );
+        assert!(contains_in_order("x\nin token over", parts));
     }
 }

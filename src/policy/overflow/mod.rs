@@ -11,25 +11,19 @@ mod error_class;
 pub mod gateway;
 mod judge;
 mod normalized;
-mod numbers;
 mod openclaw_releases;
 #[cfg(test)]
 mod pi_0_55;
 mod pi_releases;
-mod release;
 mod signs;
 mod stated_sizes;
-mod stop_details;
 mod text_match;
 mod texts;
-mod word_order;
 
 pub use byte_limits::documented_request_limit;
-pub use detection::{Detection, detect};
-pub use detection::{Runtime, is_recognised, is_recognised_in_run};
-pub use error_class::ErrorClass;
+pub use detection::{Detection, Runtime, detect, is_recognised, is_recognised_in_run};
+pub use error_class::{ErrorClass, RefusalNumbers};
 pub use judge::{Classification, Verdict, classify_error, is_bodyless_status, judge};
-pub use numbers::RefusalNumbers;
+pub use normalized::StopDetails;
 pub use stated_sizes::stated_sizes;
-pub use stop_details::StopDetails;
 pub use text_match::stated_excess;

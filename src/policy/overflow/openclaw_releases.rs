@@ -1,8 +1,8 @@
 //! The gateway's detectors after a run for every release (overflow-texts 7, releases R90–R93). [`gateway`] reproduces
 //! 2026.3.2 exactly; this module derives the other releases from it.
 
-use crate::policy::overflow::release::Release;
-use crate::policy::overflow::word_order::contains_in_order;
+use crate::policy::overflow::gateway::contains_in_order;
+use crate::policy::overflow::pi_releases::Release;
 use crate::policy::overflow::{gateway, pi_releases};
 
 /// Lower-case texts that all occur in an overflow, and the first release that detects them.

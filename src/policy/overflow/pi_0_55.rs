@@ -1,7 +1,7 @@
 //! The detector of pi 0.55 to the letter, an oracle for the patterns of every release (compaction 8.1).
 
+use crate::policy::overflow::gateway::contains_in_order;
 use crate::policy::overflow::pi_releases::is_bodyless_refusal;
-use crate::policy::overflow::word_order::contains_in_order;
 
 /// Lower-case texts of an overflow (compaction 8.1: 1–3, 6, 9–12, 14, 15).
 const OVERFLOW_TEXTS: [&str; 10] = [

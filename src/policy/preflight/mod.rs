@@ -1,21 +1,20 @@
 //! The check before a prompt is sent, in OpenClaw since 2026.4.8: it compares an estimate with the window minus the
 //! reserve and chooses compaction, truncation or both when the prompt does not fit (releases R60–R62).
 
-mod fixed;
 mod policy;
 mod pressure;
-
-pub use fixed::{FixedPressure, ToolChars};
-pub use policy::CheckPolicy;
-pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::context::time_stamp::STAMP_CHARS;
 use crate::gateway::compaction::max_reserve_under;
 use crate::gateway::ruleset::{Preflight, Rules};
 use crate::ids::word_in_json;
 use crate::units::{Chars, Tokens};
+
+pub use policy::CheckPolicy;
+pub use pressure::{Pressure, ProviderCount, sum_pressure};
 
 /// Factor on estimated tokens; tokens that a provider counted have none.
 const SAFETY_MARGIN: f64 = 1.2;
@@ -159,6 +158,56 @@ pub fn check(rules: &Rules, requested: &PreflightInput) -> Option<PreflightResul
     })
 }
 
+/// Overhead of a system prompt, in tokens.
+const SYSTEM_TOKENS: Tokens = Tokens(12.0);
+const SYSTEM_CHARS_PER_TOKEN: f64 = 4.0;
+const TOOL_CHARS_PER_TOKEN: f64 = 3.0;
+/// Chars of `{"name":"","description":"","parameters":}` and the comma after it.
+const TOOL_FRAME: Chars = Chars(42.0);
+
+/// System prompt and tools, in tokens without the safety margin.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FixedPressure {
+    pub system: Tokens,
+    pub tools: Tokens,
+    /// The time that is added to each user message.
+    pub stamp: Tokens,
+}
+
+/// The sizes of one tool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToolChars {
+    pub name: Chars,
+    pub description: Chars,
+    /// Its JSON schema.
+    pub parameters: Chars,
+}
+
+impl FixedPressure {
+    /// Estimates from chars, without the escapes of JSON. `tools` are the schemas together, and each tool if known.
+    pub fn new(rules: &Rules, system: Chars, tools: (Chars, impl Iterator<Item = ToolChars>)) -> Self {
+        let counts_tools = matches!(rules.preflight, Preflight::Pressure(rule) if rule.counts_tools);
+        let (schemas, each) = tools;
+        let whole: Chars = each.map(|tool| tool.name + tool.description + tool.parameters + TOOL_FRAME).sum();
+        let tools = if counts_tools { whole.max(schemas) } else { Chars::ZERO };
+        let overhead = if system > Chars::ZERO { SYSTEM_TOKENS } else { Tokens::ZERO };
+        Self {
+            system: system.to_tokens(SYSTEM_CHARS_PER_TOKEN).ceil() + overhead,
+            tools: tools.to_tokens(TOOL_CHARS_PER_TOKEN).ceil(),
+            stamp: if rules.sending.has_times() {
+                STAMP_CHARS.to_tokens(SYSTEM_CHARS_PER_TOKEN)
+            } else {
+                Tokens::ZERO
+            },
+        }
+    }
+
+    /// Returns the tokens that count beside those that a provider counted: these include the tools.
+    pub fn beside(&self, counted: Tokens) -> Tokens {
+        if counted > Tokens::ZERO { self.system } else { self.system + self.tools }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,5 +260,36 @@ mod tests {
             [route(0.0), route(1.0), route(23_999.0), route(24_000.0)],
             [Route::Compact, Route::CompactThenTruncate, Route::CompactThenTruncate, Route::Truncate]
         );
+    }
+}
+
+#[cfg(test)]
+mod fixed_tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    fn pressure(ruleset: Ruleset) -> FixedPressure {
+        let tool = |name, description, parameters| ToolChars {
+            name: Chars(name),
+            description: Chars(description),
+            parameters: Chars(parameters),
+        };
+        // Five tools of a real session.
+        let tools = [
+            tool(4.0, 164.0, 481.0),
+            tool(4.0, 163.0, 1060.0),
+            tool(11.0, 502.0, 1139.0),
+            tool(13.0, 92.0, 125.0),
+            tool(9.0, 61.0, 210.0),
+        ];
+        FixedPressure::new(ruleset.rules(), Chars(7889.0), (Chars(3015.0), tools.into_iter()))
+    }
+
+    #[test]
+    fn tools_count_from_9_2_on_unless_a_provider_counted_them() {
+        let new = pressure(Ruleset::V2026_9_6);
+        assert_eq!(new, FixedPressure { system: Tokens(1985.0), tools: Tokens(1416.0), stamp: Tokens(6.75) });
+        assert_eq!([new.beside(Tokens::ZERO), new.beside(Tokens(9.0))], [Tokens(3401.0), Tokens(1985.0)]);
+        assert_eq!(pressure(Ruleset::V2026_8_1).tools, Tokens::ZERO);
     }
 }

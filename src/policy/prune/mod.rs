@@ -12,9 +12,7 @@ mod stages;
 mod vectors;
 
 pub use gate::{Gate, gate_under, is_touched_by, last_touch_under, touches, touches_under};
-pub use policy::Prune;
-pub use policy::prune_list;
-pub use policy::{RoundInput, prune_round_list};
+pub use policy::{Prune, RoundInput, prune_list, prune_round_list};
 pub use size::weighted_chars;
 pub use soft_trim::{SoftTrimmer, cleared_message, soft_trimmed_message, trimmable_chars};
 pub(in crate::policy) use soft_trim::{joined_metrics, trimmed_metrics};

@@ -3,10 +3,10 @@
 //! Nothing is sent: every prompt and every compaction is simulated on a [`Branch`] of sizes.
 
 use crate::gateway::ruleset::Rewrite;
-use crate::policy::recovery::cut_results::cut_results;
+use crate::policy::recovery::branch::cut_results;
 use crate::policy::recovery::{
-    Attempt, Branch, CompactionCaller, CompactionOutcome, Ending, ErrorSource, GiveUpReason, Recovery,
-    RecoveryInput, RecoveryStep, is_transient, loop_limit,
+    Attempt, Branch, CompactionCaller, CompactionOutcome, ErrorSource, Recovery, RecoveryInput, RecoveryStep,
+    loop_limit,
 };
 use crate::units::Tokens;
 
@@ -191,6 +191,146 @@ impl<'a> RecoveryLoop<'a> {
     }
 }
 
+/// Substrings of transient errors, matched without case.
+const TRANSIENT_TEXTS: [&str; 14] = [
+    "overloaded",
+    "too many requests",
+    "429",
+    "500",
+    "502",
+    "503",
+    "504",
+    "server error",
+    "internal error",
+    "other side closed",
+    "fetch failed",
+    "reset before headers",
+    "terminated",
+    "retry delay",
+];
+
+/// Word pairs that match with at most one character between them.
+const WORD_PAIRS: [(&str, &str); 5] = [
+    ("rate", "limit"),
+    ("service", "unavailable"),
+    ("connection", "error"),
+    ("connection", "refused"),
+    ("upstream", "connect"),
+];
+
+/// Whether an error text is transient. The caller has to rule out an overflow first (compaction 2.16).
+pub fn is_transient(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    TRANSIENT_TEXTS.iter().any(|part| text.contains(part))
+        || WORD_PAIRS.iter().any(|(first, second)| contains_near(&text, first, second))
+}
+
+fn contains_near(text: &str, first: &str, second: &str) -> bool {
+    let line_end = ['\n', '\r', '\u{2028}', '\u{2029}'];
+    text.match_indices(first).any(|(at, _)| {
+        let rest = &text[at + first.len()..];
+        let mut chars = rest.chars();
+        let one_on = chars.next().filter(|char| !line_end.contains(char)).map(|_| chars.as_str());
+        rest.starts_with(second) || one_on.is_some_and(|rest| rest.starts_with(second))
+    })
+}
+
 #[cfg(test)]
 #[path = "attempts_tests.rs"]
 mod tests;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveUpReason {
+    /// The error came from a compaction (compaction 8.6).
+    CompactionFailure,
+    ContextOverflow,
+}
+
+impl GiveUpReason {
+    /// The gateway's identifier of the reason.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CompactionFailure => "compaction_failure",
+            Self::ContextOverflow => "context_overflow",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The prompt fits in the end, by estimate.
+    Answered,
+    /// The gateway does not recognise an overflow and shows the provider's error unchanged (compaction 8.5, 8.10).
+    RawError,
+    /// A compaction in the run failed and took the refusal out of the run: the gateway finds the answer before it.
+    EarlierAnswer,
+    /// pi leaves the error in the session and waits for a user.
+    LeftToPerson,
+    /// Every attempt was used up.
+    GaveUp {
+        kind: GiveUpReason,
+        /// The chat continues in a fresh session; the old transcript stays (compaction 8.19).
+        reset: bool,
+    },
+}
+
+/// Reply after a run that gave up (compaction 8.15).
+const TOO_LARGE_REPLY: &str = "Context overflow: prompt too large for the model. Try /reset (or /new) to start a fresh session, or use a larger-context model.";
+/// Reply in a chat that was moved to a fresh session (compaction 8.19).
+const RESET_REPLY: &str = "⚠️ Context limit exceeded. I've reset our conversation to start fresh - please try again.\n\nTo prevent this, increase your compaction buffer by setting `agents.defaults.compaction.reserveTokensFloor` to 20000 or higher in your config.";
+
+impl Ending {
+    /// Returns the gateway's reply; `None` when it has no text for this ending.
+    pub fn reply(self) -> Option<&'static str> {
+        match self {
+            Self::GaveUp { reset: true, .. } => Some(RESET_REPLY),
+            Self::GaveUp { reset: false, .. } => Some(TOO_LARGE_REPLY),
+            Self::Answered | Self::RawError | Self::EarlierAnswer | Self::LeftToPerson => None,
+        }
+    }
+
+    /// The rule behind the ending.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Answered => "compaction 2.15",
+            Self::RawError => "compaction 8.5",
+            Self::EarlierAnswer => "releases R79",
+            Self::LeftToPerson => "compaction 2.11",
+            Self::GaveUp { reset: true, .. } => "compaction 8.19",
+            Self::GaveUp { reset: false, .. } => "compaction 8.15",
+        }
+    }
+
+    /// The identifier in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::RawError => "rawError",
+            Self::EarlierAnswer => "earlierAnswer",
+            Self::LeftToPerson => "leftToPerson",
+            Self::GaveUp { .. } => "gaveUp",
+        }
+    }
+}
+
+#[cfg(test)]
+mod transient_tests {
+    use super::*;
+
+    #[test]
+    fn transient_errors_are_recognised_by_their_text() {
+        for text in [
+            "Overloaded",
+            "rate_limit_error",
+            "ratelimit",
+            "HTTP 503",
+            "Connection refused",
+            "upstream connect",
+        ] {
+            assert!(is_transient(text), "{text}");
+        }
+        for text in ["prompt is too long", "rate--limit", "rate\nlimit", "connection was refused"] {
+            assert!(!is_transient(text), "{text}");
+        }
+    }
+}

@@ -6,14 +6,9 @@
 
 mod attempts;
 mod branch;
-mod cut_results;
-mod ending;
-mod transient;
 
-pub use attempts::predict_recovery;
+pub use attempts::{Ending, GiveUpReason, is_transient, predict_recovery};
 pub use branch::{Branch, MessageWeight};
-pub use ending::{Ending, GiveUpReason};
-pub use transient::is_transient;
 
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::gateway::ruleset::Rules;

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use crate::gateway::ruleset::FailedCalls;
 use crate::js::JsString;
-use crate::policy::repair::pairing::{Pairing, PlacedMessage, fixed_name, only_call_of};
-use crate::policy::repair::rules::RepairRules;
-use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape};
+use crate::policy::repair::shape::{
+    MissingResult, PairedCall, Pairing, PairingShape, PlacedMessage, RepairRules, fixed_name, only_call_of,
+};
 
 pub(super) fn pair_by_use(shapes: &[&PairingShape], rules: RepairRules) -> Pairing {
     let mut run = UsePairing {

@@ -11,16 +11,13 @@ mod by_id;
 mod by_use;
 mod inputs;
 mod pair;
-mod pairing;
-mod policy;
-mod rules;
 mod shape;
 mod step;
 
 pub use inputs::{AllowedTools, RepairedInputs, needs_input_repair, repair_inputs, repaired_message};
 pub use pair::pair;
-pub use pairing::{Pairing, PlacedMessage, apply_pairing, rename_result};
-pub use policy::Repair;
-pub use rules::RepairRules;
-pub use shape::{MissingResult, PairedCall, PairingShape, StubMark, is_call, shape_of};
-pub use step::{RepairResult, pair_list, repair_list};
+pub use shape::{
+    MissingResult, PairedCall, Pairing, PairingShape, PlacedMessage, RepairRules, StubMark, apply_pairing,
+    is_call, rename_result, shape_of,
+};
+pub use step::{Repair, RepairResult, pair_list, repair_list};

@@ -1,16 +1,17 @@
 //! Applies repair to a planned message list (pruning 1.1, step 4): removes unusable calls, pairs calls with results,
 //! and strips result details, once at the start of a run. Pairing runs again after the history limit (step 7).
 
+use crate::gateway::ruleset::Rules;
 use crate::js::Value;
 use crate::policy::edit::Edit;
 use crate::policy::fate::{Fate, MessageFate};
 use crate::policy::features::MessageBody;
 use crate::policy::message_list::{MessageList, PlannedMessage};
+use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
 use crate::policy::repair::pair::pair;
-use crate::policy::repair::pairing::{Pairing, PlacedMessage};
-use crate::policy::repair::rules::RepairRules;
-use crate::policy::repair::shape::{PairingShape, is_call};
+use crate::policy::repair::shape::{Pairing, PairingShape, PlacedMessage, RepairRules, is_call};
+use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
 use crate::store::entry::{CharCount, Role};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +161,38 @@ fn mark_dropped(pairing: &Pairing, fates: &mut [MessageFate], given: &[usize]) -
         *fate = MessageFate { fate: Fate::Dropped, reason, after: CharCount::ZERO, ..*fate };
     }
     stays.contains(&false)
+}
+
+/// Pairs calls with results (compaction 6).
+#[derive(Debug)]
+pub struct Repair;
+
+impl TrimmingPolicy for Repair {
+    fn word(&self) -> &'static str {
+        "repair"
+    }
+
+    fn rule(&self) -> &'static str {
+        "compaction 6"
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Run
+    }
+
+    fn is_supported_by(&self, _: &Rules) -> bool {
+        true
+    }
+
+    fn needs_features(&self, _: &Rules) -> bool {
+        true
+    }
+
+    fn run(&self, list: &mut MessageList<'_>, input: &PolicyInput<'_>) -> Result<PolicyOutcome, PolicyError> {
+        let repaired = repair_list(list, input.repair_rules());
+        // Pairing may move or add messages without changing the fate of one.
+        Ok(PolicyOutcome { changed: repaired.changed, ..PolicyOutcome::new(repaired.fates) })
+    }
 }
 
 #[cfg(test)]

@@ -3,19 +3,18 @@
 mod pruning;
 mod rows;
 mod setting;
-mod setting_row;
 mod table;
 #[cfg(test)]
 mod table_tests;
 
 pub use pruning::prune_settings;
-pub use rows::compaction_settings;
 pub use rows::{
-    PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, policy_settings,
-    settings_from_values,
+    PolicySetting, ResultLimits, SettingOwner, SettingSources, assign_to_pi, compaction_settings,
+    policy_settings, settings_from_values,
 };
-pub use setting::{ConfigKey, Field, FlushKey, Hint, SessionSetting, SettingId, SettingSpec, Source};
-pub use setting_row::SettingRow;
+pub use setting::{
+    ConfigKey, Field, FlushKey, Hint, SessionSetting, SettingId, SettingRow, SettingSpec, Source,
+};
 pub use table::{SETTINGS, config_keys, find_setting, nearest_setting};
 
 use crate::gateway::compaction::CompactionSettings;
@@ -24,7 +23,7 @@ use crate::gateway::ruleset::{Aggregate, ResultLimit, Rules, Ruleset};
 use crate::policy::clear_tool_uses::ClearSettings;
 use crate::policy::compact::ASSUMED_SUMMARY_TOKENS;
 use crate::policy::policy_set::{Policy, PolicySet};
-use crate::policy::truncate::limits::{
+use crate::policy::truncate::message::{
     CHARS_PER_TOKEN, HARD_MAX_CHARS, MIN_KEEP_CHARS, UNKNOWN_WINDOW_CHARS, WINDOW_SHARE, result_chars_cap,
 };
 use crate::units::{Chars, Tokens};

@@ -1,16 +1,15 @@
 //! The pruner's settings under a configuration.
 
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::duration::parse_duration;
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::{Control, PRUNING_PATH, Unit};
 use crate::gateway::pruning::{effective_settings, effective_settings_under};
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{Pruner, Rules, Ruleset};
-use crate::gateway::setting_value::{input_text, insert_dotted, ttl_text};
+use crate::gateway::setting_value::{
+    Control, PRUNING_PATH, Unit, input_text, insert_dotted, parse_duration, ttl_text,
+};
 use crate::js::{Object, Value};
 use crate::policy::settings::PolicySettings;
-use crate::policy::settings::setting::{SettingId, SettingSpec, Source};
-use crate::policy::settings::setting_row::SettingRow;
+use crate::policy::settings::setting::{SettingId, SettingRow, SettingSpec, Source};
 use crate::policy::settings::table::SETTINGS;
 
 /// The reason for keys that were settings before (pruning 8, row "Config keys").

@@ -1,7 +1,8 @@
 //! The data of one setting. `--set`, its help, the tuning pane, patches and the guide derive from it.
 
-use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{Ruleset, Version};
+use crate::gateway::setting_value::{Control, Unit};
 use crate::js::{self, JsString, Object, Value};
 use crate::policy::clear_tool_uses::TokenCounting;
 use crate::policy::policy_set::Policy;
@@ -334,4 +335,30 @@ impl ConfigKey {
 
 pub(super) fn ruleset_of(release: &str) -> Ruleset {
     release.parse::<Version>().map_or(Ruleset::default(), |version| version.ruleset())
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettingRow {
+    pub id: SettingId,
+    /// That of the table, or fixed if the version does not read the key.
+    pub control: Control,
+    /// The built-in value; a duration is in ms.
+    pub default: Value,
+    /// The unchecked value from the configuration or from a loading rule.
+    pub config: Option<Value>,
+    /// The value in force: `config` after all checks, else `default`.
+    pub value: Value,
+    pub provenance: Provenance,
+}
+
+impl SettingRow {
+    /// Returns the key used by `--set` and in JSON.
+    pub fn key(&self) -> &'static str {
+        self.id.spec().key
+    }
+
+    /// Returns the key without its first part.
+    pub fn name(&self) -> &'static str {
+        self.id.spec().name()
+    }
 }

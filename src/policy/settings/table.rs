@@ -3,7 +3,7 @@
 //! The rows are in the order of the configuration, which `clawscope rules` shows; those that the configuration does not
 //! have come last. A new setting is a [`SettingId`], a row here and a field that its policy reads.
 
-use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::setting_value::{Control, Unit};
 use crate::policy::policy_set::Policy;
 use crate::policy::settings::setting::Field::{
     CountByModel, Elsewhere, ExcludedTools, Number, PrunableTools, SummaryTokens, Switch, Text,

@@ -1,8 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failing test stops there")]
 
-use super::Source;
 use super::setting::ruleset_of;
-use super::{SETTINGS, config_keys, find_setting, nearest_setting};
+use super::{SETTINGS, Source, config_keys, find_setting, nearest_setting};
 use crate::gateway::ruleset::Ruleset;
 
 #[test]

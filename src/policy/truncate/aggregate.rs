@@ -5,10 +5,10 @@
 use crate::context::tokens::weighted::NORMAL_WEIGHT;
 use crate::gateway::ruleset::{Aggregate, HeadTailCut, Notice, Rules, Truncation};
 use crate::js::{JsString, Value};
-use crate::policy::truncate::limits::CHARS_PER_TOKEN;
 use crate::policy::truncate::max_result_chars_under;
+use crate::policy::truncate::message::CHARS_PER_TOKEN;
 use crate::policy::truncate::replaced_content::{with_content, with_text};
-use crate::policy::truncate::suffix::Suffix;
+use crate::policy::truncate::v2026_9::Suffix;
 use crate::policy::truncate::v2026_9::{self, ELIDED, FRESH_MIN_KEEP, WeightedCutOptions};
 use crate::units::{Chars, Tokens};
 

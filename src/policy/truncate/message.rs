@@ -4,11 +4,9 @@
 use crate::gateway::ruleset::{Notice, Truncation};
 use crate::js::{JsString, Value};
 use crate::policy::features::{ContentBlock, ResultContent, TextMetrics};
-use crate::policy::truncate::limits::MIN_KEEP_CHARS;
-use crate::policy::truncate::suffix::{SUFFIX, Suffix};
-use crate::policy::truncate::v2026_9::{WeightedCutOptions, truncated_result};
+use crate::policy::truncate::v2026_9::{SUFFIX, Suffix, WeightedCutOptions, truncated_result};
 use crate::store::entry::{MessageSize, Role};
-use crate::units::Chars;
+use crate::units::{Chars, Tokens};
 
 /// Returns the chars of the text blocks that hold strings, without joiners; 0 for every message that is not a tool result,
 /// and for a content that is not a list (pruning 6.5).
@@ -173,7 +171,7 @@ pub fn truncated_text(text: &JsString, budget: Chars, cut: &CutOptions) -> Optio
 }
 
 /// [`truncated_text`] for the metrics of a text.
-pub(super) fn truncated_metrics(text: &TextMetrics, budget: Chars, cut: &CutOptions) -> Option<TextMetrics> {
+fn truncated_metrics(text: &TextMetrics, budget: Chars, cut: &CutOptions) -> Option<TextMetrics> {
     let end = cut_end(text.chars, budget, cut, |at| text.last_line_feed(at))?;
     Some(text.cut(end, &TextMetrics::of(&cut.suffix)))
 }
@@ -205,6 +203,30 @@ pub(crate) fn js_max(a: Chars, b: Chars) -> Chars {
 fn js_index(chars: usize, cut: Chars) -> usize {
     let whole = cut.get().trunc();
     if whole < 0.0 { (chars as f64 + whole) as usize } else { whole as usize }
+}
+
+// The built-in limits of one tool result. The settings and every version of the cut use them, so this file knows
+// neither (pruning 6.1, 6.2, 8.3).
+
+/// Share of the window that one tool result may take (pruning 6.1).
+pub const WINDOW_SHARE: f64 = 0.3;
+/// Chars that one tool result may have under any window (pruning 6.1).
+pub const HARD_MAX_CHARS: Chars = Chars(400_000.0);
+/// Chars that every cut text keeps at least (pruning 6.1).
+pub const MIN_KEEP_CHARS: Chars = Chars(2000.0);
+/// Chars per token of the limit (pruning 6.2).
+pub(in crate::policy) const CHARS_PER_TOKEN: f64 = 4.0;
+/// Limit of one result, in chars, if the window is unknown.
+pub const UNKNOWN_WINDOW_CHARS: Chars = Chars(16_000.0);
+
+/// Returns the largest limit of one result in chars, for a window in tokens.
+pub fn result_chars_cap(tokens: Tokens) -> Chars {
+    match tokens.get() {
+        tokens if tokens.is_nan() => UNKNOWN_WINDOW_CHARS,
+        ..100_000.0 => Chars(16_000.0),
+        ..200_000.0 => Chars(32_000.0),
+        _ => Chars(64_000.0),
+    }
 }
 
 #[cfg(test)]

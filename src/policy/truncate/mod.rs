@@ -1,35 +1,26 @@
 //! Truncation of oversized tool results: the limit of one result, the cut of a text, its distribution over the blocks
 //! of a message, and the entries that the gateway appends when it rewrites a session (pruning 6).
 
-mod after_overflow;
 mod aggregate;
 mod ends;
-pub(in crate::policy) mod limits;
-mod message;
+pub(in crate::policy) mod message;
 mod policy;
 mod reduce_step;
 pub(in crate::policy) mod replaced_content;
 pub mod session;
-mod step_2026_9;
-mod suffix;
 pub mod v2026_9;
-mod weighted_slice;
 
-pub use after_overflow::truncate_after_overflow;
 pub use aggregate::{
     AppliedReduction, BudgetNotice, Reduction, ResultBudget, ResultEditor, reduce_results, result_budget,
 };
-pub use limits::{HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE};
-pub(crate) use message::js_max;
-pub(crate) use message::truncated_content;
-pub use message::{CutOptions, truncated_text};
 pub use message::{
-    is_oversized, min_budget, result_chars, sized_result_chars, truncated_message, truncated_message_by,
+    CutOptions, HARD_MAX_CHARS, MIN_KEEP_CHARS, WINDOW_SHARE, is_oversized, min_budget, result_chars,
+    sized_result_chars, truncated_message, truncated_message_by, truncated_text,
 };
-pub use policy::truncate_list;
-pub use policy::{Reduce, Truncate};
+pub(crate) use message::{js_max, truncated_content};
+pub use policy::{Reduce, Truncate, truncate_after_overflow, truncate_list};
 pub use reduce_step::{reduce_list, reduce_to_budget, reducible_chars};
-pub use suffix::Suffix;
+pub use v2026_9::Suffix;
 
 use crate::gateway::ruleset::Rules;
 use crate::policy::settings::TruncateSettings;

@@ -9,8 +9,8 @@ use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
 use crate::policy::settings::{PolicySettings, TruncateSettings};
 use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy, Windows};
-use crate::policy::truncate::reduce_step::reduce_list;
-use crate::policy::truncate::{result_chars, sized_result_chars, step_2026_9};
+use crate::policy::truncate::reduce_step::{apply_budget, reduce_list};
+use crate::policy::truncate::{reduce_step, result_budget, result_chars, sized_result_chars};
 use crate::store::entry::Role;
 use crate::units::{Chars, Tokens};
 
@@ -108,7 +108,7 @@ pub fn truncate_list(
 ) -> Vec<MessageFate> {
     let max_chars = settings.max_result_chars_under(rules, window);
     if rules.truncation == Truncation::HeadAndTail {
-        return step_2026_9::truncate_list(list, rules, window, max_chars, settings);
+        return reduce_step::truncate_list(list, rules, window, max_chars, settings);
     }
     if rules.truncation == Truncation::None {
         let kept = |size| MessageFate::kept(&size, Reason::Untouched);
@@ -146,6 +146,28 @@ fn chars(list: &MessageList, at: usize) -> Chars {
 fn has_blocks(list: &MessageList, at: usize) -> bool {
     use crate::policy::features::ResultContent;
     list.features_at(at).is_some_and(|features| matches!(features.content, ResultContent::Blocks(_)))
+}
+
+// The cut of tool results in a transcript after an overflow, by the budget of all results where a version has one,
+// otherwise by the limit of one result (releases R35–R38).
+
+/// Cuts the results of a list as the gateway rewrites them in the transcript after an overflow: each to its limit, and
+/// since 2026.4.8 all of them to a budget.
+pub fn truncate_after_overflow(
+    list: &mut MessageList,
+    rules: &Rules,
+    window: Tokens,
+    truncate: &TruncateSettings,
+) {
+    let single = truncate.max_result_chars_under(rules, window);
+    match result_budget(rules, window, Some(single), false) {
+        Some(budget) => {
+            let mut fates: Vec<MessageFate> =
+                list.sizes().map(|size| MessageFate::kept(&size, Reason::WithinLimit)).collect();
+            apply_budget(list, &mut fates, &budget);
+        }
+        None => _ = truncate_list(list, rules, window, truncate),
+    }
 }
 
 #[cfg(test)]

@@ -134,10 +134,10 @@ fn write_file<R: Read>(
 mod tests {
     use tar::{Builder, Header};
 
-    use super::super::super::ending::StopRequest;
     use super::super::limits::{CopyLimits, Limit};
     use super::super::meter::Early;
     use super::*;
+    use crate::remote::transport::StopRequest;
 
     fn header(kind: EntryType, size: u64) -> Header {
         let mut header = Header::new_gnu();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::format::{format_duration, format_number, format_size};
-use crate::gateway::duration::parse_duration;
+use crate::gateway::setting_value::parse_duration;
 use crate::units::{Bytes, Millis};
 
 /// Limits of one copy.

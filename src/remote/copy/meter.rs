@@ -5,9 +5,9 @@ use std::io::{self, Cursor, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::super::ending::StopRequest;
+use super::super::transport::StopRequest;
 use super::limits::{CopyLimits, Limit};
-use crate::command::progress::ProgressLine;
+use crate::command::sweep_report::ProgressLine;
 use crate::format::{format_count, format_size};
 use crate::units::Bytes;
 

@@ -18,8 +18,7 @@ use tempfile::TempDir;
 use self::extract::{ArchiveTotals, unpack};
 use self::limits::{CopyLimits, Limit};
 use self::meter::{Early, Meter, MeteredStream};
-use super::ending::{StartError, StopRequest};
-use super::transport::{Terminal, Transport};
+use super::transport::{StartError, StopRequest, Terminal, Transport};
 use crate::text::{shell, visible};
 
 const SCRIPT: &str = include_str!("store.sh");

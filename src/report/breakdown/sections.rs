@@ -1,9 +1,7 @@
 //! The sections of a window: first the parts of the bar, which add up to it, then the remainder, then views that count
 //! the same tokens again: heaviest messages, images, the whole history.
 
-use super::lines::sort_by_tokens;
-use super::prompt_sections::prompt_sections;
-use super::section_builder::SectionBuilder;
+use super::prompt_sections::{SectionBuilder, prompt_sections, sort_by_tokens};
 use super::{Figure, HeavyBlocks, HeavyMessage, Line, Remainder, Section, SectionKind, WindowContents};
 use crate::context::breakdown::{IMAGE_TOKENS, MessageSum, ToolTotals};
 use crate::context::budget::{BudgetPart, part_for};

@@ -5,9 +5,7 @@
 //! here. Causes come from the files; only causes that they leave open are taken from the replay's recorded trace.
 
 mod cause;
-mod description;
 mod evidence;
-mod requests;
 mod scan;
 mod totals;
 
@@ -16,8 +14,7 @@ use crate::gateway::retention::Retention;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::replay::Cost;
-use crate::replay::cache::TokenSplit;
-use crate::replay::cost::file_cost;
+use crate::replay::cache::{TokenSplit, file_cost};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::usage_totals::PriceCache;
@@ -25,12 +22,10 @@ use crate::store::body::{BodyError, read_entry};
 use crate::store::entry::Usage;
 use crate::units::{Millis, Moment, Tokens};
 use evidence::Evidence;
-use requests::{LedgerStep, Request, ledger_steps};
-use scan::{PromptScan, Reading};
+use scan::{LedgerStep, PromptScan, Reading, Request, ledger_steps};
 
 pub use cause::MissCause;
-pub use description::format_extra_cost;
-pub use totals::{CacheTotals, CallCount};
+pub use totals::{CacheTotals, CallCount, format_extra_cost};
 
 /// The billed calls of a transcript, on every branch and in file order.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,14 +1,14 @@
 //! Compares every estimator with the tokens that the provider counted, call by call along the path, and estimates the
 //! next prompt with each. Each body is read once, weighed and dropped.
 
-mod description;
 mod document;
 mod message_weights;
 mod walk;
 
-use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
+use crate::context::tokens::calibration::{
+    Calibration, Deviation, Sample, TooFewCalls, calibrate, relative_error,
+};
 use crate::context::tokens::chars4::estimate_chars;
-use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::SentSize;
 use crate::format::format_counted;

@@ -1,10 +1,14 @@
 //! Every count of the failing prompt side by side: the provider's, the runtime's trigger, the stored counter and the
 //! estimates.
 
+use crate::context::tokens::chars4::estimate_or_zero;
+use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
-use crate::report::explain::check::{checks_between_turns, last_check};
+use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::failure::Failure;
+use crate::session::LoadedSession;
+use crate::store::entry::Role;
 use crate::units::Tokens;
 
 /// One count of the failing prompt.
@@ -105,4 +109,83 @@ fn stored_count(case: &OverflowCase<'_>) -> Option<PromptCount> {
         is_measured: true,
         entry: counted.map(|call| call.entry),
     })
+}
+
+/// The last comparison before the failing call. The runtime compares before each run; some releases also compare before
+/// each call between the turns of a run (store-pi-1.5 F2).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TriggerCheck {
+    /// The answer whose usage was compared.
+    pub entry: EntryIx,
+    /// The tokens that were compared: that usage and, with a check before each call, the estimate of later messages.
+    pub tokens: Tokens,
+}
+
+/// Returns that comparison; `None` if the runtime had no count yet.
+pub(super) fn last_check(failure: &Failure, calls: &[CountedCall]) -> Option<TriggerCheck> {
+    let (index, context) = (&failure.session.index, &failure.session.context);
+    let compacted = context.compaction;
+    let fresh = |call: &&CountedCall| {
+        call.entry < failure.overflow.entry
+            && compacted.is_none_or(|compacted| compacted < call.entry)
+            && call.context_tokens.is_finite()
+    };
+    if checks_between_turns(&failure.session) && !failure.is_next_call {
+        let call = calls.iter().rev().find(fresh)?;
+        let since = context.messages.iter().filter(|message| message.entry > call.entry);
+        let since: f64 = since.map(|message| estimate_or_zero(&message.size) as f64).sum();
+        return Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens + Tokens(since) });
+    }
+    let mut path = context.path.iter().rev();
+    let requested = path.find(|ix| !failure.is_next_call && index.entry(**ix).role() == Some(Role::User));
+    if requested.is_none() && !failure.is_next_call {
+        return None;
+    }
+    let before = |call: &&CountedCall| requested.is_none_or(|requested| call.entry < *requested);
+    let call = calls.iter().rev().filter(before).find(fresh)?;
+    Some(TriggerCheck { entry: call.entry, tokens: call.context_tokens })
+}
+
+/// Whether the runtime checks its window before every call.
+pub(super) fn checks_between_turns(session: &LoadedSession) -> bool {
+    session.ruleset.id.rules().pi.has(PiChange::ChecksBetweenTurns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::EntryIx;
+    use crate::report::explain::case::OverflowCase;
+    use crate::report::explain::testing::{answer, refusal};
+    use crate::session::testing::{call, loaded_session, result, transcript, user};
+
+    fn checked(entries: &[String]) -> Option<(EntryIx, Tokens)> {
+        let session = loaded_session(&transcript(entries), 200_000.0);
+        let case = OverflowCase::read(&session, None).expect("memory is readable");
+        let check = last_check(case.failure.as_ref().expect("a refusal"), &case.calls);
+        check.map(|check| (check.entry, check.tokens))
+    }
+
+    #[test]
+    fn the_last_trigger_check_used_the_answer_before_the_failing_run() {
+        let turn = |prompt: u64| [user("go on"), answer(prompt)];
+        let entries = [turn(500).to_vec(), turn(700).to_vec(), vec![user("more"), refusal()]].concat();
+        assert_eq!(checked(&entries), Some((EntryIx(3), Tokens(710.0))));
+        let in_run = [turn(500).to_vec(), vec![user("more"), answer(900), refusal()]].concat();
+        assert_eq!(
+            checked(&in_run),
+            Some((EntryIx(1), Tokens(510.0))),
+            "an answer of the run itself comes too late"
+        );
+    }
+
+    #[test]
+    fn no_trigger_check_happens_before_the_first_count() {
+        let first = [user("go"), call("c", "exec", "{}"), result("c", "exec", "done", ""), refusal()];
+        assert_eq!(checked(&first), None);
+        let compaction =
+            r#"{"type":"compaction","summary":"so far","firstKeptEntryId":"e0","tokensBefore":510}"#;
+        let compacted = [user("go"), answer(500), compaction.to_owned(), user("more"), refusal()];
+        assert_eq!(checked(&compacted), None, "the count is older than the compaction");
+    }
 }

@@ -1,7 +1,7 @@
 //! Wrong measurements of the window and of the usage. Each is a cause only if its correction makes every call of a replay
 //! fit; otherwise it is a note.
 
-use crate::gateway::provenance::Provenance;
+use crate::gateway::registry::Provenance;
 use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::settings::SettingId;

@@ -6,20 +6,16 @@
 
 pub mod advice;
 mod aftermath;
-mod cache_misses;
 mod case;
-mod check;
 mod compactions;
 mod counted_calls;
 mod counts;
 mod description;
-mod engine;
 mod estimator;
 mod explanation;
 mod facts;
 mod failure;
 pub mod finding;
-mod grounds;
 mod guards;
 mod lineage;
 mod mechanism;
@@ -32,7 +28,6 @@ mod stored_counter;
 mod testing;
 mod unanswered;
 mod verdict;
-mod verdict_facts;
 mod way_out;
 #[cfg(test)]
 mod whole_tests;
@@ -41,17 +36,15 @@ pub use crate::session::failing_model::failed_call;
 pub use crate::session::replay_summary::ReplaySummary;
 pub use advice::{Advice, AdviceOutcome, AdvisedChange, ReplacedValue};
 pub use aftermath::Aftermath;
-pub use cache_misses::{CacheMisses, CauseOfMisses};
 pub use counts::{Counter, PromptCount};
-pub use description::Evidence;
-pub use description::{Question, advice_letter, error_message};
-pub use engine::EngineOwned;
+pub use description::{Evidence, Question, advice_letter, error_message};
 pub use estimator::{EstimatorError, TwiceCounted};
-pub use explanation::{CallHistory, CallPoint};
-pub use explanation::{Explanation, explain, explain_changes, explain_from};
-pub use facts::{Facts, Finding};
+pub use explanation::{CallHistory, CallPoint, Explanation, explain, explain_changes, explain_from};
+pub use facts::{CacheMisses, CauseOfMisses, EngineOwned, Facts, Finding};
 pub use failure::{Failure, LimitOrigin, PromptSize};
-pub use finding::{Confidence, FindingClass, Found};
+pub use finding::{
+    Confidence, FailedPrompt, FindingClass, Found, OverflowFacts, VerdictFacts, VerdictRemark,
+};
 pub use guards::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
 pub use lineage::LineageFacts;
 pub use mechanism::{LargePrompt, Mechanism, MessageFit, PromptPart, PromptPartKind};
@@ -60,7 +53,6 @@ pub use outlook::{NextPrompt, Outlook, RefilledCompaction};
 pub use premature::{PrematureCause, PrematureCompactions};
 pub use stored_counter::StoredCounter;
 pub use unanswered::{Culprit, Fault, UnansweredCalls};
-pub use verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 pub use way_out::WayOut;
 
 pub use crate::session::overflow::{Overflow, OverflowKind};

@@ -4,10 +4,11 @@
 
 use crate::report::explain::aftermath::Aftermath;
 use crate::report::explain::case::OverflowCase;
-use crate::report::explain::engine::find_engine_owned;
-use crate::report::explain::facts::{Facts, Finding};
+use crate::report::explain::facts::{Facts, Finding, find_engine_owned};
 use crate::report::explain::failure::Failure;
-use crate::report::explain::finding::{Confidence, FindingClass};
+use crate::report::explain::finding::{
+    Confidence, FailedPrompt, FindingClass, OverflowFacts, VerdictFacts, VerdictRemark,
+};
 use crate::report::explain::guards::{
     GuardKind, GuardReport, GuardState, find_closed_pruning, find_pruning_inert,
 };
@@ -16,7 +17,6 @@ use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding
 use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook;
 use crate::report::explain::unanswered::find_unanswered;
-use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 use crate::session::overflow::OverflowKind;
 
 /// Returns every finding of an overflow, the verdict first.

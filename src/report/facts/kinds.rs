@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fact::FactKind;
+use super::sentences::FactKind;
 use super::words::{has_drive, is_date_of_characters, is_group_sign, offset};
 
 /// Endings of files that are named without their folder.

@@ -2,19 +2,16 @@
 //! limit or take a decision. Found only by their form, in any language that `cues` knows; nothing is inferred.
 
 mod cues;
-mod fact;
 mod kinds;
 mod sentences;
-mod similar_sentences;
 #[cfg(test)]
 mod tests;
-mod text_hash;
 mod words;
 
-pub use fact::{Fact, FactKind, MAX_FACT_BYTES};
-pub use sentences::{SentenceWords, sentence_words};
-pub use similar_sentences::{AwaitedSentences, SentenceIndex};
-pub use text_hash::{TextHash, text_hash};
+pub use sentences::{
+    AwaitedSentences, Fact, FactKind, MAX_FACT_BYTES, SentenceIndex, SentenceWords, TextHash, sentence_words,
+    text_hash,
+};
 
 use kinds::{Word, classify, is_telling};
 

@@ -5,15 +5,13 @@
 
 mod comparison;
 mod recording_match;
-mod repairs;
 #[cfg(test)]
 mod repairs_tests;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{Difference, DifferingMessage, RecordingComparison};
+pub use comparison::{AppliedRepair, Difference, DifferingMessage, RecordingComparison};
 pub use recording_match::RecordingCut;
-pub use repairs::AppliedRepair;
 
 use schemars::JsonSchema;
 use serde::Serialize;

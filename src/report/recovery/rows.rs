@@ -2,8 +2,7 @@
 
 use crate::ids::EntryIx;
 use crate::policy::recovery::{CompactionCaller, CompactionOutcome, Ending, Recovery, RecoveryStep};
-use crate::report::recovery::description;
-use crate::report::recovery::{RecoveryEvent, RefusedCall};
+use crate::report::recovery::{RecoveryEvent, RefusedCall, description};
 use crate::session::LoadedSession;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

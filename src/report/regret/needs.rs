@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::path_message::{PathMessage, ToolUse, is_speaker};
-use super::sources::IdentifierSources;
+use super::sources::{IdentifierSources, PathMessage, ToolUse, is_speaker};
 use crate::gateway::models::Price;
 use crate::ids::EntryIx;
 use crate::replay::ContextLoss;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::path_message::{PathMessage, ToolUse, is_speaker};
-use super::sources::{IdentifierSources, UsedIdentifiers, positions_among, used_identifiers};
+use super::sources::{
+    IdentifierSources, PathMessage, ToolUse, UsedIdentifiers, is_speaker, positions_among, used_identifiers,
+};
 use crate::context::bodies::into_message;
 use crate::context::tokens::chars4::{estimate_chars, estimate_or_zero};
 use crate::ids::EntryIx;

@@ -2,7 +2,6 @@
 //! for which it has an older value. Facts are found by their form ([`crate::report::facts`]), so nothing is judged that is
 //! not there word for word.
 
-mod audit;
 mod sources;
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +15,7 @@ use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, Role};
 use sources::{FactCollector, MAX_OLDER_VALUES, Message, MessageReader, SourceFact, all_facts};
 
-pub use audit::{AuditTotals, AuditedFact, FactState, SummaryAudit};
+pub use sources::{AuditTotals, AuditedFact, FactState, SummaryAudit};
 
 /// Audits every compaction of the active branch, one at a time: the facts of all summaries can take more memory than the
 /// rest of a long session. Reads the texts of its messages, a few hundred at a time.

@@ -8,18 +8,16 @@
 //! current one included); 1 for a switch. The distance of a cell is the sum.
 
 mod axis;
-mod cell;
 mod choose;
-mod grid;
 pub mod json;
 mod sides;
 
-pub use axis::{Axis, AxisContext, AxisError, AxisPoint, MAX_VALUES};
-pub use cell::Cell;
-pub use cell::{CellScore, pareto_front, smallest_fitting};
+pub use axis::{Axis, AxisContext, AxisError, AxisPoint, Grid, MAX_CELLS, MAX_VALUES};
 pub use choose::{default_axes, usual_axes};
-pub use grid::{Grid, MAX_CELLS};
-pub use sides::{Side, SideComparison, SideName, SideOutcome, compare_sides};
+pub use sides::{
+    Cell, CellScore, Side, SideComparison, SideName, SideOutcome, compare_sides, pareto_front,
+    smallest_fitting,
+};
 
 use std::collections::BTreeSet;
 

@@ -2,10 +2,8 @@
 //! place (store Q1), and reports a burst of changes once (store Q3). It polls folders that the system cannot watch,
 //! and reports that too.
 
-mod event;
 mod folder;
 mod polling;
-mod remote;
 mod thread;
 
 use std::collections::BTreeSet;
@@ -15,8 +13,7 @@ use std::sync::mpsc::{Sender, channel};
 use crate::runtime::watch::thread::{WatchCommand, WatchThread};
 use crate::store::discovery::Store;
 use crate::units::Moment;
-pub use event::{POLL_VARIABLE, WatchMode};
-pub use event::{PollReason, PolledFolder, WatchEvent};
+pub use folder::{POLL_VARIABLE, PollReason, PolledFolder, WatchEvent, WatchMode};
 
 /// Watches folders until it is dropped. The thread sleeps until something changes, unless it has to poll.
 #[derive(Debug)]

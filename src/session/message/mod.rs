@@ -3,7 +3,6 @@
 pub mod excerpt;
 pub mod facts;
 mod fate_explanation;
-mod indent;
 pub mod parts;
 mod policy_explanation;
 
@@ -21,8 +20,9 @@ use crate::store::entry::{EntryKind, Replacement, Role, ToolCall};
 use crate::store::index::Index;
 
 pub use crate::session::message::fate_explanation::explain_fate;
-pub use crate::session::message::parts::{PartKind, TextPart};
-pub use crate::session::message::parts::{entry_parts as parts_of_entry, message_parts as parts_of_message};
+pub use crate::session::message::parts::{
+    PartKind, TextPart, entry_parts as parts_of_entry, message_parts as parts_of_message,
+};
 
 /// A message that was read back from its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl MessageText {
 
     /// Indents the entry's line. Not cached: it is rarely shown, and a result can be megabytes.
     pub fn indented_json(&self) -> String {
-        indent::indent_line(&self.raw_line)
+        parts::indent_line(&self.raw_line)
     }
 
     pub fn fact(&self, name: &str) -> Option<&str> {

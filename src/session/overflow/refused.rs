@@ -1,18 +1,22 @@
 //! Finds calls that were refused in words: failed answers, answers with a special stop reason, and prompts that threw.
 
+use std::borrow::Cow;
+
 use crate::ids::EntryIx;
 use crate::js;
 use crate::policy::overflow::{
-    Classification, ErrorClass, Runtime, StopDetails, Verdict, classify_error, documented_request_limit,
-    gateway, is_bodyless_status, is_recognised, is_recognised_in_run, judge, stated_excess, stated_sizes,
+    Classification, ErrorClass, RefusalNumbers, Runtime, StopDetails, Verdict, classify_error,
+    documented_request_limit, gateway, is_bodyless_status, is_recognised, is_recognised_in_run, judge,
+    stated_excess, stated_sizes,
 };
+use crate::redact::masked;
 use crate::session::message::facts::time_ms;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
-use crate::session::overflow::call_error::CallError;
 use crate::session::prompt_estimates::PromptEstimates;
 use crate::store::body;
 use crate::store::entry::{Entry, EntryKind, Role, StopReason};
 use crate::store::index::Index;
+use crate::store::intern::ValueIx;
 use crate::units::{Bytes, Chars, Moment};
 
 /// Type of the custom entry that records a prompt that threw.
@@ -225,7 +229,7 @@ const CHARS_PER_TOKEN: f64 = 4.0;
 
 /// Whether the request of a failed call may have been too large in bytes: by the limit that its provider documents, else if
 /// it had images, or as many chars as the smallest common limit of servers.
-pub(super) fn may_exceed_bytes(index: &Index, call: EntryIx, provider: &str) -> bool {
+fn may_exceed_bytes(index: &Index, call: EntryIx, provider: &str) -> bool {
     let estimates = PromptEstimates::new(index, None);
     let chars = estimates.sent_to(call).to_chars(CHARS_PER_TOKEN);
     let path = std::iter::successors(estimates.parent(call), |ix| estimates.parent(*ix));
@@ -251,7 +255,7 @@ pub(crate) const UNKNOWN_WORDS: &str = "R78";
 
 /// Returns the overflow behind an error of no known class, if its text states a size as large as the prompt is by
 /// the usage of the call before it, and a smaller one.
-pub(super) fn find_stated_size(index: &Index, error: &CallError, time_ms: Moment) -> Option<Overflow> {
+fn find_stated_size(index: &Index, error: &CallError, time_ms: Moment) -> Option<Overflow> {
     if error.class != ErrorClass::Other || error.noted_by_gateway {
         return None;
     }
@@ -271,6 +275,28 @@ impl Overflow {
     /// Whether only the sizes in unknown words show it.
     pub fn is_by_stated_size(&self) -> bool {
         self.rule == UNKNOWN_WORDS
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallError {
+    /// Its answer, or the gateway's note of a prompt that threw.
+    pub entry: EntryIx,
+    pub class: ErrorClass,
+    /// What the text says was requested, reserved for the reply, and allowed.
+    pub numbers: RefusalNumbers,
+    /// Provider and model that were called.
+    pub model: Option<(ValueIx, ValueIx)>,
+    /// The error's words, else its codes; may be empty.
+    pub text: String,
+    /// Whether the gateway noted the error itself instead of keeping a failed answer.
+    pub noted_by_gateway: bool,
+}
+
+impl CallError {
+    /// Returns the error text without secrets: some providers quote the key or the request.
+    pub fn shown_text(&self) -> Cow<'_, str> {
+        masked(&self.text)
     }
 }
 

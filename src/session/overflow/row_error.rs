@@ -4,7 +4,7 @@ use crate::ids::EntryIx;
 use crate::js;
 use crate::policy::overflow::{ErrorClass, StopDetails, Verdict, classify_error, judge};
 use crate::session::overflow::CallFailures;
-use crate::session::overflow::call_error::CallError;
+use crate::session::overflow::refused::CallError;
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::session_records::SessionRecord;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::gateway::context_engine::engine_plugin;
-use crate::gateway::prune_setting::PRUNING_PATH;
+use crate::gateway::compaction::engine_plugin;
 use crate::gateway::pruning::effective_settings_under;
+use crate::gateway::setting_value::PRUNING_PATH;
 use crate::ids::EntryIx;
 use crate::session::overflow::call::{Overflow, OverflowKind, OverflowScope};
 use crate::session::overflow::model_windows::WindowCache;

@@ -6,7 +6,6 @@
 pub mod hits;
 mod in_session;
 pub mod query;
-mod seen_text;
 pub mod store_search;
 
 pub use hits::{HitText, SearchHit, SessionHits};

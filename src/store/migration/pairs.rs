@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::{ImportComparison, compare};
-use crate::gateway::secrets::is_secret_file;
+use crate::gateway::substitute::is_secret_file;
 use crate::store::archive::{FileKind, classify, imported_name};
 use crate::store::discovery::Store;
 use crate::store::location::Location;

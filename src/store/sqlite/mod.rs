@@ -8,24 +8,20 @@ mod leftovers;
 mod nodes;
 mod open;
 mod paths;
-mod records;
 mod size_cache;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-mod unpack;
 
 pub(in crate::store) use archives::{cold_lines, unpack_archive};
 pub use database_probe::{DatabaseProbe, ProbeResult};
 pub use events::Events;
-pub(in crate::store) use events::event_note;
+pub(in crate::store) use events::{event_note, unpack_file};
 pub(in crate::store) use leftovers::mark_leftovers;
 pub(in crate::store) use nodes::add_sessions;
-pub use open::{Database, OpenError, Schema};
+pub use open::{Database, OpenError, Schema, session_labels, stored_record};
 pub(in crate::store) use open::{NO_SESSIONS_HINT, has_sessions, version_without_sessions};
 pub use paths::{DATABASE_NAME, database_of, item_path};
 pub(in crate::store) use paths::{artifact_dir, find_databases};
-pub use records::{session_labels, stored_record};
 pub use size_cache::SizeCache;
-pub(in crate::store) use unpack::unpack_file;

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::open::connect;
 use crate::gateway::config::{GatewayConfig, normalise_agent_id};
 use crate::gateway::env::Environment;
-use crate::store::agents::Agent;
+use crate::store::locate::Agent;
 
 /// Name of an agent's database, in `agents/<id>/agent` (sqlite A1).
 pub const DATABASE_NAME: &str = "openclaw-agent.sqlite";

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::events::MAX_EVENT_BYTES;
 use super::open::Database;
-use super::unpack::MAX_EVENT_BYTES;
 use crate::store::index::FileIdentity;
 use crate::units::Bytes;
 

@@ -8,12 +8,10 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::location::RecordingLocation;
 use super::owned_text;
-use super::recording::SCHEMA;
-use super::rows::has_rows;
+use super::recording::{RecordingLocation, SCHEMA, has_rows};
 use crate::files;
-use crate::gateway::secrets::is_secret_file;
+use crate::gateway::substitute::is_secret_file;
 use crate::js::{self, Value};
 use crate::store::source::Source;
 use crate::store::sqlite::artifact_dir;

@@ -3,15 +3,13 @@
 
 mod attempt;
 mod find;
-mod location;
 mod recording;
-mod rows;
 
-pub use attempt::{AttemptDetails, RunAttempt};
-pub use attempt::{CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool};
+pub use attempt::{
+    AttemptDetails, CompiledContext, ContextSnapshot, CutContext, RecordedList, RecordedTool, RunAttempt,
+};
 pub use find::{RecordingLookup, find_recording};
-pub use location::RecordingLocation;
-pub use recording::{RecordedEvent, Recording};
+pub use recording::{RecordedEvent, Recording, RecordingLocation};
 
 use crate::js::{JsString, Value, date_value};
 use crate::store::prompt_report::{ReportSource, SystemPromptReport};

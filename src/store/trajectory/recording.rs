@@ -1,16 +1,20 @@
 //! The lines of a recording. The index keeps everything except `data`, which is read on demand, because recordings are
 //! several times as long as their transcripts.
 
+use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::location::RecordingLocation;
+use memchr::memmem;
+use rusqlite::types::ValueRef;
+use rusqlite::{OptionalExtension as _, Row};
+
 use super::owned_text;
-use super::rows::{for_each_row, read_row};
 use crate::files;
 use crate::js::{self, Value};
 use crate::store::source::Source;
-use memchr::memmem;
+use crate::store::sqlite::{Database, item_path};
 
 /// Limit for reading; the recorder stops at 50 MiB.
 const MAX_BYTES: u64 = 64 << 20;
@@ -129,5 +133,72 @@ fn parse_event(line: &str, number: u64, at: u64, bytes: usize) -> Option<Recorde
         model: text("modelId"),
         offset: at,
         bytes,
+    })
+}
+
+#[derive(Debug, Clone)]
+pub enum RecordingLocation {
+    File(PathBuf),
+    /// Rows of an agent's database with the session id (trajectory 2.5).
+    DatabaseRows(Arc<Database>, String),
+}
+
+impl fmt::Display for RecordingLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::DatabaseRows(database, session) => item_path(database.path(), session).display().fmt(f),
+        }
+    }
+}
+
+impl PartialEq for RecordingLocation {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(own), Self::File(other)) => own == other,
+            (Self::DatabaseRows(own, id), Self::DatabaseRows(other, other_id)) => {
+                own.path() == other.path() && id == other_id
+            }
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn has_rows(database: &Database, session: &str) -> bool {
+    let ask = "SELECT EXISTS (SELECT 1 FROM trajectory_runtime_events WHERE session_id = ?1)";
+    database.has_column("trajectory_runtime_events", "event_json")
+        && database
+            .with_transaction(|at| at.prepare_cached(ask)?.query_row([session], |row| row.get(0)))
+            .unwrap_or(false)
+}
+
+/// Calls `take` with `seq` and text of each event of a session, in order.
+fn for_each_row(database: &Database, session: &str, mut take: impl FnMut(i64, &[u8])) -> io::Result<()> {
+    let ask = "SELECT seq, event_json FROM trajectory_runtime_events WHERE session_id = ?1 ORDER BY seq";
+    let read = database.with_transaction(|at| {
+        let mut statement = at.prepare(ask)?;
+        let mut rows = statement.query([session])?;
+        while let Some(row) = rows.next()? {
+            take(row.get(0)?, column_text(row, 1)?);
+        }
+        Ok(())
+    });
+    read.map_err(io::Error::other)
+}
+
+/// Returns the text of one event; `None` when it was removed meanwhile.
+fn read_row(database: &Database, session: &str, seq: i64) -> Option<Vec<u8>> {
+    let ask = "SELECT event_json FROM trajectory_runtime_events WHERE session_id = ?1 AND seq = ?2";
+    let read = database.with_transaction(|at| {
+        at.query_row(ask, (session, seq), |row| column_text(row, 0).map(<[u8]>::to_vec)).optional()
+    });
+    read.ok().flatten()
+}
+
+/// Returns the bytes of a text or blob column; empty for other types.
+fn column_text<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => &[],
     })
 }

@@ -2,9 +2,7 @@
 
 use memchr::memmem;
 
-use super::block::split_line;
-use super::marks::Marks;
-use super::notice::NoticeExtent;
+use super::block::{Marks, NoticeExtent, split_line};
 
 /// First words of an event line.
 const EVENT_PREFIXES: [&str; 2] = ["System:", "System (untrusted):"];

@@ -8,17 +8,16 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::message_layout::occurrences;
 use crate::app::screens::help::{
     HelpDocument, HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH,
 };
-use crate::app::wrap::occurrences;
 use crate::format::format_number;
 use crate::text;
 use crate::ui::frame_box::{Frame, inside, rule, selected};
-use crate::ui::glyphs;
-use crate::ui::legend_style::tone_style;
 use crate::ui::status::draw_input;
-use crate::ui::theme::{BackgroundRole, Role, Theme};
+use crate::ui::theme::{BackgroundRole, Role, Theme, tone_style};
+use crate::ui::widgets;
 use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar, spans_width};
 
 /// Draws the help over the screen; returns the position of the text cursor while the search is typed.
@@ -105,7 +104,7 @@ impl PagePainter<'_> {
             let x = self.list.x + width * at;
             if at > 0 {
                 for y in self.list.y..self.list.bottom() {
-                    put(buf, (x - 1, y), x, glyphs::LINE, self.theme.style(Role::Faint));
+                    put(buf, (x - 1, y), x, widgets::LINE, self.theme.style(Role::Faint));
                 }
             }
             let rows = column.iter().enumerate().skip(self.top);

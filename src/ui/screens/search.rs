@@ -1,7 +1,6 @@
 //! The search over every session: the words, the hits of each session, and the text around the selected hit.
 
 mod preview;
-mod words;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -22,9 +21,9 @@ use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{
     clear, on_title, put, put_facts_right, put_right, put_spans, row_at, scrollbar, title,
 };
-use crate::ui::{frame_box, glyphs};
+use crate::ui::{frame_box, widgets};
 use crate::units::Millis;
-use words::{marked, speaker};
+use preview::{marked, speaker};
 
 /// Columns of the age and of the speaker of a hit.
 const AGE_COLUMNS: u16 = 5;
@@ -134,7 +133,7 @@ fn unread_note(theme: &Theme, screen: &SearchScreen, area: Rect, buf: &mut Buffe
     let Some(first) = screen.totals.as_ref().and_then(|totals| totals.unread.first()) else { return };
     let count = quantity(screen.unread_count() as u64, "transcript");
     let y = area.bottom().saturating_sub(1);
-    let x = put(buf, (area.x + 1, y), area.right(), glyphs::ALERT, theme.style(Role::Warn));
+    let x = put(buf, (area.x + 1, y), area.right(), widgets::ALERT, theme.style(Role::Warn));
     let words = format!("{count} could not be read");
     let x = put(buf, (x + 1, y), area.right(), &words, theme.style(Role::Warn));
     let room = usize::from(area.right().saturating_sub(x + 4));
@@ -184,7 +183,7 @@ impl HitLine<'_> {
         let (theme, area) = (self.theme, self.area);
         let item = item(self.app, session);
         if item.is_some_and(|item| item.has(Mark::Overflow)) {
-            put(buf, (area.x + 1, area.y), area.right(), glyphs::ALERT, theme.style(Role::Danger));
+            put(buf, (area.x + 1, area.y), area.right(), widgets::ALERT, theme.style(Role::Danger));
         }
         let agent = item.map(|item| item.agent.as_str()).unwrap_or_default();
         let agent = [Span::styled(agent.to_owned(), theme.style(Role::Muted))];

@@ -1,7 +1,6 @@
 //! The transcript pane: one row per message with rail, text, fate and tokens.
 
 mod columns;
-mod compaction_marker;
 mod row;
 
 use ratatui::buffer::Buffer;
@@ -14,7 +13,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
-use crate::ui::{empty_states, glyphs};
+use crate::ui::{empty_states, widgets};
 use columns::Columns;
 use row::RowPainter;
 
@@ -76,7 +75,7 @@ fn headings(
     let words = if app.preview.plan.is_some() {
         vec![
             Span::styled("~before ", muted),
-            Span::styled(glyphs::ARROW, theme.style(Role::Muted)),
+            Span::styled(widgets::ARROW, theme.style(Role::Muted)),
             Span::styled(" ~after", muted),
         ]
     } else {

@@ -7,9 +7,8 @@ use crate::app::App;
 use crate::format::{
     format_duration, format_number, format_percent, format_short, format_short_estimate, minute, quantity,
 };
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::edit_text;
+use crate::gateway::registry::Provenance;
+use crate::gateway::setting_value::{Unit, edit_text};
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::settings::{Hint, SettingOwner};

@@ -1,20 +1,13 @@
 //! Widgets that all screens share: text in cells, title lines, thin bars, scrollbars, numbers.
 
-mod doc_line;
-mod page;
-mod pane;
-mod thin_bar;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
+use crate::doc::{Line, Tone};
 use crate::text;
-pub use doc_line::put_doc_line;
-pub use page::{clear, note};
-pub use pane::{content_left, on_title, scrollbar, title};
-pub use thin_bar::ThinBar;
+use crate::ui::theme::{Role, Theme};
 
 /// Blanks between facts on one line.
 const GAP: u16 = 3;
@@ -91,6 +84,265 @@ pub fn row_at(area: Rect, y: u16) -> Rect {
     Rect { y, height: 1, ..area }
 }
 
+/// Clears an area to the page's background.
+pub fn clear(theme: &Theme, buf: &mut Buffer, area: Rect) {
+    for position in area.intersection(buf.area).positions() {
+        buf[position].reset();
+    }
+    apply_style(buf, area, theme.base());
+}
+
+/// Draws why a page has no content.
+pub fn note(theme: &Theme, what: &str, why: &str, area: Rect, buf: &mut Buffer) {
+    let at = (area.x + 3, area.y + 2);
+    put(buf, at, area.right(), what, theme.bold(Role::Bright));
+    let lines = text::wrap(why, usize::from(area.width.saturating_sub(6)));
+    for (y, line) in (at.1 + 1..area.bottom()).zip(lines) {
+        put(buf, (at.0, y), area.right(), &line, theme.style(Role::Text));
+    }
+}
+
+/// Draws a line of a document up to column `end`.
+pub fn put_doc_line(theme: &Theme, line: &Line, at: (u16, u16), end: u16, buf: &mut Buffer) {
+    let span = |span: &crate::doc::Span| Span::styled(span.text.clone(), style(theme, span.tone));
+    put_spans(buf, at, end, &line.spans.iter().map(span).collect::<Vec<_>>());
+}
+
+fn style(theme: &Theme, tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => theme.style(Role::Text),
+        Tone::Strong => theme.bold(Role::Bright),
+        Tone::Dim => theme.style(Role::Muted),
+        Tone::Good => theme.style(Role::User),
+        Tone::Warning => theme.style(Role::Warn),
+        Tone::Bad => theme.style(Role::Danger),
+        Tone::Trimmed | Tone::Cleared => theme.style(Role::Plan),
+        Tone::Part(_) if theme.uses_letters() => theme.style(Role::Ghost),
+        Tone::Part(part) => Style::new().fg(theme.part_colours(part, false).0),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ThinBar {
+    /// End of the bar, 0 to 1.
+    pub share: f64,
+    /// End of the tail, 0 to 1: the value before the plan.
+    pub tail: f64,
+    pub style: Style,
+    pub tail_style: Style,
+}
+
+impl ThinBar {
+    /// Draws the bar; a share above 0 shows at least half a cell.
+    pub fn draw(&self, buf: &mut Buffer, (x, y): (u16, u16), width: u16) {
+        let halves = |share: f64| (share.clamp(0.0, 1.0) * f64::from(width) * 2.0).round() as u16;
+        let bar = if self.share > 0.0 { halves(self.share).max(1) } else { 0 };
+        let tail = halves(self.tail).div_ceil(2);
+        for cell in 0..width {
+            let (sign, style) = match bar.saturating_sub(cell * 2) {
+                2.. => (HEAVY, self.style),
+                1 => (HALF, self.style),
+                0 if cell < tail => (LIGHT, self.tail_style),
+                0 => break,
+            };
+            put(buf, (x + cell, y), x + width, sign, style);
+        }
+    }
+}
+
+/// Returns the first column of a pane's content, after its hairline if it has one.
+pub fn content_left(area: Rect) -> u16 {
+    if area.x > 0 { area.x + 1 } else { area.x }
+}
+
+/// Draws the title line and the left hairline of a pane; returns the column after the title. The focused pane's line is
+/// heavy and blue.
+pub fn title(theme: &Theme, buf: &mut Buffer, area: Rect, name: &str, focused: bool) -> u16 {
+    if area.is_empty() {
+        return area.x;
+    }
+    let (sign, style) =
+        if focused { (HEAVY, theme.style(Role::Focus)) } else { (LIGHT, theme.style(Role::Faint)) };
+    let left = content_left(area);
+    for x in left..area.right() {
+        put(buf, (x, area.y), area.right(), sign, style);
+    }
+    if left > area.x {
+        hairline(theme, buf, area);
+    }
+    let style = if focused { theme.bold(Role::Focus) } else { theme.style(Role::Muted) };
+    put(buf, (left + 1, area.y), area.right(), &format!(" {name} "), style)
+}
+
+fn hairline(theme: &Theme, buf: &mut Buffer, area: Rect) {
+    let style = theme.style(Role::Faint);
+    let above = area.y.checked_sub(1).and_then(|y| buf.cell((area.x, y)));
+    let goes_on = above.is_some_and(|cell| [LINE, "┬"].contains(&cell.symbol()));
+    put(buf, (area.x, area.y), area.right(), if goes_on { TICK } else { "┬" }, style);
+    for y in area.y + 1..area.bottom() {
+        put(buf, (area.x, y), area.right(), LINE, style);
+    }
+}
+
+/// Writes on a title line before column `end`, with a blank on either side; returns the start. Writes nothing and
+/// returns `end` if it does not fit.
+pub fn on_title(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) -> u16 {
+    let width = spans_width(spans) + 2;
+    if start + width > end {
+        return end;
+    }
+    let from = end - width;
+    let x = put(buf, (from, y), end, " ", Style::new());
+    let x = put_spans(buf, (x, y), end, spans);
+    put(buf, (x, y), end, " ", Style::new());
+    from
+}
+
+/// Draws the scrollbar of a list on the hairline to its right, or in its last column; only if rows are hidden.
+pub fn scrollbar(theme: &Theme, buf: &mut Buffer, list: Rect, top: usize, len: usize) {
+    let beside = list.right() < buf.area.right();
+    let x = if beside { list.right() } else { list.right().saturating_sub(1) };
+    let track = Rect { x, width: 1, ..list };
+    let height = usize::from(track.height);
+    if height == 0 || len <= height {
+        return;
+    }
+    let thumb = (height * height / len).clamp(1, height);
+    let (room, hidden) = (height - thumb, len - height);
+    let from = (top.min(hidden) * room + hidden / 2) / hidden;
+    for line in from..from + thumb {
+        let at = (track.x, track.y + line as u16);
+        put(buf, at, track.right(), THUMB, theme.style(Role::Ghost));
+    }
+}
+
+/// On, live, a user turn.
+pub const ON: &str = "●";
+/// Off, paused, the configured position on a slider.
+pub const OFF: &str = "○";
+/// An overflow or a failed call.
+pub const ALERT: &str = "⚠";
+pub const FOLDED: &str = "▸";
+pub const OPEN: &str = "▾";
+/// A rail with an arm.
+pub const TICK: &str = "├";
+/// A rail, a hairline, a mark through the bar.
+pub const LINE: &str = "│";
+/// The end of a rail.
+pub const END: &str = "└";
+/// The start of a branch, a dashed line across a chart.
+pub const DASHES: &str = "┄";
+/// The former position of a mark.
+pub const OLD_MARK: &str = "┊";
+/// Text that is cut off here.
+pub const CUT: &str = "…";
+pub const CURSOR: &str = "▌";
+/// The protected zone.
+pub const ZONE: &str = "▏";
+pub const ARROW: &str = "→";
+pub const HEAVY: &str = "━";
+/// Half a cell of [`HEAVY`].
+pub const HALF: &str = "╸";
+/// A hairline.
+pub const LIGHT: &str = "─";
+/// Tokens that a plan frees.
+pub const FREED: &str = "╱";
+/// [`FREED`] without colour.
+pub const FREED_SHADE: &str = "░";
+/// The thumb of a scrollbar.
+pub const THUMB: &str = "┃";
+pub const PASSED: &str = "✓";
+pub const REFUSED: &str = "✗";
+/// A guard that could not act.
+pub const BLOCKED: &str = "■";
+/// Needed again.
+pub const AGAIN: &str = "↺";
+/// An unknown value.
+pub const UNKNOWN: &str = "—";
+/// Free tokens, without colour.
+pub const FREE: &str = "·";
+/// The point under the cursor.
+pub const SELECTED_POINT: &str = "◉";
+/// Below the column of the cursor.
+pub const POINTER: &str = "▲";
+/// One to seven eighths of a cell, from the left.
+pub const EIGHTHS_ACROSS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+/// One to eight eighths of a cell, from below.
+pub const EIGHTHS_UP: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+
+/// Whether the terminal needs ASCII. `locale` is the first value set of `LC_ALL`, `LC_CTYPE` and `LANG`; `term` is
+/// `TERM`.
+pub fn needs_ascii(locale: Option<&str>, term: Option<&str>) -> bool {
+    ascii_reason(locale, term).is_some()
+}
+
+/// Returns why the terminal needs ASCII, if it does.
+pub fn ascii_reason(locale: Option<&str>, term: Option<&str>) -> Option<String> {
+    if let Some(term @ ("linux" | "dumb")) = term {
+        return Some(format!("TERM={term}"));
+    }
+    let locale = locale.filter(|locale| !locale.is_empty())?;
+    let lower = locale.to_ascii_lowercase();
+    let is_utf8 = lower.contains("utf-8") || lower.contains("utf8");
+    (!is_utf8).then(|| format!("the locale {locale} is not UTF-8"))
+}
+
+/// Each replacement is one character, so that no cell moves.
+const ASCII: &[(&str, &str)] = &[
+    ("●○◉■", "*oO#"),
+    ("⚠◆⇥Σ✗✂✓", "!=>S-xv"),
+    ("▸▾", "+v"),
+    ("├┬┴┷┤│┃┊▏└┄", "|--=||||:`."),
+    ("▌→←↑↓↔▲", ">><^v-^"),
+    ("━╸─—–−╱", "==-----"),
+    ("╭╮╰╯", "++++"),
+    ("⋯…·×", "...x"),
+    ("▁▂▃▄▅▆▇█░", "..:::||#/"),
+    ("⟨⟩◌“”›↺", "<>o\"\">@"),
+];
+
+/// Replaces every sign with ASCII. An arrow after a blank becomes `->`.
+pub fn to_ascii(buf: &mut Buffer) {
+    for at in 0..buf.content.len() {
+        let symbol = buf.content[at].symbol();
+        if symbol.is_ascii() {
+            continue;
+        }
+        let arrow = symbol == ARROW;
+        if let Some(ascii) = ascii_of(symbol) {
+            buf.content[at].set_char(ascii);
+            if arrow && at > 0 && buf.content[at - 1].symbol() == " " {
+                let style = buf.content[at].style();
+                buf.content[at - 1].set_char('-').set_style(style);
+            }
+        }
+    }
+}
+
+/// Replaces braille dots with a character of similar density; a full column of dots becomes `|`.
+fn ascii_dots(dots: u32) -> char {
+    const COLUMNS: [u32; 2] = [0x47, 0xb8];
+    match dots.count_ones() {
+        6.. => '#',
+        _ if COLUMNS.iter().any(|column| dots & column == *column) => '|',
+        3.. => ':',
+        _ => '.',
+    }
+}
+
+fn ascii_of(symbol: &str) -> Option<char> {
+    if let Some(dots) = symbol.chars().next().filter(|c| ('\u{2800}'..='\u{28ff}').contains(c)) {
+        return Some(ascii_dots(dots as u32 - 0x2800));
+    }
+    if let Some(picture) = symbol.chars().next().filter(|c| ('\u{2400}'..='\u{2421}').contains(c)) {
+        return Some(if picture == '\u{2421}' { '?' } else { '^' });
+    }
+    ASCII.iter().find_map(|(from, to)| {
+        let at = from.chars().position(|character| symbol.chars().eq([character]))?;
+        to.chars().nth(at)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +375,95 @@ mod tests {
         let mut buf = Buffer::empty(Rect::new(0, 0, 20, 1));
         put(&mut buf, (0, 0), 20, "\u{1b}[2J\u{202e}x", Style::new());
         assert!(symbols(&buf).starts_with("␛[2J⟨202E⟩x"), "{}", symbols(&buf));
+    }
+}
+
+#[cfg(test)]
+mod thin_bar_tests {
+    use super::*;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn thin_bars_count_in_half_cells_and_keep_a_tail() {
+        let drawn = |share, tail| {
+            let mut buf = Buffer::empty(Rect::new(0, 0, 6, 1));
+            let style = Style::new();
+            ThinBar { share, tail, style, tail_style: style }.draw(&mut buf, (0, 0), 6);
+            buf.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>()
+        };
+        assert_eq!(drawn(0.4, 1.0), "━━╸───");
+        assert_eq!(drawn(0.001, 0.0), "╸     ");
+        assert_eq!(drawn(0.0, 0.5), "───   ");
+        assert_eq!(drawn(2.0, 9.0), "━━━━━━");
+    }
+}
+
+#[cfg(test)]
+mod glyphs_tests {
+    use super::*;
+    use crate::policy::Fate;
+    use ratatui::layout::Rect;
+
+    #[test]
+    fn every_sign_has_its_ascii() {
+        for (from, to) in ASCII {
+            assert_eq!(from.chars().count(), to.chars().count(), "{from}");
+        }
+        let fates = Fate::ALL.map(Fate::sign);
+        let signs = [
+            ON, OFF, ALERT, FOLDED, OPEN, TICK, LINE, END, DASHES, OLD_MARK, CURSOR, ZONE, ARROW, HEAVY, HALF,
+        ];
+        let more = [
+            SELECTED_POINT,
+            POINTER,
+            "⣿",
+            "⠁",
+            LIGHT,
+            FREED,
+            FREED_SHADE,
+            THUMB,
+            PASSED,
+            REFUSED,
+            BLOCKED,
+            UNKNOWN,
+            FREE,
+            AGAIN,
+        ];
+        for sign in fates.into_iter().chain(signs).chain(more).chain(EIGHTHS_UP) {
+            assert!(sign.is_ascii() || ascii_of(sign).is_some(), "{sign}");
+        }
+    }
+
+    #[test]
+    fn fates_have_different_signs_in_both_sets() {
+        for ascii in [false, true] {
+            let mut signs: Vec<String> = Fate::ALL
+                .map(Fate::sign)
+                .into_iter()
+                .map(|sign| match ascii_of(sign).filter(|_| ascii) {
+                    Some(character) => character.to_string(),
+                    None => sign.to_owned(),
+                })
+                .collect();
+            signs.sort();
+            signs.dedup();
+            assert_eq!(signs.len(), Fate::ALL.len());
+        }
+    }
+
+    #[test]
+    fn arrows_become_two_characters_if_they_fit() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 5, 1));
+        buf.set_string(0, 0, "a → b", ratatui::style::Style::new());
+        to_ascii(&mut buf);
+        assert_eq!(buf.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>(), "a-> b");
+    }
+
+    #[test]
+    fn the_locale_decides() {
+        assert!(!needs_ascii(Some("de_DE.UTF-8"), Some("xterm")));
+        assert!(needs_ascii(Some("C"), Some("xterm")));
+        assert!(needs_ascii(Some("en_US.utf8"), Some("linux")));
+        assert!(!needs_ascii(None, None));
     }
 }

@@ -4,9 +4,6 @@
 //! So the planned branch becomes the transcript of a new session in a private folder, and `openclaw doctor
 //! --session-sqlite import` takes it in. The old session stays as it is.
 
-mod branch_copy;
-mod gateway_place;
-mod import_error;
 mod import_steps;
 mod record;
 mod run;
@@ -18,18 +15,13 @@ use crate::session::{LoadedSession, ManualChange};
 use crate::text::shell;
 use crate::transcript::Leaf;
 use crate::units::Bytes;
-use crate::write::action::{WriteAction, WriteRequest};
 use crate::write::commit_list::{CommitRecord, list_commits};
 use crate::write::error::WriteError;
-use crate::write::requested_change::RequestedChange;
-use branch_copy::BranchCopy;
-use record::SessionDraft;
+use crate::write::requested_change::{RequestedChange, WriteAction, WriteRequest};
+use record::{BranchCopy, SessionDraft};
 
-pub use gateway_place::GatewayPlace;
-pub use import_error::ImportError;
-pub use import_steps::{ImportLines, ImportStep};
-pub use run::{ImportedSession, run_import};
-pub use run::{StagedSession, staging_root};
+pub use import_steps::{GatewayPlace, ImportError, ImportLines, ImportStep};
+pub use run::{ImportedSession, StagedSession, run_import, staging_root};
 
 /// A plan as a new session. Nothing has been written.
 #[derive(Debug, Clone)]

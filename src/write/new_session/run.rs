@@ -26,8 +26,7 @@ use crate::text::shell;
 use crate::transcript::{Leaf, Tree};
 use crate::units::Millis;
 use crate::write::new_session::NewSession;
-use crate::write::new_session::import_error::ImportError;
-use crate::write::new_session::import_steps::{ImportLines, ImportStep};
+use crate::write::new_session::import_steps::{ImportError, ImportLines, ImportStep};
 use crate::write::new_session::record::file_name;
 use crate::{js, text};
 

@@ -2,9 +2,7 @@
 //!
 //! Everything the gateway would send is built here, so that its calls can be predicted and any summarizer can run them.
 
-pub mod calls;
 pub mod job;
-pub mod writer;
 
 use std::collections::HashMap;
 use std::path::Path;

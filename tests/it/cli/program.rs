@@ -1,7 +1,6 @@
 //! Help, completions, manual pages, exit codes and `watch`.
 
-use std::io::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -10,8 +10,7 @@ use clawscope::units::Millis;
 use super::cases::Case;
 use super::child::{Deed, killed};
 use super::disk::{Fault, Faulty, LockNames};
-use super::kills::Story;
-use super::kills::{assert_whole_lock, settled};
+use super::kills::{Story, assert_whole_lock, settled};
 
 fn names(path: &Path) -> Vec<String> {
     let items = fs::read_dir(path.parent().unwrap()).unwrap();

@@ -1,7 +1,8 @@
 //! Other programs that write to the same file, without the lock, at every step of a commit (store H10).
 
-use clawscope::commit::{Clock as _, LockState, lock_state};
-use clawscope::commit::{CommitError, Refusal, SystemClock, find_interrupted, write_to_disk};
+use clawscope::commit::{
+    Clock as _, CommitError, LockState, Refusal, SystemClock, find_interrupted, lock_state, write_to_disk,
+};
 use clawscope::units::{Bytes, Millis};
 
 use super::cases::{Case, another};

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io;
 use std::time::SystemTime;
 
-use clawscope::commit::{Clock as _, CommitError};
 use clawscope::commit::{
-    Disk, Place, RecoveryOutcome, Refusal, SessionFolder, SystemClock, SystemDisk, WrittenExtent,
-    find_interrupted, recover_commit, write,
+    Clock as _, CommitError, Disk, Place, RecoveryOutcome, Refusal, SessionFolder, SystemClock, SystemDisk,
+    WrittenExtent, find_interrupted, recover_commit, write,
 };
 use clawscope::units::{Bytes, Millis};
 

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clawscope::dataset::Table;
-use clawscope::dataset::decode::read_rows;
+use clawscope::dataset::encode::read_rows;
 use clawscope::dataset::rows::{Rows, Values};
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! Op `window`: the tokens a model takes, the gateway's verdict on them, and the limit of one tool result.
 
-use clawscope::gateway::window::{DEFAULT_WINDOW, resolve_window};
-use clawscope::gateway::window_guard::guard_window;
+use clawscope::gateway::window::{DEFAULT_WINDOW, guard_window, resolve_window};
 use clawscope::js::{JsString, Value};
 use clawscope::policy::truncate::max_result_chars;
 use clawscope::units::Tokens;

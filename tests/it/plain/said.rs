@@ -1,10 +1,10 @@
 //! The content of a transcript: read line by line, and from an index, in the same form.
 
 use clawscope::js::{self, Value, is_trimmed};
-use clawscope::store::compact_chars::CompactChars;
 use clawscope::store::entry::{AppendMode, Entry, ParentKey, StopReason, Usage};
 use clawscope::store::index::Index;
 use clawscope::store::intern::{IdIx, ValueIx};
+use clawscope::store::measure::CompactChars;
 use clawscope::units::{Chars, Tokens};
 
 use super::json::{Plain, parse};

@@ -1,11 +1,10 @@
 //! The real `openclaw agent --local`. One process takes one command line after the other: loading the program takes longer
 //! than a short turn.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,10 @@
 //! Scenarios of OpenClaw.
 
 use std::collections::HashSet;
-use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -1,12 +1,11 @@
 //! A child process that answers one line of JSON with another, and ends with the value that drives it.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 

@@ -25,8 +25,7 @@ use clawscope::store::demo;
 use clawscope::store::discovery::Store;
 use clawscope::summarize::CancelToken;
 use clawscope::units::{Millis, Moment};
-use clawscope::write::summary::job::SummaryResult;
-use clawscope::write::summary::writer::SummaryWriter;
+use clawscope::write::summary::job::{SummaryResult, SummaryWriter};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// A clock that does not move: tests must not wait.

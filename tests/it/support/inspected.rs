@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clawscope::commit::SystemClock;
 use clawscope::gateway::env::Environment;
-use clawscope::gateway::provenance::Provenance;
 use clawscope::gateway::pruning::{PruneSettings, SoftTrim};
+use clawscope::gateway::registry::Provenance;
 use clawscope::gateway::ruleset::RulesetChoice;
 use clawscope::js::{self, Object, Value};
 use clawscope::plan::{CompactionSummary, Plan, messages_after};

@@ -4,7 +4,7 @@ use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::state::App;
 use crate::export::json::to_line;
-use crate::gateway::prune_setting::{Control, Unit};
+use crate::gateway::setting_value::{Control, Unit};
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::report::sweep::{Axis, json};

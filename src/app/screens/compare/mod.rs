@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::app::action::Action;
 use crate::app::screens::hint::Hint;
 use crate::app::scroll::Scroll;
-use crate::format::amount::Amount;
+use crate::format::number::Amount;
 use crate::policy::PolicySet;
 use crate::report::sweep::{
     Axis, Cell, Grid, OnCell, Side, SideComparison, SideName, Sweep, SweepSpec, compare_sides, default_axes,

@@ -4,8 +4,8 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::screens::compare::{CompareFocus, MapMetric};
 use crate::app::state::{App, InputPurpose, LineInput};
-use crate::format::amount::Amount;
 use crate::format::format_number;
+use crate::format::number::Amount;
 use crate::report::sweep::{Axis, AxisContext, AxisError, Grid, usual_axes};
 
 impl App {

@@ -8,13 +8,12 @@ use crate::app::action::{Action, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::screens::compare::SidesView;
 use crate::app::state::{App, Overlay};
-use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::Unit;
 use crate::js::Value;
 use crate::report::sweep::{Side, SideName, SideOutcome};
 use crate::report::timeline::RecordedSession;
 use crate::session::LoadedSession;
-use crate::session::preset_values::parse_preset;
-use crate::session::setting_change::SettingChange;
+use crate::session::setting_change::{SettingChange, parse_preset};
 use crate::session::simulated_settings::{default_replay_policies, left_out_policies};
 use crate::write::patch::ConfigPatch;
 

@@ -8,8 +8,7 @@ use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine,
 use crate::app::screens::help::{HelpDocument, HelpPage, HelpScreen, HelpSubject, numbers};
 use crate::config::CustomCommand;
 use crate::guide::TOPICS;
-use crate::rulebook;
-use crate::text;
+use crate::{rulebook, text};
 
 /// The widest line of a document.
 const MAX_WIDTH: usize = 100;

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::gateway::provenance::Provenance;
-use crate::gateway::prune_setting::Unit;
-use crate::gateway::setting_value::ttl_text;
+use crate::gateway::registry::Provenance;
+use crate::gateway::setting_value::{Unit, ttl_text};
 use crate::js::Value;
 use crate::policy::settings::{PolicySetting, SettingId, SettingOwner};
 use crate::report::explain::advice::{AdvisedChange, ReplacedValue};
@@ -257,7 +256,7 @@ pub(super) fn advised_change(session: &LoadedSession, change: &SettingChange) ->
         _ => config_path(session, change.id.spec()),
     };
     let ttl = (unit == Some(Unit::Milliseconds))
-        .then(|| change.value.as_str().and_then(crate::gateway::duration::parse_duration))
+        .then(|| change.value.as_str().and_then(crate::gateway::setting_value::parse_duration))
         .flatten();
     let tuned = match ttl {
         Some(ms) => Value::from(ms.get()),

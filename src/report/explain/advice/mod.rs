@@ -1,22 +1,18 @@
 //! Advice: a search over every key that this release reads, first single keys, then pairs. A replay of the whole
 //! session tests each change, so that advice never rests on a guess.
 
-mod asked;
 mod candidates;
-mod reserve;
 mod search;
 
 use std::path::PathBuf;
 
 use crate::gateway::patch::{WrittenSetting, patches};
-use crate::gateway::prune_setting::Unit;
+use crate::gateway::setting_value::Unit;
 use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
 
-pub(super) use asked::try_changes;
-pub(super) use reserve::reserve_that_works;
-pub(super) use search::{SearchResult, search_advice};
+pub(super) use search::{SearchResult, reserve_that_works, search_advice, try_changes};
 
 /// One changed setting.
 #[derive(Debug, Clone, PartialEq)]

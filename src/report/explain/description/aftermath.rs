@@ -2,7 +2,7 @@
 
 use crate::format::{format_duration, format_estimate, format_number, quantity};
 use crate::report::explain::aftermath::Aftermath;
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::description::grounds::{Described, Evidence};
 
 impl Described for Aftermath {
     fn headline(&self) -> String {

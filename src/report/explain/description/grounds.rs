@@ -1,8 +1,11 @@
 //! The grounds of a verdict in words.
 
-use crate::format::{format_number, format_size, quantity};
-use crate::report::explain::description::evidence::Evidence;
+use crate::format::{format_number, format_short, format_size, quantity, round_tokens};
+use crate::ids::EntryIx;
+use crate::report::cache_ledger::{MissCause, format_extra_cost};
+use crate::report::explain::facts::{CacheMisses, CauseOfMisses};
 use crate::report::explain::finding::Ground;
+use crate::report::explain::premature::{PrematureCause, PrematureCompactions};
 
 impl Ground {
     pub(super) fn evidence(&self) -> Evidence {
@@ -62,6 +65,155 @@ impl Ground {
                 format_number(window.whole())
             ))
             .with_rule("compaction 2.8"),
+        }
+    }
+}
+
+/// One observation in words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// The observation, with its numbers.
+    pub text: String,
+    /// The entries that show it; a screen jumps to the first.
+    pub entries: Vec<EntryIx>,
+    /// The rule behind it, such as `pruning 4.2`; empty for a plain count.
+    pub rule: &'static str,
+}
+
+impl Evidence {
+    /// Creates a line without entries or a rule.
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), entries: Vec::new(), rule: "" }
+    }
+
+    /// Sets the entries that show it.
+    #[must_use]
+    pub(super) fn with_entries(self, entries: impl IntoIterator<Item = EntryIx>) -> Self {
+        Self { entries: entries.into_iter().collect(), ..self }
+    }
+
+    /// Sets the rule behind it.
+    #[must_use]
+    pub(super) fn with_rule(self, rule: &'static str) -> Self {
+        Self { rule, ..self }
+    }
+}
+
+/// The values of a finding that can be put into words.
+pub(in crate::report::explain) trait Described {
+    /// Describes the problem in one line.
+    fn headline(&self) -> String;
+
+    /// Describes the observations behind it.
+    fn evidence(&self) -> Vec<Evidence>;
+
+    /// Says what to do, as a sentence, where the values tell it and no setting was tried.
+    fn step(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Described for CacheMisses {
+    fn headline(&self) -> String {
+        let extra = self.totals.describe_extra_cost().unwrap_or_default();
+        let cause = match self.worst_cause {
+            MissCause::Pause => "long pauses",
+            cause => cause.label(),
+        };
+        format!("Cache misses are most of the cost of all branches: {extra}. Main cause: {cause}.")
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        self.causes.iter().map(describe_cause).collect()
+    }
+}
+
+fn describe_cause(cause: &CauseOfMisses) -> Evidence {
+    let cost = format_extra_cost(&cause.count.cost).map(|cost| format!(", {cost}")).unwrap_or_default();
+    let text = format!(
+        "{}: {}, {} tokens not read{cost}",
+        cause.cause.label(),
+        quantity(cause.count.calls, "call"),
+        format_number(round_tokens(cause.count.tokens))
+    );
+    Evidence::new(text).with_entries(cause.entries.iter().copied())
+}
+
+impl Described for PrematureCompactions {
+    fn headline(&self) -> String {
+        let times = if self.entries.len() > 1 { format!(" {}x", self.entries.len()) } else { String::new() };
+        let (tokens, trigger) = (format_short(self.tokens), format_short(self.trigger));
+        let cause = match &self.cause {
+            PrematureCause::Error { .. } => "the gateway took an error for an overflow".to_owned(),
+            PrematureCause::ByteGuard { .. } => "the file exceeds maxActiveTranscriptBytes".to_owned(),
+            PrematureCause::StoredCounter(stored) => {
+                format!("the stored counter says {}", format_number(stored.whole()))
+            }
+            PrematureCause::Unexplained { .. } => "not the size of the prompt started it".to_owned(),
+        };
+        format!("compacted{times} at {tokens}, far below the trigger {trigger}: {cause}")
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let size = format!(
+            "the context had at most {} tokens; compaction starts above {}",
+            format_number(self.tokens),
+            format_number(self.trigger)
+        );
+        let size = Evidence::new(size).with_entries(self.entries.iter().copied()).with_rule("compaction 2.7");
+        let flushed = format!(
+            "a memory flush ran before {} of {}",
+            format_number(self.flushed as u64),
+            quantity(self.entries.len(), "compaction")
+        );
+        let flushed = Evidence::new(flushed).with_rule("compaction 9.1");
+        std::iter::once(size).chain(self.cause.evidence()).chain([flushed]).collect()
+    }
+
+    fn step(&self) -> Option<String> {
+        let step = match self.cause {
+            PrematureCause::Error { .. } => {
+                "Look for the cause at the provider: no setting for tokens helps."
+            }
+            PrematureCause::ByteGuard { .. } => {
+                "Raise or remove compaction.maxActiveTranscriptBytes, and check that the session record names the newest file."
+            }
+            PrematureCause::StoredCounter(_) => "/new starts with a counter of 0.",
+            PrematureCause::Unexplained { .. } => return None,
+        };
+        Some(step.to_owned())
+    }
+}
+
+impl PrematureCause {
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Self::Error { entry, text } => vec![
+                Evidence::new(format!("the provider answered “{text}”, which says nothing about size"))
+                    .with_entries([*entry]),
+            ],
+            Self::ByteGuard { limit, file } => vec![
+                Evidence::new(format!(
+                    "compaction.maxActiveTranscriptBytes allows {} bytes; the file has {}",
+                    format_number(limit.get()),
+                    format_number(file.get())
+                ))
+                .with_rule("compaction 12"),
+            ],
+            Self::StoredCounter(stored) => vec![Evidence::new(format!(
+                "the session record counts {} tokens, more than any prompt had",
+                format_number(stored.whole())
+            ))],
+            Self::Unexplained { limit: None, .. } => {
+                vec![Evidence::new(
+                    "nothing in the store says what started them: a person, a plugin or a client",
+                )]
+            }
+            Self::Unexplained { limit: Some(limit), file } => vec![Evidence::new(format!(
+                "compaction.maxActiveTranscriptBytes allows {} bytes; this file has {}, so look at its successors",
+                format_number(limit.get()),
+                format_number(file.get())
+            ))],
         }
     }
 }

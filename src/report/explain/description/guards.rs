@@ -3,8 +3,8 @@
 use crate::format::{format_duration, format_number, format_short_estimate, quantity};
 use crate::gateway::setting_value::input_text;
 use crate::policy::prune::Gate;
-use crate::report::explain::description::evidence::{Described, Evidence};
-use crate::report::explain::engine::EngineOwned;
+use crate::report::explain::description::grounds::{Described, Evidence};
+use crate::report::explain::facts::EngineOwned;
 use crate::report::explain::guards::{Comparison, GuardReason, GuardReport, GuardState, PruningInert};
 use crate::units::Millis;
 

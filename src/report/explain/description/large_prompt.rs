@@ -1,7 +1,7 @@
 //! Mechanisms in words.
 
 use crate::format::{format_number, format_short_estimate, quantity};
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::description::grounds::{Described, Evidence};
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::{LargePrompt, MessageFit};
 use crate::store::entry::Role;

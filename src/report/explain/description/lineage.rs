@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::format::{format_count, format_displayed_timestamp, format_estimate, format_number};
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::description::grounds::{Described, Evidence};
 use crate::report::explain::lineage::LineageFacts;
 use crate::report::explain::way_out::{Blocked, WayOut};
+use crate::session::ManualChange;
 use crate::session::lineage::Inherited;
 
 /// Chars of an id in a headline.
@@ -187,4 +188,21 @@ fn continued_lines(
         ));
     }
     lines
+}
+
+/// More messages than these are counted.
+const MAX_NAMES: usize = 3;
+
+impl WayOut {
+    /// Says in a few words what it does: `Continue without 3f1a2b3c`.
+    pub fn description(&self) -> String {
+        let names = self.names.join(", ");
+        match &self.change {
+            ManualChange::Branch(_) => format!("Continue from {names}"),
+            ManualChange::Drop(_) if self.names.len() <= MAX_NAMES => format!("Continue without {names}"),
+            ManualChange::Drop(entries) => {
+                format!("Continue without {}", format_count(entries.len() as u64, "message", "messages"))
+            }
+        }
+    }
 }

@@ -2,8 +2,10 @@
 
 use crate::format::{format_estimate, format_number, format_short_estimate, format_tokens, quantity};
 use crate::ids::EntryIx;
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::counts::{Counter, PromptCount};
+use crate::report::explain::description::grounds::{Described, Evidence};
 use crate::report::explain::estimator::{EstimatorError, TwiceCounted};
+use crate::report::explain::failure::PromptSize;
 use crate::report::explain::mismeasured::{ImplausibleUsage, LimitProof, Mismeasured};
 use crate::report::explain::stored_counter::StoredCounter;
 use crate::units::Tokens;
@@ -270,4 +272,53 @@ fn describe_twice_counted(failing: &TwiceCounted) -> Evidence {
 fn describe_sum(summands: &[(&'static str, f64)]) -> String {
     let counter = |(name, tokens): &(&'static str, f64)| format!("{name} {}", format_number(*tokens as u64));
     format!("it is the sum of {}", summands.iter().map(counter).collect::<Vec<_>>().join(" + "))
+}
+
+impl PromptSize {
+    /// Names the tokens: an exact number, an estimate, or what they are more than.
+    pub fn description(self) -> String {
+        if self.is_lower_bound {
+            return more_than_limit(self.tokens);
+        }
+        format_tokens(self.tokens, self.is_measured)
+    }
+}
+
+/// Names a prompt of which only the limit is known; `tokens` is one more than that.
+fn more_than_limit(tokens: u64) -> String {
+    format!("more than {}", format_number(tokens.saturating_sub(1)))
+}
+
+impl PromptCount {
+    /// Names a number of which only the limit is known; `None` for others.
+    pub fn lower_bound(&self) -> Option<String> {
+        let is_bound = matches!(self.counter, Counter::Provider { is_lower_bound: true, .. });
+        is_bound.then(|| more_than_limit(self.tokens))
+    }
+
+    /// Describes the effect of the number, or its origin.
+    pub fn description(&self) -> String {
+        let fixed = match self.counter {
+            Counter::Provider { excess: Some(excess), .. } => {
+                return format!("limit plus the {} that the refusal states", format_number(excess));
+            }
+            Counter::Provider { is_stated: true, .. } => "from the refusal; only this count can refuse",
+            Counter::Provider { is_lower_bound: true, .. } => "the refusal states no number",
+            Counter::Provider { .. } => "estimated: the refusal states no number",
+            Counter::Runtime { adds_estimate: true } => {
+                "against the trigger at its last check: the last usage plus chars/4 of what followed"
+            }
+            Counter::Runtime { adds_estimate: false } => {
+                "against the trigger before this run: the last usage then"
+            }
+            Counter::StoredCounter { is_stale: false } => "shown in the status line",
+            Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
+            Counter::CharsByFour => "compared with the thresholds of pruning and of the context guard",
+            Counter::Calibrated { counted_calls, fits_refusal } => {
+                let refusal = if fits_refusal { " and this refusal" } else { "" };
+                return format!("clawscope: fitted to {}{refusal}", quantity(counted_calls, "counted call"));
+            }
+        };
+        fixed.to_owned()
+    }
 }

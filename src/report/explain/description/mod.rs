@@ -2,29 +2,23 @@
 
 mod advice;
 mod aftermath;
-mod cache_misses;
-mod counts;
 mod document;
-mod evidence;
 mod grounds;
 mod guards;
 mod large_prompt;
 mod lineage;
 mod mismeasured;
 mod outlook;
-mod premature;
 mod unanswered;
 mod verdict;
-mod way_out;
 
 use crate::report::explain::facts::{Facts, Finding};
-use crate::report::explain::finding::Ground;
-use crate::report::explain::verdict_facts::VerdictFacts;
+use crate::report::explain::finding::{Ground, VerdictFacts};
 
 pub use document::{Question, advice_letter, error_message};
 #[cfg(test)]
-pub(super) use evidence::Described;
-pub use evidence::Evidence;
+pub(super) use grounds::Described;
+pub use grounds::Evidence;
 
 impl Finding {
     /// Describes the finding in one line; the verdict also says whether a call overflowed.
@@ -51,7 +45,7 @@ impl Finding {
 }
 
 impl Facts {
-    fn described(&self) -> &dyn evidence::Described {
+    fn described(&self) -> &dyn grounds::Described {
         match self {
             Self::LargePrompt(facts) => facts,
             Self::PruningInert(facts) => facts,

@@ -3,7 +3,7 @@
 use crate::format::{
     format_number, format_ratio, format_short, format_short_estimate, format_tokens, quantity,
 };
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::description::grounds::{Described, Evidence};
 use crate::report::explain::outlook::{DueCount, NextPrompt, Outlook, RefilledCompaction};
 
 /// Compactions of a treadmill to name.

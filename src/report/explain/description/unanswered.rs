@@ -1,9 +1,8 @@
 //! Refused and failing calls in words: what the error means, and the way out.
 
-use crate::format::format_displayed_timestamp;
-use crate::format::{format_number, format_size, quantity};
+use crate::format::{format_displayed_timestamp, format_number, format_size, quantity};
 use crate::policy::overflow::ErrorClass;
-use crate::report::explain::description::evidence::{Described, Evidence};
+use crate::report::explain::description::grounds::{Described, Evidence};
 use crate::report::explain::unanswered::{Culprit, Fault, UnansweredCalls};
 use crate::session::overflow::CallState;
 use crate::session::prompt_faults::PromptFaultKind;

@@ -1,9 +1,9 @@
 //! The sentences that only the verdict has: how often the session overflowed, and the size of the failing prompt.
 
 use crate::format::{format_number, format_short_tokens};
-use crate::report::explain::description::evidence::Evidence;
+use crate::report::explain::description::grounds::Evidence;
 use crate::report::explain::failure::LimitOrigin;
-use crate::report::explain::verdict_facts::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
+use crate::report::explain::finding::{FailedPrompt, OverflowFacts, VerdictFacts, VerdictRemark};
 
 /// The longest headline, in chars.
 const MAX_HEADLINE_CHARS: usize = 100;

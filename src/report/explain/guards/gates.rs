@@ -2,9 +2,10 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::gateway::prune_setting::Unit;
 use crate::gateway::pruning::SoftTrim;
 use crate::gateway::ruleset::Ruleset;
+use crate::gateway::setting_value::Unit;
+use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::policy::prune::Gate;
@@ -12,9 +13,9 @@ use crate::policy::settings::PolicySetting;
 use crate::replay::Settings;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
-use crate::report::explain::guards::reason::GuardReason;
+use crate::report::explain::finding::{Confidence, FindingClass, Found};
 use crate::report::explain::replay_runner::ReplayRunner;
-use crate::units::{Chars, Millis};
+use crate::units::{Chars, Millis, Moment, Tokens};
 
 /// A ttl shorter than any usual pause between two runs.
 const SHORT_TTL_MS: Millis = Millis(60_000.0);
@@ -122,6 +123,210 @@ pub(super) fn gate_rule(gate: Gate) -> &'static str {
 pub(super) fn closed_gate(case: &OverflowCase<'_>, failure: &Failure, gate: Gate) -> GuardReason {
     let provider = failure.model.and_then(|(provider, _)| case.session.index.values.text(provider));
     GuardReason::ClosedGate { gate, release: case.session.ruleset.id.display_name(), provider }
+}
+
+/// The reason for the state of a guard.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GuardReason {
+    NoHistoryLimit,
+    /// The history limit dropped this number of messages.
+    DroppedMessages(usize),
+    /// The call sent fewer turns than the history limit allows.
+    FewerTurns {
+        limit: f64,
+    },
+    PruningOff,
+    /// Tokens that pruning or the context guard freed.
+    Freed(u64),
+    /// The gate of pruning was open, but the value of this key kept every result.
+    KeptByValue {
+        key: &'static str,
+        value: Option<(Option<Unit>, Value)>,
+    },
+    NothingToPrune,
+    /// A gate of pruning was closed.
+    ClosedGate {
+        gate: Gate,
+        /// The gateway's release.
+        release: &'static str,
+        /// The provider of the call.
+        provider: Option<String>,
+    },
+    /// The context guard acts above this number of estimated tokens of messages, in which results count twice.
+    BelowBudget(u64),
+    /// The size in estimated tokens above which the context guard acts on a single result.
+    BelowSingle(u64),
+    /// The context guard acts by its rule, but the provider's counts show that it had no effect.
+    Contradicted,
+    NoLargeResult,
+    CompactionOff,
+    /// No usage was reported yet that could be compared with the trigger.
+    NothingToCompare {
+        trigger: Tokens,
+    },
+    /// The runtime compared these tokens with its trigger.
+    Compared {
+        tokens: Tokens,
+        trigger: Tokens,
+        outcome: Comparison,
+    },
+    /// This release did not recognise the refusal as an overflow.
+    NotRecognised {
+        release: String,
+    },
+    NoCompaction,
+    /// So many compactions followed the refusal.
+    CompactionsAfter(usize),
+}
+
+/// The consequence of a comparison with the trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// The tokens were below the trigger.
+    Below {
+        /// Whether the runtime compares again before each call of a run.
+        repeats_in_run: bool,
+    },
+    Compacted,
+    /// The tokens were above the trigger, but no compaction followed.
+    NotCompacted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuardKind {
+    /// The limit of turns.
+    History,
+    /// Pruning of old tool results.
+    Pruning,
+    /// The check for large results before every call.
+    Context,
+    /// Compaction above its trigger.
+    Compaction,
+    /// Compaction after the refusal.
+    Recovery,
+}
+
+impl GuardKind {
+    /// The name on screen and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::History => "history limit",
+            Self::Pruning => "pruning",
+            Self::Context => "context guard",
+            Self::Compaction => "compaction",
+            Self::Recovery => "recovery",
+        }
+    }
+}
+
+/// The outcome of a guard at the failing call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuardState {
+    /// It acted, but freed too little.
+    Acted,
+    /// Its threshold was not reached.
+    NotDue,
+    /// A gate, a setting or an unrecognised error kept it from acting.
+    Blocked,
+    /// It ran and found nothing to free.
+    FreedNothing,
+    /// It was due, but no compaction followed.
+    Failed,
+    /// It is not configured.
+    NotSet,
+}
+
+impl GuardState {
+    /// The words on screen and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Acted => "acted",
+            Self::NotDue => "not due",
+            Self::Blocked => "blocked",
+            Self::FreedNothing => "freed nothing",
+            Self::Failed => "failed",
+            Self::NotSet => "not set",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct GuardReport {
+    pub kind: GuardKind,
+    pub state: GuardState,
+    pub reason: GuardReason,
+    /// Tokens below its threshold.
+    pub missing_tokens: Option<u64>,
+    /// Whether those follow from an estimate.
+    pub missing_is_estimate: bool,
+    /// Keys of the gates that each make every call fit when opened.
+    pub opening_keys: Vec<&'static str>,
+    /// The rule that kept it from acting.
+    pub rule: &'static str,
+    /// The entry that shows it.
+    pub entry: Option<EntryIx>,
+}
+
+impl GuardReport {
+    pub(super) fn new(kind: GuardKind, state: GuardState, reason: GuardReason) -> Self {
+        Self {
+            kind,
+            state,
+            reason,
+            missing_tokens: None,
+            missing_is_estimate: false,
+            opening_keys: Vec::new(),
+            rule: "",
+            entry: None,
+        }
+    }
+
+    pub(super) fn with_missing_tokens(self, tokens: Tokens, is_estimate: bool) -> Self {
+        Self { missing_tokens: Some(tokens.whole()), missing_is_estimate: is_estimate, ..self }
+    }
+
+    pub(super) fn with_entry(self, entry: impl Into<Option<EntryIx>>) -> Self {
+        Self { entry: entry.into(), ..self }
+    }
+}
+
+/// A single gate of a configured pruner kept calls from fitting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PruningInert {
+    /// The pruner with the gates that make every call fit; none if nothing overflowed.
+    pub guard: GuardReport,
+}
+
+/// Returns configured pruning whose gate no pause will ever open, for a session without an overflow.
+pub(in crate::report::explain) fn find_closed_pruning(
+    case: &OverflowCase<'_>,
+) -> Option<Found<PruningInert>> {
+    let session = case.session;
+    if !session.pruning_configured {
+        return None;
+    }
+    let gate = session.gate(true, &session.configured_settings.prune, Moment::ZERO);
+    if !matches!(gate, Gate::NoPruner | Gate::NotEligible) {
+        return None;
+    }
+    let release = session.ruleset.id.display_name();
+    let provider = Some(session.provider.clone());
+    let reason = GuardReason::ClosedGate { gate, release, provider };
+    let mut guard = GuardReport::new(GuardKind::Pruning, GuardState::Blocked, reason);
+    guard.rule = gate_rule(gate);
+    let found = Found::new(FindingClass::PruningInert, Confidence::Sure, PruningInert { guard });
+    Some(found.with_rule(gate_rule(gate)))
+}
+
+/// Returns the finding if opening one gate makes every call fit.
+pub(in crate::report::explain) fn find_pruning_inert(guards: &[GuardReport]) -> Option<Found<PruningInert>> {
+    let guard =
+        guards.iter().find(|guard| guard.kind == GuardKind::Pruning && !guard.opening_keys.is_empty())?;
+    Some(
+        Found::new(FindingClass::PruningInert, Confidence::Sure, PruningInert { guard: guard.clone() })
+            .with_rule(guard.rule)
+            .with_prevents_overflow(true),
+    )
 }
 
 #[cfg(test)]

@@ -2,25 +2,19 @@
 //! order.
 
 mod gates;
-mod guard_report;
-mod inert;
-mod reason;
 
 use crate::policy::Policy;
 use crate::policy::guard::GuardLimits;
 use crate::policy::prune::Gate;
 use crate::replay::CallReplay;
 use crate::report::explain::case::OverflowCase;
-use crate::report::explain::check::{checks_between_turns, last_check};
+use crate::report::explain::counts::{checks_between_turns, last_check};
 use crate::report::explain::failure::Failure;
 use crate::store::entry::EntryKind;
 use crate::units::{Chars, Tokens};
 
-pub(super) use gates::{GateResult, try_gates};
-pub use guard_report::{GuardKind, GuardReport, GuardState};
-pub use inert::PruningInert;
-pub(super) use inert::{find_closed_pruning, find_pruning_inert};
-pub use reason::{Comparison, GuardReason};
+pub use gates::{Comparison, GuardKind, GuardReason, GuardReport, GuardState, PruningInert};
+pub(super) use gates::{GateResult, find_closed_pruning, find_pruning_inert, try_gates};
 
 /// The guard's chars per token (pruning 6.30).
 const GUARD_CHARS_PER_TOKEN: f64 = 4.0;

@@ -1,10 +1,10 @@
 //! The finding about the part that made the prompt too large.
 
+use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::{Failure, PromptSize};
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
-use crate::report::explain::mechanism::cause::Mechanism;
 use crate::store::entry::Role;
 use crate::units::{Chars, Tokens};
 
@@ -159,6 +159,18 @@ pub(in crate::report::explain) fn largest_fitting_limit(failure: &Failure) -> Op
     }
     let cut = results.iter().filter(|(chars, _)| *chars > low).count();
     Some((low.floor(), cut))
+}
+
+/// The reason why the call was too large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanism {
+    pub class: FindingClass,
+    /// Tokens of the part in the provider's count.
+    pub tokens: Tokens,
+    /// Number of messages, results, images or runs in the part.
+    pub count: usize,
+    /// The entries that show it; a screen jumps to the first.
+    pub entries: Vec<EntryIx>,
 }
 
 #[cfg(test)]

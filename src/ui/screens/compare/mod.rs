@@ -1,24 +1,27 @@
 //! The comparison screen: a map of two settings, the best trade-offs, cost against peak, and the selected cell.
 
 mod foot;
-mod head;
 mod list;
 mod map;
-mod scatter;
 pub(super) mod sides;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::screens::compare::layout::{CompareLayout, MapGrid};
 use crate::app::screens::compare::{CompareScreen, MapMetric};
-use crate::format::{format_number, format_short, format_short_estimate, format_short_tokens, round_tokens};
+use crate::format::{
+    format_number, format_short, format_short_estimate, format_short_tokens, format_usd, quantity,
+    round_tokens,
+};
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{clear, note, title};
+use crate::ui::widgets::{self, clear, note, put, put_facts, put_facts_right, put_right, title};
+use crate::units::{Millis, Tokens};
 
 struct View<'a> {
     app: &'a App,
@@ -105,7 +108,7 @@ fn value_of(measure: MapMetric, cell: &Cell) -> String {
 }
 
 fn dash() -> String {
-    crate::ui::glyphs::UNKNOWN.to_owned()
+    crate::ui::widgets::UNKNOWN.to_owned()
 }
 
 /// Formats the largest prompt of a cell.
@@ -127,5 +130,208 @@ fn left_out(cell: &Cell) -> String {
     match round_tokens(cell.cleared_tokens_per_call()) {
         0 => "0".to_owned(),
         tokens => format_short_estimate(tokens),
+    }
+}
+
+/// Delay before progress shows.
+const SLOW_MS: Millis = Millis(150.0);
+/// Columns of a terminal from which the progress has a bar and names the counted items.
+const BAR_COLUMNS: u16 = 80;
+
+impl View<'_> {
+    fn head(&self, buf: &mut Buffer) {
+        let area = self.places.header;
+        let end = area.right().saturating_sub(1);
+        let start = put_facts_right(buf, area.y, area.x + area.width / 3, end, &[self.verdict()]);
+        let facts = [
+            vec![Span::styled(self.screen.metric.label(), self.theme.bold(Role::Bright))],
+            self.counts(),
+            self.headroom(),
+            self.fixed_settings(),
+        ];
+        put_facts(buf, (area.x + 1, area.y), start.saturating_sub(2), &facts);
+    }
+
+    /// Returns the number of combinations, or the progress while they are replayed.
+    fn counts(&self) -> Vec<Span<'static>> {
+        let (known, all) = self.screen.progress();
+        let count = quantity(all as u64, "combination");
+        if self.sweep().is_some() {
+            return vec![self.span(Role::Muted, count)];
+        }
+        if self.app.now_ms - self.screen.requested_ms < SLOW_MS {
+            return vec![self.span(Role::Muted, count)];
+        }
+        if self.places.header.width < BAR_COLUMNS {
+            let words = format!("{} of {}", format_number(known as i64), format_number(all as i64));
+            return vec![self.span(Role::Warn, words)];
+        }
+        let words = format!("{} of {count}", format_number(known as i64));
+        let cells = 12;
+        let full = (known * cells).checked_div(all).unwrap_or(0);
+        let bar = |sign: &str, times: usize| sign.repeat(times);
+        vec![
+            self.span(Role::Warn, format!("replaying {words} ")),
+            self.span(Role::Focus, bar(widgets::HEAVY, full)),
+            self.span(Role::Faint, bar(widgets::LIGHT, cells - full)),
+        ]
+    }
+
+    /// Returns the tokens that every prompt must leave free.
+    fn headroom(&self) -> Vec<Span<'static>> {
+        let free = self.sweep().map(|sweep| sweep.headroom).filter(|tokens| *tokens > Tokens::ZERO);
+        let words = free.map(|tokens| format!("leaving {} free", format_short(round_tokens(tokens))));
+        words.map(|words| vec![self.span(Role::Text, words)]).unwrap_or_default()
+    }
+
+    /// Returns the settings that the map does not show, with their fixed values.
+    fn fixed_settings(&self) -> Vec<Span<'static>> {
+        let axes = self.screen.sweep_state.axes.iter().zip(&self.screen.point).skip(2);
+        let words: Vec<String> =
+            axes.map(|(axis, at)| format!("{} {}", short_name(axis), label(&axis.points[*at]))).collect();
+        if words.is_empty() {
+            Vec::new()
+        } else {
+            vec![self.span(Role::Text, format!("with {}", words.join(", ")))]
+        }
+    }
+
+    /// Summarises the smallest change.
+    fn verdict(&self) -> Vec<Span<'static>> {
+        let Some(sweep) = self.sweep() else { return Vec::new() };
+        let Some(cell) = sweep.smallest_fitting else {
+            let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
+            // If every call fits, only the headroom is missing.
+            let words = match least {
+                0 => format!("{} None of these leaves that much free", widgets::ALERT),
+                1 => format!("{} None of these help: at least 1 call still overflows", widgets::ALERT),
+                _ => format!(
+                    "{} None of these help: at least {} calls still overflow",
+                    widgets::ALERT,
+                    format_number(least as i64)
+                ),
+            };
+            return vec![self.span(Role::Danger, words)];
+        };
+        if cell == sweep.current {
+            let peak = peak(&sweep.cells[cell]);
+            if sweep.caveat().is_some() {
+                let refused = quantity(sweep.recorded.overflows as u64, "recorded call");
+                let words = format!("{} fits now, but {refused} did not", widgets::ALERT);
+                return vec![self.span(Role::Warn, words)];
+            }
+            return vec![self.span(Role::User, format!("{} fits now, peak {peak}", widgets::PASSED))];
+        }
+        let at = sweep.grid.points_of(cell);
+        let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
+        let words: Vec<String> =
+            moved.map(|(axis, at)| format!("{} {}", short_name(axis), label(&axis.points[at]))).collect();
+        vec![
+            self.span(Role::Muted, "smallest change "),
+            Span::styled(words.join(", "), self.theme.bold(Role::Plan)),
+        ]
+    }
+}
+
+/// Rows that the plot needs.
+const MIN_ROWS: u16 = 4;
+/// Columns of the peak labels.
+const LABEL_WIDTH: u16 = 7;
+
+impl View<'_> {
+    fn scatter(&self, buf: &mut Buffer) {
+        let area = self.places.scatter;
+        if area.height < MIN_ROWS + 3 {
+            return;
+        }
+        title(self.theme, buf, area, "Cost against peak", false);
+        let cells: Vec<(usize, &Cell)> = (0..)
+            .zip(&self.screen.sweep_state.cells)
+            .filter_map(|(at, cell)| Some((at, cell.as_ref()?)))
+            .collect();
+        let priced: Vec<(usize, f64, f64, &Cell)> = cells
+            .iter()
+            .filter_map(|(at, cell)| Some((*at, cell.cost()?, cell.peak().get(), *cell)))
+            .collect();
+        if priced.is_empty() {
+            let words = if cells.is_empty() { "" } else { "the model has no price" };
+            put(buf, (area.x + 3, area.y + 2), area.right(), words, self.theme.style(Role::Muted));
+            return;
+        }
+        let plot = Rect {
+            x: area.x + 3 + LABEL_WIDTH,
+            y: area.y + 1,
+            width: area.width.saturating_sub(LABEL_WIDTH + 6),
+            height: area.height - 3,
+        };
+        let costs = ValueRange::from_values(priced.iter().map(|(_, cost, ..)| *cost));
+        let peaks = ValueRange::from_values(priced.iter().map(|(_, _, peak, _)| *peak));
+        self.axes(plot, costs, peaks, buf);
+        let best = self.screen.trade_offs();
+        let selected = self.screen.selected();
+        // Draw the best and the selected cell last, so that they cover others in the same place.
+        let rank = |at: usize| (Some(at) == selected, best.contains(&at));
+        let mut ordered = priced;
+        ordered.sort_by_key(|(at, ..)| rank(*at));
+        for (at, cost, peak, cell) in ordered {
+            let x = plot.x + 1 + costs.position(cost, plot.width.saturating_sub(2));
+            let y = plot.bottom() - 1 - peaks.position(peak, plot.height - 1);
+            let (sign, style) = self.point(rank(at), cell);
+            put(buf, (x, y), plot.right(), sign, style);
+        }
+    }
+
+    fn point(&self, (selected, best): (bool, bool), cell: &Cell) -> (&'static str, Style) {
+        match (selected, best) {
+            (true, _) => (widgets::SELECTED_POINT, self.theme.bold(Role::Bright)),
+            (_, true) => (widgets::ON, self.theme.style(Role::Plan)),
+            _ if cell.overflows() > 0 => (widgets::FREE, self.theme.style(Role::Danger)),
+            _ => (widgets::FREE, self.theme.style(Role::Muted)),
+        }
+    }
+
+    /// Draws both axes with their end values.
+    fn axes(&self, plot: Rect, costs: ValueRange, peaks: ValueRange, buf: &mut Buffer) {
+        let (line, words) = (self.theme.style(Role::Faint), Role::Muted);
+        for y in plot.top()..plot.bottom() {
+            put(buf, (plot.x, y), plot.right(), widgets::LINE, line);
+        }
+        put(buf, (plot.x, plot.bottom()), plot.right(), widgets::END, line);
+        for x in plot.x + 1..plot.right() {
+            put(buf, (x, plot.bottom()), plot.right(), widgets::LIGHT, line);
+        }
+        let left = plot.x.saturating_sub(1);
+        let label = |y: u16, text: String, buf: &mut Buffer| {
+            put_right(buf, y, left.saturating_sub(LABEL_WIDTH), left, &[self.span(words, text)]);
+        };
+        label(plot.y, format_short(round_tokens(Tokens(peaks.max))), buf);
+        if peaks.max > peaks.min {
+            label(plot.bottom() - 1, format_short(round_tokens(Tokens(peaks.min))), buf);
+        }
+        let y = plot.bottom() + 1;
+        put(buf, (plot.x, y), plot.right(), &format_usd(costs.min), self.theme.style(words));
+        if costs.max > costs.min {
+            put_right(buf, y, plot.x + 8, plot.right(), &[self.span(words, format_usd(costs.max))]);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ValueRange {
+    min: f64,
+    max: f64,
+}
+
+impl ValueRange {
+    fn from_values(numbers: impl Iterator<Item = f64>) -> Self {
+        let (min, max) =
+            numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), number| (a.min(number), b.max(number)));
+        Self { min, max }
+    }
+
+    /// Maps a number to one of `places` positions; to the middle if the range is empty.
+    fn position(self, number: f64, places: u16) -> u16 {
+        let share = if self.max > self.min { (number - self.min) / (self.max - self.min) } else { 0.5 };
+        (share.clamp(0.0, 1.0) * f64::from(places)).round() as u16
     }
 }

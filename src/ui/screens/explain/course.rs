@@ -4,13 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::view::View;
+use super::head::View;
 use crate::app::screens::explain::page::{PlacedBlock, content_columns};
 use crate::format::{format_number, format_short, minute, quantity, time_of_day};
 use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
-use crate::ui::glyphs;
 use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_right};
 use crate::units::Moment;
 
@@ -107,7 +107,7 @@ impl<'a> Chart<'a> {
             let role = if level.role == Role::Danger { Role::Danger } else { Role::Faint };
             for x in self.plot.left()..self.plot.right() {
                 let place = (x, self.row(level.tokens));
-                put(buf, place, self.plot.right(), glyphs::DASHES, self.theme.style(role));
+                put(buf, place, self.plot.right(), widgets::DASHES, self.theme.style(role));
             }
         }
     }
@@ -126,7 +126,7 @@ impl<'a> Chart<'a> {
                 };
                 for x in self.column(at)..(self.column(at) + self.bar).min(self.plot.right()) {
                     let place = (x, self.plot.bottom() - 1 - row);
-                    put(buf, place, self.plot.right(), glyphs::EIGHTHS_UP[sign], self.theme.style(role));
+                    put(buf, place, self.plot.right(), widgets::EIGHTHS_UP[sign], self.theme.style(role));
                 }
             }
         }
@@ -138,14 +138,14 @@ impl<'a> Chart<'a> {
             let x = self.column(at);
             if call.is_refused {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
-                put(buf, (x, y), self.plot.right(), glyphs::ALERT, self.theme.style(Role::Danger));
+                put(buf, (x, y), self.plot.right(), widgets::ALERT, self.theme.style(Role::Danger));
                 let words = format!("#{} refused ", call.number);
                 let from = x.checked_sub(text::width(&words) as u16).filter(|from| *from >= self.plot.x);
                 self.words(from, y, &words, Role::Danger, buf);
             } else if call.compacted_before {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
                 put(buf, (x, y), self.plot.right(), "Σ", self.theme.fate(crate::policy::Fate::Summarised));
-                let words = format!(" {} {}", glyphs::ARROW, format_short(call.tokens));
+                let words = format!(" {} {}", widgets::ARROW, format_short(call.tokens));
                 self.words(Some(x + 1), y, &words, Role::Muted, buf);
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Chart<'a> {
         let Some(from) = from else { return };
         let to = from + text::width(words) as u16;
         let free =
-            |x: u16| buf.cell((x, y)).is_some_and(|cell| [" ", glyphs::DASHES].contains(&cell.symbol()));
+            |x: u16| buf.cell((x, y)).is_some_and(|cell| [" ", widgets::DASHES].contains(&cell.symbol()));
         if to <= self.plot.right() && (from..to).all(free) {
             put(buf, (from, y), to, words, self.theme.style(role));
         }

@@ -5,11 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::view::View;
+use crate::app::App;
+use crate::app::screens::explain::ExplainScreen;
 use crate::app::screens::explain::page::WIDE;
-use crate::report::explain::{Advice, FindingClass};
-use crate::ui::glyphs;
-use crate::ui::theme::Role;
+use crate::report::explain::{Advice, Explanation, FindingClass};
+use crate::session::LoadedSession;
+use crate::ui::theme::{Role, Theme};
+use crate::ui::widgets;
 use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
@@ -43,9 +45,9 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
 
 fn sign(view: &View<'_>, class: FindingClass) -> (&'static str, Style) {
     match class {
-        FindingClass::Healthy => (glyphs::PASSED, view.theme.style(Role::User)),
-        _ if view.explanation.has_overflowed() => (glyphs::ALERT, view.theme.style(Role::Danger)),
-        _ => (glyphs::ALERT, view.theme.style(Role::Warn)),
+        FindingClass::Healthy => (widgets::PASSED, view.theme.style(Role::User)),
+        _ if view.explanation.has_overflowed() => (widgets::ALERT, view.theme.style(Role::Danger)),
+        _ => (widgets::ALERT, view.theme.style(Role::Warn)),
     }
 }
 
@@ -82,4 +84,18 @@ fn session<'a>(view: &View<'_>) -> Vec<Vec<Span<'a>>> {
         provider => format!("{provider}/{}", view.session.model),
     };
     vec![vec![view.muted(view.session.item.key.0.clone())], vec![view.muted(model)]]
+}
+
+pub(super) struct View<'a> {
+    pub(super) app: &'a App,
+    pub(super) theme: &'a Theme,
+    pub(super) screen: &'a ExplainScreen,
+    pub(super) explanation: &'a Explanation,
+    pub(super) session: &'a LoadedSession,
+}
+
+impl View<'_> {
+    pub(super) fn muted<'s>(&self, words: impl Into<String>) -> Span<'s> {
+        Span::styled(words.into(), self.theme.style(Role::Muted))
+    }
 }

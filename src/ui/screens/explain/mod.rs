@@ -5,7 +5,6 @@ mod call;
 mod course;
 mod head;
 mod patch;
-mod view;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,8 +16,8 @@ use crate::app::screens::explain::page::{
 use crate::app::screens::explain::{ExplainRow, ExplainScreen, FoldedReport};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, content_left, note, put, put_doc_line, row_at, scrollbar, title};
-use crate::ui::{frame_box, glyphs};
-use view::View;
+use crate::ui::{frame_box, widgets};
+use head::View;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
     clear(theme, buf, area);
@@ -82,7 +81,7 @@ impl View<'_> {
     fn folded(&self, report: FoldedReport, placed: &PlacedBlock, buf: &mut Buffer) {
         let Some(head) = placed.rows.first() else { return };
         let (x, end) = content_columns(head.area);
-        let sign = if self.screen.folded(report).is_open { glyphs::OPEN } else { glyphs::FOLDED };
+        let sign = if self.screen.folded(report).is_open { widgets::OPEN } else { widgets::FOLDED };
         put(buf, (x, head.area.y), end, sign, self.theme.style(Role::Muted));
         for (y, line) in (head.area.y..).zip(&head.lines) {
             put(buf, (x + DOC_INDENT, y), end, line, self.theme.style(Role::Text));

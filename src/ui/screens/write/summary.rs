@@ -9,8 +9,7 @@ use crate::app::state::WriteDialog;
 use crate::format::{format_short_estimate, quantity};
 use crate::summarize::SummaryProgress;
 use crate::ui::theme::Role;
-use crate::write::summary::job::SummaryResult;
-use crate::write::summary::writer::{SummaryEstimate, SummaryWriter};
+use crate::write::summary::job::{SummaryEstimate, SummaryResult, SummaryWriter};
 
 /// Summary lines visible at once.
 const VISIBLE_LINES: usize = 8;

@@ -9,7 +9,7 @@ use clawscope::store::entry::Role;
 use clawscope::store::index::Index;
 use clawscope::store::intern::ValueIx;
 use clawscope::store::measure::role_of;
-use clawscope::transcript::labels;
+use clawscope::transcript::tree;
 
 use super::super::opened_file::opening;
 use super::super::{Session, digest, number, object, or_throws, throws};
@@ -54,9 +54,9 @@ fn to_llm_for(pi: PiRelease, message: &Value) -> Result<Option<Value>, JsExcepti
 
 fn name(index: &Index) -> Value {
     if !index.pi_release.has(PiChange::ClearsNames) {
-        return labels::session_name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
+        return tree::session_name(index).map_or(Value::Null, |name| Value::from(name.as_str()));
     }
-    or_throws(labels::last_session_name(index).map(|name| name.map_or(Value::Null, Value::String)))
+    or_throws(tree::last_session_name(index).map(|name| name.map_or(Value::Null, Value::String)))
 }
 
 fn system(session: &Session) -> Result<Value, JsException> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clawscope::context::tokens::estimate_under;
 use clawscope::gateway::env::Environment;
-use clawscope::gateway::provenance::Provenance;
+use clawscope::gateway::registry::Provenance;
 use clawscope::gateway::ruleset::{Ruleset, RulesetChoice};
 use clawscope::js::{self, Value};
 use clawscope::session::LoadedSession;
