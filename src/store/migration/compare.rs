@@ -272,7 +272,9 @@ impl<'a> Comparer<'a> {
         faults.extend(doubled.into_iter().map(|at| (at, ImportFaultKind::Doubled)));
         faults.extend(find_moved(&self.pairs).into_iter().map(|at| (at, ImportFaultKind::Moved)));
         let lines = std::mem::take(&mut self.lines);
-        faults.into_iter().for_each(|(at, kind)| self.add_fault(&lines[at], kind));
+        for (at, kind) in faults {
+            self.add_fault(&lines[at], kind);
+        }
         self.found.faults.sort_by_key(|fault| fault.line);
         self.found
     }
