@@ -56,7 +56,7 @@ fn a_value_without_its_option_is_offered_with_it() {
         (&["grep", "libatomic", "--demo"], "search libatomic --demo"),
         (&["ls", "--demo"], "sessions --demo"),
         (&["explian", key, "--demo"], &format!("explain {key} --demo")),
-        (&["expain", "telegram"], "explain telegram"),
+        (&["explainx", "telegram"], "explain telegram"),
         (&["8812", "--demo"], "explain 8812 --demo"),
     ] {
         let (code, error) = mistaken(words);
