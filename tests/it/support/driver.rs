@@ -20,7 +20,7 @@ use clawscope::report::explain::Explanation;
 use clawscope::runtime::perform::{Inputs, Listener, perform};
 use clawscope::session::list::list_sessions_with;
 use clawscope::session::store_location::{StoreLocation, StoreRequest};
-use clawscope::session::{LoadedSession, SessionViewKey};
+use clawscope::session::{LoadedSession, SessionViewKey, load_item};
 use clawscope::store::demo;
 use clawscope::store::discovery::Store;
 use clawscope::summarize::CancelToken;
@@ -73,11 +73,15 @@ impl Driver {
         Self::on(dir, width, height)
     }
 
-    /// Opens the embedded demo store as the program does.
+    /// Opens the embedded demo store as the program does, and counts its sessions.
     #[allow(dead_code, reason = "the screenshots use it")]
     pub(crate) fn embedded(width: u16, height: u16) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        Self::at(&StoreRequest::Demo, dir, width, height)
+        let mut driver = Self::at(&StoreRequest::Demo, dir, width, height);
+        let store = driver.store.clone().expect("a listed store");
+        let counted = |session| load_item(&store, session, demo::NOW_MS, &mut |_, _| true).ok();
+        driver.event(Event::ItemsCounted(store.sessions.iter().filter_map(counted).collect()));
+        driver
     }
 
     /// Opens the store in a folder.
