@@ -1,6 +1,6 @@
 //! Opens files for reading or as a lock, everywhere in the program. A store is shared, synced and copied, so that a FIFO, a device, a
 //! folder or a link to one may be where a file is expected: opening it could wait for ever or change it.
-//! Only regular files are opened, and whole files are read up to a limit. [`replace`](mod@replace) writes a whole file.
+//! Only regular files are opened, and whole files are read up to a limit. [`replace`] writes a whole file.
 
 use std::fmt::Debug;
 use std::fs::{File, Metadata, OpenOptions};

@@ -12,7 +12,7 @@ pub fn estimate_message(size: &MessageSize) -> Result<Tokens, JsException> {
 }
 
 /// Estimates one message for display: 0 if that fails. System messages are 0 too, because they are counted before all
-/// messages as system prompt and tools ([`system_report`](crate::context::system_report)).
+/// messages as system prompt and tools (see [`crate::context::system`]).
 pub fn estimate_or_zero(size: &MessageSize) -> u64 {
     if size.role == Role::System { 0 } else { estimate_chars(size.pi_chars.whole_chars()) }
 }

@@ -373,7 +373,7 @@ pub enum NoSummary {
     Cancelled(CancelReason),
     /// The only call failed, and mode `default` has no fallback.
     Failed(String),
-    /// The [`SummaryModel`](SummaryModel) wanted no further calls.
+    /// The [`SummaryModel`] wanted no further calls.
     Aborted,
 }
 
