@@ -32,7 +32,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("report", 15175),
     ("runtime", 4218),
     ("session", 10774),
-    ("store", 8679),
+    ("store", 8681),
     ("summarize", 1604),
     ("text", 200),
     ("transcript", 1234),

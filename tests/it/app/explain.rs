@@ -332,7 +332,7 @@ fn a_limit_of_files_takes_its_tokens_from_the_files_alone() {
     }
     let tuned = driver.app.target_tokens().and_then(|(_, _, tuned)| tuned);
     assert_eq!(Some(after.total()), tuned);
-    driver.press("a a");
+    driver.press("a");
     assert_eq!(driver.app.target, Target::NextCall);
     let totals = &driver.app.preview.totals;
     let results = totals.after.expect("a preview").tokens(BudgetPart::Files);
