@@ -4,7 +4,8 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
-use crate::app::screens::{KeyMenuKind, palette};
+use crate::app::screens::letters::KeyMenuKind;
+use crate::app::screens::ruleset_rows;
 use crate::app::state::{App, InputPurpose, LineInput, Overlay, UpdateMode};
 use crate::app::target::Target;
 use crate::context::rows::RowKind;
@@ -407,7 +408,7 @@ impl App {
 
     /// Lists the releases in the palette.
     fn choose_ruleset(&mut self) -> Vec<Effect> {
-        self.type_in_palette(&format!("{} ", palette::WORD))
+        self.type_in_palette(&format!("{} ", ruleset_rows::WORD))
     }
 
     /// Reads everything again under the rules of a release.

@@ -7,7 +7,7 @@ use crate::app::action::{ACTIONS, Action, ActionGroup, ScreenKind};
 use crate::app::effect::Effect;
 use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::layout::Pane;
-use crate::app::screens::{KeyMenu, KeyMenuKind, KeyMenuRow};
+use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
 use crate::format::quantity;
 use crate::js;

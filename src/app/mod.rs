@@ -35,6 +35,7 @@ pub mod message_layout;
 pub(crate) mod message_testing;
 mod mouse;
 mod pane_resizing;
+mod patch;
 mod place;
 pub mod plan_totals;
 mod policy_actions;

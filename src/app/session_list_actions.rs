@@ -8,7 +8,7 @@ use crate::app::screens::record::RecordScreen;
 use crate::app::state::{App, Overlay};
 use crate::doc::Doc;
 use crate::ids::SessionKey;
-use crate::session::item::SessionOrder;
+use crate::session::order::SessionOrder;
 
 impl App {
     /// Filters the sessions; an empty text clears the filter and selects the open session.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::format::{age_group, wall_clock};
 use crate::ids::SessionKey;
 use crate::session::family::Families;
-use crate::session::item::{SessionOrder, SortColumn};
+use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::{Mark, SessionItem};
 use crate::units::Moment;
 

@@ -9,7 +9,7 @@ use crate::format::wall_clock;
 use crate::ids::SessionKey;
 use crate::session::SessionItem;
 use crate::session::family::{Families, Rollup};
-use crate::session::item::{SessionOrder, SortColumn};
+use crate::session::order::{SessionOrder, SortColumn};
 use crate::session::query::{MatchedWord, SessionQuery};
 use crate::session::query_term::QueryError;
 use crate::session::search_text::SearchText;

@@ -1,6 +1,8 @@
 //! The transcript pane: the rows of the open session with cursor, folds, search and the excerpts read so far.
 
+mod marker_row;
 mod search_state;
+mod unseen;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use std::sync::Arc;
 use crate::app::compaction_marker::CompactionMarker;
 use crate::app::scroll::Scroll;
 use crate::context::budget::running_totals;
-use crate::context::rows::{Filter, Folds, Rail, RowInputs, RowKind, TranscriptRow, build_rows};
+use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, build_rows};
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
 use crate::plan::Plan;
@@ -19,7 +21,6 @@ use crate::session::overflow::Overflow;
 use crate::session::search::SearchQuery;
 use crate::store::entry::Role;
 use crate::transcript::tree::resolve_labels;
-
 pub(super) use search_state::SearchState;
 
 #[derive(Debug, Clone)]
@@ -405,54 +406,5 @@ fn fate_rank(fate: Fate) -> u8 {
         Fate::Cleared => 4,
         Fate::Summarised => 5,
         Fate::Dropped => 6,
-    }
-}
-
-impl TranscriptPane {
-    /// Returns the number of rows below the screen that arrived since the end was last visible.
-    pub fn unseen_rows(&self, height: usize) -> usize {
-        let Some(from) = self.unseen_from else { return 0 };
-        let below = self.rows.iter().skip(self.scroll.top + height.max(1));
-        below.filter(|row| row.entry >= from && row.kind != RowKind::Cut).count()
-    }
-
-    /// Forgets the arrived entries once the last row is visible.
-    pub(in crate::app) fn clear_seen(&mut self, height: usize) {
-        if self.unseen_rows(height) == 0 {
-            self.unseen_from = None;
-        }
-    }
-}
-
-impl TranscriptPane {
-    /// Inserts or removes the marker above the first kept row; the cursor keeps its row and its line of the screen.
-    fn place_compaction_marker(&mut self, cut: Option<CompactionMarker>, height: usize) {
-        self.compaction_marker = cut;
-        let old = self.rows.iter().position(|row| row.kind == RowKind::Cut);
-        if let Some(at) = old {
-            self.rows.remove(at);
-            self.shift_cursor(at, -1, height);
-        }
-        let Some(cut) = cut else { return };
-        let kept = |row: &TranscriptRow| {
-            row.depth == 0 && row.message.is_some_and(|first| first >= cut.first_kept_message)
-        };
-        let at = self.rows.iter().position(kept).unwrap_or(self.rows.len());
-        let (kind, rail) = (RowKind::Cut, Rail::None);
-        self.rows.insert(
-            at,
-            TranscriptRow { entry: cut.first_kept_entry, kind, depth: 0, rail, message: None, messages: 0 },
-        );
-        self.shift_cursor(at, 1, height);
-    }
-
-    /// Adjusts the cursor after a row above it was inserted or removed.
-    fn shift_cursor(&mut self, at: usize, by: isize, height: usize) {
-        let behind = if by > 0 { self.scroll.cursor >= at } else { self.scroll.cursor > at };
-        if behind {
-            self.scroll.cursor = self.scroll.cursor.saturating_add_signed(by);
-            self.scroll.top = self.scroll.top.saturating_add_signed(by);
-        }
-        self.scroll.move_to(self.scroll.cursor, self.rows.len(), height);
     }
 }

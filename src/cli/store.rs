@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Command;
 use crate::rulebook::begins_citation;
-use crate::session::item::SortColumn;
+use crate::session::order::SortColumn;
 
 /// A store to list.
 #[derive(Debug, Args)]

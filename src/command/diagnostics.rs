@@ -15,15 +15,16 @@ use crate::commit::{LockState, lock_state};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files::PathText;
 use crate::gateway::compaction::{
-    CompactionMode, CompactionSettings, FlushSettings, compaction_mode, flush_settings_under,
-    gateway_compaction_under,
+    CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
 use crate::gateway::effective::{ResolvedSetting, list_settings};
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
-use crate::gateway::env::{StateDirSource, state_dir};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{Reserve, Ruleset};
-use crate::gateway::window::{ModelUser, WindowInfo};
+use crate::gateway::state_dir::{StateDirSource, state_dir};
+use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
 use crate::policy::settings::{SettingRow, compaction_settings};
 use crate::redact::{Redactor, masked};
@@ -31,8 +32,8 @@ use crate::runtime::watch::{WatchMode, find_polled, store_folders};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::simulated_settings::{EffectiveSetting, effective_setting_rows};
 use crate::session::{LoadedSession, Mark, SessionItem};
-use crate::store::contents::{DEFAULT_MODEL, ModelRef};
-use crate::store::pi::load_settings;
+use crate::store::model::{DEFAULT_MODEL, ModelRef};
+use crate::store::path_kind::load_settings;
 use crate::units::{Bytes, Tokens};
 
 /// The model of an agent's next call, unless the session overrides it.

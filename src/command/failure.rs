@@ -5,7 +5,7 @@ use std::io;
 
 use crate::session::setting_change::ChangeError;
 use crate::store::body::BodyError;
-use crate::store::contents::FindError;
+use crate::store::find::FindError;
 use crate::text::{shell, visible};
 
 /// Begins the line with the command to type instead.

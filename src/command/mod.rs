@@ -34,6 +34,7 @@ mod man;
 mod messages;
 mod migration;
 mod named_session;
+mod other_names;
 pub mod output;
 mod parallel;
 mod pi_settings;

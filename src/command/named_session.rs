@@ -16,7 +16,7 @@ use crate::redact::SecretDisplay;
 use crate::session::item::match_part;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, SessionItem};
-use crate::store::contents::{FindError, find_session};
+use crate::store::find::{FindError, find_session};
 use crate::store::foreign_file::{ForeignFile, recognise};
 use crate::store::path_kind::{PathKind, classify_path};
 use crate::text::{shell, truncate, visible, width};

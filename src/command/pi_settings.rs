@@ -16,7 +16,7 @@ use crate::gateway::registry::Provenance;
 use crate::js::{JsString, Value};
 use crate::redact::masked_value;
 use crate::store::discovery::Store;
-use crate::store::pi::load_settings;
+use crate::store::path_kind::load_settings;
 
 #[derive(Debug)]
 pub(super) struct PiSettingsReport {

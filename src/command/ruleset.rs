@@ -9,7 +9,7 @@ use crate::gateway::env::Environment;
 use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::session::LoadedSession;
-pub(super) use crate::session::item::{RulesetJson, ruleset_json};
+pub(super) use crate::session::json::{RulesetJson, ruleset_json};
 use crate::session::session_settings::describe_untried;
 use crate::session::setting_change::{SettingChange, describe_missing};
 

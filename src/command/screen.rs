@@ -18,7 +18,7 @@ use crate::gateway::env::Environment;
 use crate::runtime::{self, RunOptions};
 use crate::session::fullness_alert::AlertLevels;
 use crate::session::store_location::StoreRequest;
-use crate::ui::widgets::needs_ascii;
+use crate::ui::session_columns::needs_ascii;
 use crate::write::summary::job::SummaryWriter;
 
 pub(super) fn run(cli: &Cli, words: &[OsString], invocation: &Invocation) -> Result<(), Failure> {

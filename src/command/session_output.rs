@@ -13,7 +13,7 @@ use crate::gateway::window::WindowInfo;
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::session::LoadedSession;
-pub(super) use crate::session::item::{SessionJson, finite, rounded, session_json};
+pub(super) use crate::session::json::{SessionJson, finite, rounded, session_json};
 use crate::session::lifecycle::Lifecycle;
 use crate::session::tool::tool_of;
 use crate::store::entry::{CharCount, MessageSize};

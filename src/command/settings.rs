@@ -30,7 +30,7 @@ use crate::redact::masked_value;
 use crate::session::LoadedSession;
 use crate::session::session_settings::{current_value, default_value, session_setting};
 use crate::store::discovery::Store;
-use crate::store::pi::load_settings;
+use crate::store::path_kind::load_settings;
 use crate::units::Tokens;
 
 /// A setting under a ruleset and a configuration.

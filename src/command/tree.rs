@@ -23,7 +23,8 @@ use crate::session::{BranchTip, LoadedSession};
 use crate::store::entry::EntryKind;
 use crate::text::{pad, truncate, width};
 use crate::transcript::Leaf;
-use crate::transcript::tree::{OrderedEntry, drawing_order, resolve_labels};
+use crate::transcript::drawing_order::{OrderedEntry, drawing_order};
+use crate::transcript::tree::resolve_labels;
 use crate::units::Moment;
 
 /// Columns per level of branches.

@@ -10,6 +10,7 @@ use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
 use super::environment::{Invocation, Workspace};
 use super::failure::{Failure, RETRY_LEAD};
+use super::other_names::words_for;
 use super::suggest::{alternatives, did_you_mean, nearest};
 use crate::cli::{Cli, StoreArgs};
 use crate::format::number::Amount;
@@ -115,7 +116,7 @@ impl CommandLine<'_> {
         words
     }
 
-    /// Returns the first word if it can only be meant as a command, and there is none of that name.
+    /// Returns the first word if it can only be a misspelt command.
     fn unknown_name(&self) -> Option<&str> {
         let first = self.first_word().filter(|_| self.command.is_none())?;
         is_mistyped_command(Path::new(first), &self.invocation.env.cwd).then_some(first)
@@ -304,7 +305,7 @@ fn describe_missing_argument(arg: &Arg) -> String {
 // The typed command line, and lines to type instead.
 
 /// Stands for a session in a line to type where no store has one.
-const ANY_SESSION: &str = "KEY";
+pub(super) const ANY_SESSION: &str = "KEY";
 
 /// The words that were typed, and the command among them.
 pub(super) struct CommandLine<'a> {
@@ -409,69 +410,17 @@ impl<'a> CommandLine<'a> {
     }
 }
 
-fn type_line(words: &[String]) -> String {
+pub(super) fn type_line(words: &[String]) -> String {
     let words = words.iter().map(|word| shell::word(word));
     let line = std::iter::once("clawscope".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     format!("{RETRY_LEAD}{line}")
 }
 
-fn possible_values(arg: &Arg) -> Vec<String> {
+pub(super) fn possible_values(arg: &Arg) -> Vec<String> {
     arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Returns the name of an argument without the signs of a usage line: `SESSION`, `--format FORMAT`.
-fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     name.replace(['<', '>', '[', ']'], "").trim_end_matches("...").to_owned()
-}
-
-/// Maps a name from another program to the words of the command here; `KEY` is replaced by a session.
-const OTHER_NAMES: [(&[&str], &[&str]); 25] = [
-    (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
-    (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),
-    (&["recorded", "trajectory"], &["context", "KEY", "--recorded"]),
-    (&["messages", "prompt"], &["context", "KEY", "--messages"]),
-    (&["show", "view", "cat"], &["context", "KEY"]),
-    (&["timeline", "calls"], &["replay", "KEY", "--timeline"]),
-    (&["list", "ls", "ps"], &["sessions"]),
-    (&["cache", "costs", "spend"], &["cost", "KEY"]),
-    (&["find", "grep", "rg"], &["search", "TEXT"]),
-    (&["why", "overflow"], &["explain", "KEY"]),
-    (&["branches"], &["tree", "KEY"]),
-    (&["findings", "problems", "status"], &["doctor"]),
-    (&["presets"], &["settings", "--presets"]),
-    (&["rule"], &["rules", "pruning-5.12"]),
-    (&["record"], &["sessions", "KEY"]),
-    (&["recovery"], &["explain", "KEY", "--recovery"]),
-    (&["summarize", "summarise", "summary"], &["simulate", "KEY", "--summary"]),
-    (&["regret", "lost"], &["replay", "KEY", "--lost"]),
-    (&["dataset", "parquet"], &["export", "--format", "parquet", "--out", "fleet"]),
-    (&["config"], &["settings"]),
-    (&["diff", "compare"], &["undo", "KEY", "--compare"]),
-    (&["preview", "prune"], &["simulate", "KEY"]),
-    (&["compact"], &["simulate", "KEY", "--policy", "compact"]),
-    (&["history", "log", "commits"], &["undo", "KEY", "--list"]),
-    (&["follow", "tail"], &["watch"]),
-];
-
-/// Returns the words of the command with the alias `name`.
-fn words_for(name: &str) -> Option<&'static [&'static str]> {
-    OTHER_NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::Cli;
-
-    #[test]
-    fn every_alias_is_unused_and_its_command_parses() {
-        let commands = Cli::command();
-        for (names, words) in OTHER_NAMES {
-            for name in names {
-                assert!(commands.find_subcommand(name).is_none(), "{name} is a command");
-            }
-            let line = ["clawscope"].into_iter().chain(words.iter().copied());
-            assert!(Cli::try_parse_from(line).is_ok(), "{words:?}");
-        }
-    }
 }

@@ -127,7 +127,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     SystemDisk.sync(&file)
 }
 
-/// Removes a file if it has these bytes, which are those of its own copy.
+/// Removes a copy that the program made, if the file still has its bytes.
 pub fn remove_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // One more byte than expected shows that the file is longer.
     match files::read(path, bytes.len() as u64 + 1) {

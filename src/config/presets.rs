@@ -7,7 +7,8 @@ use std::{fs, io};
 use super::config_dir;
 use super::files::describe_fault;
 use crate::files;
-use crate::gateway::env::{Environment, is_plain_name};
+use crate::gateway::env::Environment;
+use crate::gateway::state_dir::is_plain_name;
 
 const FOLDER: &str = "presets";
 const EXTENSION: &str = "toml";

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
-use super::columns::{Column, Kind, Table};
+use super::column::{Column, Kind};
+use super::columns::Table;
 use super::manifest::Manifest;
 
 /// Returns the tables of the guide's page, in Markdown.

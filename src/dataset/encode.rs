@@ -14,7 +14,8 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use super::SCHEMA_VERSION;
-use super::columns::{Column, Kind, Table};
+use super::column::{Column, Kind};
+use super::columns::Table;
 use super::rows::{Cells, Rows, Texts, Values};
 
 /// Rows of a row group. Readers skip whole groups, and a writer holds one in memory.

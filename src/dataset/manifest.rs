@@ -2,17 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::SCHEMA_VERSION;
 use super::columns::Table;
-use crate::store::header::parse_header;
-use crate::store::source::Source;
-use crate::units::{Bytes, Moment};
+use super::stamp::{Stamp, digest};
 
 /// Marks a folder as a dataset.
 const FORMAT: &str = "clawscope-dataset";
@@ -152,7 +148,7 @@ const MAX_BYTES: usize = 255 - "host=".len();
 const DIGEST_SIGN: char = '~';
 
 /// Returns the folder's name for a host. Different hosts have different folders, whatever their case or script.
-fn encode_host(host: &str) -> String {
+pub(super) fn encode_host(host: &str) -> String {
     let last = host.len().saturating_sub(1);
     let mut name = String::with_capacity(host.len());
     for (at, byte) in host.bytes().enumerate() {
@@ -177,52 +173,6 @@ fn shortened(name: &str, host: &str) -> String {
     // A coded byte is not cut.
     let whole = start.rfind('%').filter(|at| start.len() - at < 3).unwrap_or(start.len());
     [&start[..whole], digest.as_str()].join(DIGEST_SIGN.encode_utf8(&mut [0; 4]))
-}
-
-/// Bytes at the end of a transcript that are compared.
-const TAIL_BYTES: u64 = 4096;
-
-/// Bytes at the start of a transcript in which its header is looked for.
-const HEAD_BYTES: u64 = 16 << 10;
-
-/// State of a transcript. Transcripts only grow, so that length, time and end reveal every regular change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Stamp {
-    pub bytes: Bytes,
-    /// Last change of the file, ms since 1970; null in a database.
-    pub modified_ms: Option<i64>,
-    /// Digest of the last 4,096 bytes.
-    pub tail: String,
-}
-
-impl Stamp {
-    /// # Errors
-    /// When the transcript cannot be read.
-    pub fn read(source: &Source, modified_ms: Option<Moment>) -> io::Result<Self> {
-        let bytes = source.len()?;
-        let tail = bytes.min(TAIL_BYTES);
-        let tail = source.read_span(bytes - tail, tail as usize)?;
-        Ok(Self { bytes: Bytes(bytes), modified_ms: modified_ms.map(Moment::whole), tail: digest(&[&tail]) })
-    }
-}
-
-/// Returns the time in the transcript's header.
-pub fn started_ms(source: &Source) -> Option<Moment> {
-    let head = source.read_span(0, source.len().ok()?.min(HEAD_BYTES) as usize).ok()?;
-    let started = parse_header(&String::from_utf8_lossy(&head))?.started_ms;
-    started.is_finite().then_some(started)
-}
-
-/// Returns the first 16 hex digits of the SHA-256 of some parts. Their lengths are hashed too, so that no two lists of parts
-/// are the same text.
-pub fn digest(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize()[..8].iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 #[cfg(test)]
@@ -389,29 +339,5 @@ mod host_folder_tests {
             }
             prop_assert_eq!(one == other, folded(&names[0]) == folded(&names[1]));
         }
-    }
-}
-
-#[cfg(test)]
-mod stamp_tests {
-    use super::*;
-
-    fn stamp(text: &str) -> Stamp {
-        Stamp::read(&Source::from_memory("a.jsonl", text.as_bytes().to_vec()), Some(Moment(1.0))).unwrap()
-    }
-
-    #[test]
-    fn growth_and_another_end_change_the_stamp_and_reading_again_does_not() {
-        let long = "x".repeat(10_000);
-        assert_eq!(stamp(&long), stamp(&long));
-        assert_ne!(stamp(&long), stamp(&format!("{long}y")));
-        assert_ne!(stamp(&long).tail, stamp(&format!("{}y", &long[1..])).tail);
-        assert_eq!(stamp("").bytes, Bytes::ZERO);
-    }
-
-    #[test]
-    fn parts_are_not_joined() {
-        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
-        assert_eq!(digest(&[b"a"]).len(), 16);
     }
 }

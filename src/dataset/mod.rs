@@ -5,6 +5,7 @@
 //! Rows come from the JSON of the reports that other commands print: [`columns`] names, for every column, the place in
 //! that JSON. Nothing is computed here.
 
+pub mod column;
 pub mod columns;
 pub mod documentation;
 pub mod encode;
@@ -13,8 +14,10 @@ pub mod manifest;
 pub mod recipes;
 pub mod rewrite;
 pub mod rows;
+pub mod stamp;
 
-pub use columns::{Column, Kind, Table};
+pub use column::{Column, Kind};
+pub use columns::Table;
 
 /// Version of the tables. It increases when a column changes its meaning or is removed; a run then reads every session
 /// again.

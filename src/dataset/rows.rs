@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::columns::{Column, Kind, Table};
+use super::column::{Column, Kind};
+use super::columns::Table;
 
 /// A value that does not have the type of its column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,10 @@
 //! in the same columns.
 
 mod table;
+mod wrap;
 
-pub use table::{Align, Row, Table, wrap_line, wrap_words};
+pub use table::{Align, Row, Table};
+pub use wrap::{wrap_line, wrap_words};
 
 use std::collections::BTreeSet;
 

@@ -24,7 +24,8 @@ use crate::session::{CountSource, LoadedSession};
 use crate::store::body::{self, BodyError};
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
-use crate::transcript::tree::{drawing_order, resolve_labels, session_name};
+use crate::transcript::drawing_order::drawing_order;
+use crate::transcript::tree::{resolve_labels, session_name};
 use crate::units::{Chars, Moment, Tokens};
 
 /// Entries that are in memory together while secrets are learnt.
@@ -134,7 +135,7 @@ pub struct ExportedWindow {
     pub origin: String,
 }
 
-/// What was removed from a document.
+/// The secrets, signatures and images that a document left out.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Redactions {
     /// Number of secrets, by kind.

@@ -5,6 +5,7 @@
 
 pub mod document;
 pub mod folder;
+mod glyphs;
 pub mod html;
 pub mod json;
 mod lines;
@@ -14,11 +15,13 @@ pub mod runtime_words;
 pub mod shape;
 mod shapes;
 mod svg;
+mod tiles;
 mod words;
 
 pub use document::{Document, ExportRequest, Redactions};
-pub use shapes::{Rgb, ScreenImage};
+pub use shapes::Rgb;
 pub use svg::svg;
+pub use tiles::ScreenImage;
 
 use crate::format::quantity;
 use crate::js;

@@ -12,7 +12,7 @@ use crate::export::runtime_words::{map_members, member_name, runtime_value, stan
 use crate::js::{self, JsString, Value};
 use crate::policy::edit::IMAGE_REMOVED;
 use crate::policy::guard::COMPACTED;
-use crate::store::scan::NO_REPLY_TOKEN;
+use crate::store::no_reply::NO_REPLY_TOKEN;
 
 type Lists = HashMap<&'static str, Vec<&'static str>>;
 

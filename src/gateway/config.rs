@@ -14,15 +14,16 @@ use super::defaults::{AppliedDefault, apply_defaults};
 use super::env::Environment;
 use super::include::SourceFile;
 use super::lines::TextPosition;
-use super::models::{ListedModel, Listing, ModelList, find_per_token_prices};
+use super::models::{ListedModel, Listing, ModelList};
+use super::per_token::find_per_token_prices;
+use super::recorded_window::{ModelUser, RecordedWindow, RecordedWindows};
 use super::registry::{Provenance, Registry, RegistryModel};
 use super::ruleset::Rules;
 use super::schema::Variables;
 use super::substitute::{MissingVariable, apply_env_block, load_dotenv, substitute};
 use super::validate::{Candidates, FileValues, Refusal, RefusedValue};
 use super::window::{
-    DEFAULT_WINDOW, KnownWindow, ModelUser, RecordedWindow, RecordedWindows, WindowInfo, WindowSource,
-    context_tokens_cap, whole_positive,
+    DEFAULT_WINDOW, KnownWindow, WindowInfo, WindowSource, context_tokens_cap, whole_positive,
 };
 use super::window_rules::{ModelWindow, window_under};
 use super::{include, remote, retired, roster};
@@ -30,8 +31,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::js;
 use crate::units::Tokens;
 
-pub use super::env::normalise_agent_id;
 pub use super::include::ConfigError;
+pub use super::state_dir::normalise_agent_id;
 
 /// A gateway writes its own version to this key whenever it writes its configuration.
 const LAST_TOUCHED_VERSION: [&str; 2] = ["meta", "lastTouchedVersion"];

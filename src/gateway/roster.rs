@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::env::normalise_agent_id;
+use super::state_dir::normalise_agent_id;
 
 /// A key that a release moved or dropped, and the sentence with which it says so.
 pub(super) struct Moved {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::config::GatewayConfig;
-use super::env::is_plain_name;
+use super::state_dir::is_plain_name;
 
 /// Name of the default agent's workspace in the state dir.
 const DEFAULT_NAME: &str = "workspace";

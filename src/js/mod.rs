@@ -12,6 +12,7 @@ mod outline;
 mod parse;
 mod raw;
 mod scan;
+mod serialize;
 mod string;
 mod stringify;
 mod value;
@@ -25,10 +26,9 @@ pub use outline::{Outline, OutlinedValue};
 pub use parse::parse;
 pub use raw::{Field, compact, fields};
 pub use scan::{CharacterSink, MAX_DEPTH, MAX_LINE_VALUES, SyntaxError};
+pub use serialize::{Members, json_text, json_text_of, write_json};
 pub use string::{JsString, SharedStrings, is_trimmed, utf8_lossy};
-pub use stringify::{
-    Members, json_text, json_text_of, number_text, stringify, stringify_len, stringify_str, write_json,
-};
+pub use stringify::{number_text, stringify, stringify_len, stringify_str};
 pub use value::{Object, Value};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::gateway::compaction::FlushSettings;
+use crate::gateway::memory_flush::FlushSettings;
 use crate::units::{Bytes, Tokens};
 
 /// The gateway reads the transcript if the stored total is within this many tokens of the threshold (compaction 9.5).
@@ -203,8 +203,8 @@ fn projected_total(facts: &FlushInput, stored: Option<Tokens>, threshold: Tokens
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::compaction::flush_settings;
     use crate::gateway::config::GatewayConfig;
+    use crate::gateway::memory_flush::flush_settings;
 
     fn settings() -> FlushSettings {
         flush_settings(&GatewayConfig::empty())

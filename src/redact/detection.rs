@@ -1,9 +1,5 @@
 //! Finds secrets in a text and in its other readings, and maps them to the text.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::LazyLock;
-
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -13,9 +9,9 @@ use super::keys::find_keys;
 use super::known::{KnownSecrets, SecretSpan};
 use super::lines::{original_ranges, views};
 use super::proof::{is_ordinary, is_random, is_random_token};
+use super::spans::Spans;
 use super::tables::find_columns;
 use super::view::View;
-use crate::js::{Object, Value};
 
 /// Levels of base64 in base64.
 const MAX_ENCODINGS: usize = 3;
@@ -250,7 +246,7 @@ const SNIFF_CHARS: usize = 32;
 const MIN_CHARS: usize = 20;
 
 /// Finds encoded texts: first byte, end byte, and the decoded text.
-fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
+pub(super) fn encoded_texts(text: &str) -> Vec<(usize, usize, String)> {
     let mut found = Vec::new();
     let (bytes, mut at) = (text.as_bytes(), 0);
     // A run of MIN_CHARS or more covers one of the places probed here, which are that far apart.
@@ -327,150 +323,6 @@ fn as_text(bytes: &[u8]) -> Option<String> {
     (cut >= whole.min(valid.len()) && cut >= 8).then(|| valid[..cut].to_owned())
 }
 
-#[derive(Debug)]
-pub(super) struct Spans<T> {
-    /// End and value of each range, by its first byte.
-    by_start: BTreeMap<usize, (usize, T)>,
-}
-
-impl<T> Default for Spans<T> {
-    fn default() -> Self {
-        Self { by_start: BTreeMap::new() }
-    }
-}
-
-impl<T> Spans<T> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_start.is_empty()
-    }
-
-    /// The ranges that share a byte with a range.
-    fn touched(&self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize)> {
-        let before = self.by_start.range(..from).next_back();
-        let touched = before.into_iter().chain(self.by_start.range(from..to.max(from)));
-        touched.map(|(start, (end, _))| (*start, *end)).filter(move |(start, end)| from < *end && *start < to)
-    }
-
-    /// Adds a range if no other shares a byte with it.
-    pub(super) fn add_if_free(&mut self, from: usize, to: usize, value: T) {
-        if from < to && self.touched(from, to).next().is_none() {
-            self.by_start.insert(from, (to, value));
-        }
-    }
-
-    /// Adds a range in place of those that share a byte with it.
-    pub(super) fn replace(&mut self, from: usize, to: usize, value: T) {
-        let touched: Vec<usize> = self.touched(from, to).map(|(start, _)| start).collect();
-        for start in touched {
-            self.by_start.remove(&start);
-        }
-        self.by_start.insert(from, (to, value));
-    }
-
-    /// Adds a range: drops it if another covers it, merges it with those that it overlaps.
-    pub(super) fn add_merged(&mut self, from: usize, to: usize, value: T) {
-        let touched: Vec<(usize, usize)> = self.touched(from, to).collect();
-        if touched.iter().any(|(start, end)| *start <= from && to <= *end) {
-            return;
-        }
-        let from = touched.iter().fold(from, |from, (start, _)| from.min(*start));
-        let to = touched.iter().fold(to, |to, (_, end)| to.max(*end));
-        self.replace(from, to, value);
-    }
-}
-
-impl<T: Clone> Spans<T> {
-    /// Adds the parts of a range that no other covers.
-    pub(super) fn add_uncovered(&mut self, from: usize, to: usize, value: &T) {
-        let covered: Vec<(usize, usize)> = self.touched(from, to).collect();
-        let mut from = from;
-        for (start, end) in covered.into_iter().chain([(to, to)]) {
-            self.add_if_free(from, start, value.clone());
-            from = from.max(end);
-        }
-    }
-}
-
-impl<T> Spans<T> {
-    /// First byte, end byte and value of each range, in order.
-    pub(super) fn into_ranges(self) -> impl Iterator<Item = (usize, usize, T)> {
-        self.by_start.into_iter().map(|(from, (to, value))| (from, to, value))
-    }
-}
-
-/// The display of secrets in lists and rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum SecretDisplay {
-    /// A placeholder replaces each secret.
-    #[default]
-    Hidden,
-    Shown,
-}
-
-impl SecretDisplay {
-    /// Returns the text as the setting shows it.
-    pub fn apply(self, text: &str) -> Cow<'_, str> {
-        match self {
-            Self::Hidden => masked(text),
-            Self::Shown => Cow::Borrowed(text),
-        }
-    }
-}
-
-/// Builds the prefilters of all rules, so that no frame waits for them; each pattern compiles for the first text that
-/// needs it.
-pub fn compile_rules() {
-    LazyLock::force(&COMPILED);
-}
-
-/// Replaces each secret with `[redacted:kind]`.
-pub fn masked(text: &str) -> Cow<'_, str> {
-    let views = views(text);
-    let found = detect(text, &views);
-    if found.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let secrets: HashSet<(&str, &'static str)> =
-        found.iter().map(|DetectedSecret { secret, kind, .. }| (secret.as_str(), *kind)).collect();
-    let known = KnownSecrets::new(secrets.into_iter().map(|(secret, kind)| (secret, (kind, 0))));
-    let mut places: Spans<&str> = Spans::default();
-    for reported in &found {
-        places.add_if_free(reported.from, reported.to, reported.kind);
-    }
-    for (from, to, kind, _) in find_known(&known, text, &views) {
-        places.add_if_free(from, to, kind);
-    }
-    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
-    for (from, to, kind) in places.into_ranges() {
-        out.push_str(&text[done..from]);
-        out.push_str("[redacted:");
-        out.push_str(kind);
-        out.push(']');
-        done = to;
-    }
-    out.push_str(&text[done..]);
-    Cow::Owned(out)
-}
-
-/// Masks each text of a value, such as a setting's.
-pub fn masked_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => match masked(&text.to_string_lossy()) {
-            Cow::Owned(masked) => Value::from(masked.as_str()),
-            Cow::Borrowed(_) => value.clone(),
-        },
-        Value::Array(items) => Value::Array(items.iter().map(masked_value).collect()),
-        Value::Object(object) => {
-            let mut out = Object::default();
-            for (key, value) in object.iter() {
-                out.insert(key.clone(), masked_value(value));
-            }
-            Value::Object(out)
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -490,74 +342,6 @@ mod tests {
         let hex = said.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         for text in [ENGINE.encode(wide), hex, format!("a{}", ENGINE.encode(said))] {
             assert_eq!(encoded_texts(&text)[0].2, said, "{text}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod spans_tests {
-    use super::*;
-
-    fn spans(ranges: &[(usize, usize)]) -> Spans<()> {
-        let mut spans = Spans::default();
-        for (from, to) in ranges {
-            spans.add_if_free(*from, *to, ());
-        }
-        spans
-    }
-
-    fn ranges(spans: Spans<()>) -> Vec<(usize, usize)> {
-        spans.into_ranges().map(|(from, to, ())| (from, to)).collect()
-    }
-
-    #[test]
-    fn ranges_never_overlap() {
-        let start = || spans(&[(2, 4), (3, 5), (8, 10), (10, 12)]);
-        assert_eq!(ranges(start()), [(2, 4), (8, 10), (10, 12)]);
-        let mut merged = start();
-        merged.add_merged(9, 11, ());
-        merged.add_merged(2, 3, ());
-        assert_eq!(ranges(merged), [(2, 4), (8, 12)]);
-        let mut filled = start();
-        filled.add_uncovered(0, 11, &());
-        assert_eq!(ranges(filled), [(0, 2), (2, 4), (4, 8), (8, 10), (10, 12)]);
-        let mut replaced = start();
-        replaced.replace(3, 9, ());
-        assert_eq!(ranges(replaced), [(3, 9), (10, 12)]);
-    }
-}
-
-#[cfg(test)]
-mod short_tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn every_occurrence_of_a_secret_is_replaced_by_its_kind() {
-        let key = "sk-ant-api03-Zx81Kq92Lm37Vb64Nc55";
-        assert_eq!(
-            masked(&format!("use {key}, not AKIAABCDEFGHIJKLMNOP")),
-            "use [redacted:anthropic-key], not [redacted:aws-key-id]"
-        );
-        assert_eq!(
-            masked("password=tall9-orange then tall9-orange"),
-            "password=[redacted:value] then [redacted:value]"
-        );
-        assert_eq!(SecretDisplay::Shown.apply(key), key);
-        assert_eq!(SecretDisplay::default().apply(key), "[redacted:anthropic-key]");
-    }
-
-    #[test]
-    fn a_text_without_secrets_is_not_copied() {
-        assert!(matches!(masked("why is the token count 200000?"), Cow::Borrowed(_)));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_masked_once(text in "\\PC{0,120}") {
-            let once = masked(&text).into_owned();
-            prop_assert_eq!(masked(&once), once.as_str());
         }
     }
 }

@@ -18,6 +18,8 @@ mod personal;
 mod proof;
 mod rules;
 mod screen;
+mod short;
+mod spans;
 mod tables;
 mod tokens;
 mod view;
@@ -31,15 +33,16 @@ use rayon::prelude::*;
 
 use crate::js::{JsString, Object, Value};
 use compiled::COMPILED;
-use detection::{DetectedSecret, Piece, Spans, detect, find_known, joined, pieces};
+use detection::{DetectedSecret, Piece, detect, find_known, joined, pieces};
 use known::KnownSecrets;
 use lines::views;
 use personal::detect_personal;
 use proof::is_placeholder;
+use spans::Spans;
 
-pub use detection::{SecretDisplay, compile_rules, masked, masked_value};
 pub use rules::SIGNATURE_KIND;
 pub use screen::redact_screen;
+pub use short::{SecretDisplay, compile_rules, masked, masked_value};
 
 /// A transparent image of one pixel, which replaces every image: no rule can examine a picture.
 const BLANK_IMAGE: &str =

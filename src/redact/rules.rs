@@ -208,7 +208,7 @@ pub(super) fn is_secret_head(head: &str) -> bool {
 }
 
 thread_local! {
-    /// What is known of the last keys: a document repeats few of them tens of thousands of times.
+    /// Whether each of the last keys names a secret: a document repeats few of them tens of thousands of times.
     static KNOWN_KEYS: RefCell<HashMap<Box<[u16]>, bool>> = RefCell::default();
 }
 

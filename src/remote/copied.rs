@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 
-use super::address::{RemoteCommand, program_line};
+use super::arguments::{RemoteCommand, program_line};
 use super::copy::{CopyError, StoreCopy, copy_store};
 use super::transport::{STOPPED, StopRequest};
 use crate::app::copied_store::CopiedStore;

@@ -5,6 +5,7 @@
 //! it, the command reads a copy of the store here (`copied`).
 
 mod address;
+mod arguments;
 mod copied;
 mod copy;
 mod run;
@@ -14,11 +15,11 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 
+use self::arguments::{RemoteCommand, remote_command};
 use crate::cli::Cli;
 use crate::command::environment::Invocation;
 use crate::command::failure::Failure;
 use crate::command::{self, output::Output};
-use crate::remote::address::{RemoteCommand, remote_command};
 
 /// Runs a command line, including the program name, on this machine or on the one it names; returns the exit code.
 pub fn main(words: Vec<OsString>, invocation: &Invocation, output: &mut Output) -> u8 {

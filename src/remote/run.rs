@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::address::RemoteCommand;
+use super::arguments::RemoteCommand;
 use super::transport::{STOPPED, StartError, StopRequest, Terminal, Transport};
 use crate::cli::Cli;
 use crate::command::environment::Invocation;

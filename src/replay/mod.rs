@@ -10,12 +10,13 @@
 //! decide.
 
 mod base;
-mod bill;
+pub mod bill;
 pub mod cache;
 mod calls;
 mod check;
 mod clear;
 mod clear_model;
+mod context_edits;
 mod departures;
 mod edit_digest;
 mod edits;
@@ -35,7 +36,7 @@ mod send;
 mod trace;
 mod traces;
 
-pub use cache::{Cost, CostOrigin, TotalCost};
+pub use bill::{Cost, CostOrigin, TotalCost};
 pub use calls::{CacheKey, ModelCall, RefusalReason, RefusedCall, model_calls};
 pub use firing_log::{FiringLog, FiringStats, PolicyEvent, PolicyEventKind, firing_log};
 pub use outcome::{CallReplay, CompactionEvent, ContextLoss, LossCause, PromptSizeSource, TrimStats};

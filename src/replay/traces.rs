@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::policy::{Policy, PolicySet};
 use crate::replay::base::ReplayBase;
-use crate::replay::cache::Cost;
+use crate::replay::bill::Cost;
 use crate::replay::calls::{Departures, ModelCall, RecordUse, model_calls};
 use crate::replay::outcome::{CallReplay, ContextLoss};
 use crate::replay::trace::Trace;

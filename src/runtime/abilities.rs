@@ -9,8 +9,8 @@ use super::background::{Background, reported_background};
 use super::emulators::{Claim, Emulator, Guess, identify};
 use crate::config::Config;
 use crate::gateway::env::Environment;
+use crate::ui::session_columns::ascii_reason;
 use crate::ui::theme::ColourDepth;
-use crate::ui::widgets::ascii_reason;
 
 /// The variables that say something about a terminal, without any that hold addresses or sockets.
 pub const TERMINAL_VARIABLES: [&str; 12] = [

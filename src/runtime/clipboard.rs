@@ -137,8 +137,8 @@ mod tests {
         let folder = CopyFolder::default();
         assert_eq!(copy("héllo", "message", &env, &folder).unwrap(), "Copied message: 5 chars.");
         let secret = "export GITHUB_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345";
-        let told = copy(secret, "message", &env, &folder).unwrap();
-        assert_eq!(told, "Copied message: 60 chars, with 1 secret in clear.");
+        let note = copy(secret, "message", &env, &folder).unwrap();
+        assert_eq!(note, "Copied message: 60 chars, with 1 secret in clear.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
         let message = copy(&long, "message", &env, &folder).unwrap();
         let path = PathBuf::from(message.rsplit_once(" is in ").unwrap().1.trim_end_matches('.'));

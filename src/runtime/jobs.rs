@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::app::event::Event;
-use crate::session::list::{Invalidation, SessionListing};
+use crate::session::invalidation::Invalidation;
+use crate::session::list::SessionListing;
 use crate::session::store_location::StoreLocation;
 use crate::store::discovery::Store;
 use crate::units::Moment;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::ids::SessionKey;
-use crate::session::list::PathIndex;
+use crate::session::invalidation::PathIndex;
 use crate::store::discovery::Store;
 
 /// Minimum time between two counts of a session.

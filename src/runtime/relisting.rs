@@ -8,7 +8,7 @@ use crate::app::event::Event;
 use crate::runtime::event_loop::EventLoop;
 use crate::runtime::jobs::{JobKind, JobMessage};
 use crate::runtime::session_counts::system_now_ms;
-use crate::session::list::Invalidation;
+use crate::session::invalidation::Invalidation;
 use crate::store::discovery::Store;
 use crate::store::session::Session;
 

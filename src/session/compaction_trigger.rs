@@ -1,10 +1,10 @@
 //! The tokens at which a session is compacted before its next turn: by the runtime after a run (compaction 2.7), or by
 //! the gateway before a chat turn (releases R67). Header, lists, explanations and checks show the same number.
 
-use crate::gateway::compaction::{
-    ChatRoom, CompactionSettings, SOFT_THRESHOLD, max_reserve_under, server_compaction_threshold,
-};
+use crate::gateway::compaction::{ChatRoom, CompactionSettings, max_reserve_under};
+use crate::gateway::memory_flush::SOFT_THRESHOLD;
 use crate::gateway::ruleset::{ChatPreflight, ChatWindow, Rules};
+use crate::gateway::server_compaction::server_compaction_threshold;
 use crate::gateway::window::context_tokens_cap;
 use crate::js::Value;
 use crate::policy::chat_preflight::{ChatTotal, ChatTotalInput, chat_total};

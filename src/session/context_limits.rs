@@ -4,11 +4,11 @@
 //! memory flush uses a third. Each is kept separately, so that a report can name the difference.
 
 use crate::format::format_number;
-use crate::gateway::compaction::{
-    CompactionMode, FlushSettings, compaction_mode, flush_settings, flush_settings_under,
-};
+use crate::gateway::compaction::{CompactionMode, compaction_mode};
+use crate::gateway::memory_flush::{FlushSettings, flush_settings, flush_settings_under};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Rules, Ruleset};
-use crate::gateway::window::{DEFAULT_WINDOW, ModelUser, runtime_window};
+use crate::gateway::window::{DEFAULT_WINDOW, runtime_window};
 use crate::gateway::window_lookup::{
     StatusWindowSource, flush_window, status_window_from, stored_window, window_for_status,
 };

@@ -13,9 +13,10 @@ use crate::context::tokens::{ContextEstimate, estimate_for_runtime};
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::models::Price;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{Aggregate, Guard, LegacyImages, RulesetChoice};
 use crate::gateway::thinking::drops_thinking;
-use crate::gateway::window::{ModelUser, WindowInfo};
+use crate::gateway::window::WindowInfo;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::js::JsException;
 use crate::plan::{CacheCost, CompactionSummary, Plan, PlanError, PlanInput};
@@ -28,12 +29,13 @@ use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::context_details::ContextDetails;
 use crate::session::context_limits::ContextLimits;
 use crate::session::item::SessionItem;
-use crate::session::lineage::{Lineage, Successor};
+use crate::session::lineage::Lineage;
 use crate::session::next_prompt::NextPrompt;
 use crate::session::overflow::{
     CallError, CallFailures, LastCalls, Overflow, OverflowScope, implausible_counts,
 };
 use crate::session::prompt_counts::{MeasuredPrompt, PromptCounts, UnmeasuredReason};
+use crate::session::successor::Successor;
 use crate::session::unreliable_counts::find_unreliable_counts;
 use crate::store::body::{self, BodyError};
 use crate::store::index::Index;

@@ -2,22 +2,19 @@
 //!
 //! A session that is open already is only read from its old end, because it may be megabytes and grow every second.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::commit::{LockState, find_interrupted, lock_state};
 use crate::context::budget::FixedChars;
-use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::compaction::{CompactionSettings, gateway_compaction_under};
 use crate::gateway::eligibility::ModelRoute;
 use crate::gateway::history_limit::history_limit_under;
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::pruning::{PruneSettings, effective_settings_under};
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::{PiChange, Reserve, Rules, Ruleset, RulesetChoice};
 use crate::gateway::setting_value::PRUNING_PATH;
-use crate::gateway::window::ModelUser;
 use crate::ids::{Epoch, LineIds, SessionKey};
 use crate::js::{JsString, Value};
 use crate::policy::PolicySettings;
@@ -28,21 +25,22 @@ use crate::policy::settings::{CheckSettings, ResultLimits, SettingSources, assig
 use crate::session::compaction_trigger::chat_room;
 use crate::session::context_limits::{ContextLimits, GatewayBudget};
 use crate::session::item_loading::{TranscriptFacts, complete_item, last_call};
-use crate::session::lineage::{Lineage, find_successor};
+use crate::session::lineage::Lineage;
 use crate::session::list::list_item;
 use crate::session::next_model::next_model;
 use crate::session::open_source::open_source;
 use crate::session::overflow::{ModelWindow, Overflow, OverflowKind, OverflowScope, find_failures};
+use crate::session::price::list_price;
 use crate::session::prompt_counts::last_prompt;
 use crate::session::ruleset_choice::{choose_ruleset, own_context, reread_as};
-use crate::session::usage_totals::list_price;
+use crate::session::successor::find_successor;
 use crate::session::workspace_estimate::estimate_report;
 use crate::session::{ContextDetails, LoadedSession, Mark, PreviousDetails};
 use crate::store::body;
 use crate::store::discovery::Store;
 use crate::store::index::Index;
 use crate::store::load::{FileChange, LoadError, ProgressFn, load, refresh};
-use crate::store::pi::load_settings;
+use crate::store::path_kind::load_settings;
 use crate::store::session::{Flag, Session};
 use crate::store::session_records::SessionRecord;
 use crate::store::source::Source;
@@ -321,7 +319,7 @@ fn pi_settings(store: &Store, session: &Session, rules: &Rules) -> Option<PiSett
 
 /// Returns the settings that the gateway requests, or `None` if it requests no clearing. The known tools are those with
 /// results in the session: a transcript does not list the tools of the next call.
-fn server_clear_settings(session: &LoadedSession, config: &Value) -> Option<ClearSettings> {
+pub(super) fn server_clear_settings(session: &LoadedSession, config: &Value) -> Option<ClearSettings> {
     let LoadedSession { provider, route, configured_settings: configured, .. } = session;
     let facts = ServerFacts::from_config(config, session.pruning_configured, provider, route);
     let asks = session.ruleset.id.rules().server_clearing && server_state(&facts).is_on();
@@ -343,58 +341,6 @@ fn known_tools(session: &LoadedSession) -> BTreeSet<JsString> {
 #[cfg(test)]
 #[path = "loading_tests.rs"]
 mod tests;
-
-/// The problems of one session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionProblems {
-    pub key: SessionKey,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Reads every transcript, the newest first and each once, and passes its problems to `found`; stops when `is_wanted`
-/// says so. Returns the number of transcripts, or `None` if it was stopped.
-pub fn find_problems(
-    store: &Store,
-    now_ms: Moment,
-    is_wanted: &dyn Fn() -> bool,
-    found: &mut dyn FnMut(SessionProblems),
-) -> Option<usize> {
-    let mut sessions: Vec<&Session> = store.sessions.iter().collect();
-    sessions.sort_by_key(|session| Reverse(session.updated_ms().map(Moment::whole)));
-    // Several keys may share a transcript (store D4).
-    let mut seen: HashSet<&Path> = HashSet::new();
-    sessions.retain(|session| session.path.as_deref().is_none_or(|path| seen.insert(path)));
-    for session in &sessions {
-        let read = open(store, &session.key, None, now_ms, &mut |_, _| is_wanted());
-        if !is_wanted() {
-            return None;
-        }
-        let diagnostics = match read {
-            Ok(loaded) => loaded.diagnostics(),
-            Err(error) => vec![unopened(session, &error)],
-        };
-        found(SessionProblems { key: session.key.clone(), diagnostics });
-    }
-    Some(sessions.len())
-}
-
-/// Describes a session that did not open.
-fn unopened(session: &Session, error: &OpenError) -> Diagnostic {
-    let severity = match error {
-        OpenError::NotWritten { .. } => Severity::Note,
-        OpenError::Lost { .. } | OpenError::NoTranscript { .. } => Severity::Warning,
-        OpenError::Unknown { .. } | OpenError::Load(_) => Severity::Error,
-    };
-    let path: PathBuf = session.path.clone().unwrap_or_default();
-    let text = error.to_string();
-    // The file and the key have places of their own.
-    let text = [path.display().to_string(), session.key.0.clone()]
-        .iter()
-        .find_map(|name| text.strip_prefix(&format!("{name}: ")).map(str::to_owned))
-        .unwrap_or(text);
-    let (message, advice) = text.split_once(". ").unwrap_or((text.trim_end_matches('.'), ""));
-    Diagnostic::new(path, severity, message, advice).about(session.key.0.clone())
-}
 
 #[cfg(test)]
 mod server_clear_tests {
@@ -473,33 +419,5 @@ mod server_clear_tests {
             PolicySettings { enabled: PolicySet::of(&[Policy::Clear]), clear, ..PolicySettings::default() };
         let plan = session.plan(&settings, Gate::Off).expect("plans");
         assert_eq!((plan.fates()[2].reason, plan.is_empty()), (Reason::TooLittleToClear, true));
-    }
-}
-
-#[cfg(test)]
-mod store_problems_tests {
-    use super::*;
-    use crate::gateway::env::Environment;
-    use crate::session::list::list_sessions;
-    use crate::session::store_location::{StoreLocation, StoreRequest};
-    use crate::store::demo::NOW_MS;
-
-    #[test]
-    fn problems_of_every_transcript_are_found_and_a_stop_is_final() {
-        let place = StoreLocation::new(&StoreRequest::Demo, Environment::default()).unwrap();
-        let store = list_sessions(&place, NOW_MS).store;
-        let mut all = Vec::new();
-        let read = find_problems(&store, NOW_MS, &|| true, &mut |found| all.push(found)).unwrap();
-        assert_eq!(read, all.len());
-        let of = |key: &str| all.iter().find(|found| found.key.0.contains(key)).unwrap();
-        let missing = &of("direct:9020").diagnostics[0];
-        assert_eq!(
-            (missing.severity, missing.message.as_str()),
-            (Severity::Note, "the transcript does not exist yet")
-        );
-        assert!(missing.advice.starts_with("The gateway creates it"), "{}", missing.advice);
-        let with_problems = all.iter().filter(|found| !found.diagnostics.is_empty()).count();
-        assert!(with_problems > 2, "{all:?}");
-        assert_eq!(find_problems(&store, NOW_MS, &|| false, &mut |_| unreachable!()), None);
     }
 }

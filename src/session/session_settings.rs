@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::gateway::compaction::{FlushSettings, flush_settings_under, max_active_transcript_bytes};
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::memory_flush::{FlushSettings, flush_settings_under, max_active_transcript_bytes};
 use crate::gateway::ruleset::{FileLimits, Rules};
 use crate::gateway::window::{DEFAULT_WINDOW, WindowInfo, WindowSource};
 use crate::policy::settings::{FlushKey, SessionSetting, SettingOwner, SettingSpec, Source};

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::gateway::env::{Environment, effective_home, state_dir};
+use crate::gateway::env::{Environment, effective_home};
+use crate::gateway::state_dir::state_dir;
 use crate::store::demo;
 use crate::store::discovery::{Store, discover, discover_with};
-use crate::store::path_kind::PathKind;
-use crate::store::pi::{configured_session_dirs, pi_agent_dir};
+use crate::store::path_kind::{PathKind, configured_session_dirs, pi_agent_dir};
 use crate::store::sqlite::SizeCache;
 use crate::text::shell;
 use crate::units::Moment;

@@ -6,12 +6,11 @@ use std::io;
 
 use crate::ids::EntryIx;
 use crate::js::{self, Json, Outline, OutlinedValue, Value};
-use crate::store::chunks::AlignedBuffer;
 use crate::store::entry::EntryKind;
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
 use crate::store::scan::rename_hook;
-use crate::store::source::Source;
+use crate::store::source::{AlignedBuffer, Source};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {

@@ -17,8 +17,7 @@ use super::listed_files::{
     real_path,
 };
 use super::locate::{Agent, find_agents, find_store_files, find_transcript_dirs};
-use super::path_kind::{PathKind, classify_path, is_pi_cwd_dir};
-use super::pi::agent_dir_of;
+use super::path_kind::{PathKind, agent_dir_of, classify_path, is_pi_cwd_dir};
 use super::session::Session;
 use super::session_builder::{
     session_from_archive, session_from_file, session_from_moved_aside, session_from_orphan,
@@ -27,7 +26,8 @@ use super::sqlite::SizeCache;
 use super::{foreign_file, pi, sqlite};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::gateway::config::GatewayConfig;
-use crate::gateway::env::{Environment, absolute, config_in, config_path, legacy_sessions_dir, state_dir};
+use crate::gateway::env::{Environment, absolute};
+use crate::gateway::state_dir::{config_in, config_path, legacy_sessions_dir, state_dir};
 use crate::ids::SessionKey;
 
 pub use super::contents::Store;

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::format::{format_count, format_number, format_size};
+use crate::format::format_count;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::{EntryIx, IdSource};
 use crate::js::{self, Value};
 use crate::store::entry::{Entry, EntryKind, ReadMode, Replacement, ToolCall, Usage};
-use crate::store::header::Header;
 use crate::store::intern::{IdIx, IdTable, ValueIx, ValueTable};
+use crate::store::limits::{self, MAX_LINE_BYTES};
 use crate::store::scan::{ProjectionData, ScannedLine, ScannedMessage, scan};
+use crate::store::session_builder::Header;
 use crate::store::shared_vec::SharedVec;
 use crate::units::Bytes;
 
@@ -195,7 +196,7 @@ impl Index {
     pub fn record_bad_line(&mut self, line: u64, bytes: Bytes, why: js::SyntaxError) {
         self.bad_lines += 1;
         if self.bad_lines <= MAX_DIAGNOSTICS {
-            let (what, next) = if let Some(limit) = exceeded_by(why) {
+            let (what, next) = if let Some(limit) = limits::exceeded_by(why) {
                 let what = format!("{limit} ({})", format_count(bytes.get(), "byte", "bytes"));
                 (what, "clawscope skips the line, but the runtime may read it, so the real tree may differ.")
             } else {
@@ -236,7 +237,7 @@ impl Index {
         if self.is_unterminated {
             diagnostics.push(note(Some(self.line_count), "the last line has no line break".into(), writer));
         } else if self.pending_bytes > MAX_LINE_BYTES {
-            let what = overlong_line(self.pending_bytes);
+            let what = limits::overlong_line(self.pending_bytes);
             diagnostics.push(note(Some(self.line_count + 1), what, "clawscope skips the line."));
         } else if self.pending_bytes > Bytes::ZERO {
             let what = format!("{} bytes after the last line break are not JSON yet", self.pending_bytes);
@@ -468,34 +469,4 @@ pub struct LinePosition {
     pub bytes: Bytes,
     /// Line number, counted from 1.
     pub line: u64,
-}
-
-/// Maximum bytes of a line, above any message that a provider accepts; a longer line is skipped.
-pub(super) const MAX_LINE_BYTES: Bytes = Bytes(32 << 20);
-/// Number of entries that every transcript may have, and bytes of it that allow one more: an entry costs about 200 bytes
-/// of memory, even for a short line.
-const MIN_ENTRIES: u64 = 1_000_000;
-const BYTES_PER_ENTRY: u64 = 1_000;
-
-/// Describes a line that is too long to be read.
-pub(super) fn overlong_line(bytes: Bytes) -> String {
-    format!("a line of {}, longer than the limit of {}", format_size(bytes), format_size(MAX_LINE_BYTES))
-}
-
-/// Returns the limit that one more line at an offset exceeds: its own length, or the number of entries before it.
-pub(super) fn exceeded(entries: usize, offset: u64, line: &[u8]) -> Option<String> {
-    if Bytes::from_len(line.len()) > MAX_LINE_BYTES {
-        return Some(overlong_line(Bytes::from_len(line.len())));
-    }
-    let limit = MIN_ENTRIES + offset / BYTES_PER_ENTRY;
-    (entries as u64 >= limit).then(|| format!("more than the limit of {} entries", format_number(limit)))
-}
-
-/// Returns the limit for which a line was not parsed; `None` when it is not JSON.
-fn exceeded_by(error: js::SyntaxError) -> Option<String> {
-    if error.is_too_deep() {
-        return Some(format!("JSON nested deeper than {} levels", js::MAX_DEPTH));
-    }
-    let values = || format!("JSON with more than {} values", format_number(js::MAX_LINE_VALUES));
-    error.has_too_many_values().then(values)
 }

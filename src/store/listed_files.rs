@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::archive;
 use super::archive::{ArchiveName, FileKind, classify};
 use super::contents::Store;
 use super::database_info::DatabaseInfo;
+use super::informal_archive_name;
 use super::key::is_cron_run;
 use super::locate::{TranscriptLocator, locate};
 use super::location::Location;
@@ -220,7 +220,7 @@ impl DirListing {
 
 /// Whether an archive is a transcript's; a `sessions.json` has backups too.
 fn is_transcript_archive(name: &str, archive: ArchiveName<'_>) -> bool {
-    archive.original.contains(".jsonl") || archive::parse(name).is_some()
+    archive.original.contains(".jsonl") || informal_archive_name::parse(name).is_some()
 }
 
 /// Adds the sessions of databases, each found for an agent. A database without sessions serves another purpose.

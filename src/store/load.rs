@@ -8,10 +8,11 @@ use std::io;
 use crate::gateway::ruleset::{PiChange, PiRelease};
 use crate::ids::IdSource;
 use crate::js;
-use crate::store::chunks::{Chunk, ChunkQueue, ReadBuffers, ReadPass, is_blank, scan_line};
+use crate::store::chunk_queue::ChunkQueue;
+use crate::store::chunks::{Chunk, ReadBuffers, ReadPass, is_blank, scan_line};
 use crate::store::entry::ReadMode;
-use crate::store::index;
 use crate::store::index::{EdgeBytes, FileIdentity, Index, LinePosition, OpenStatus};
+use crate::store::limits;
 use crate::store::scan::ScannedLine;
 use crate::store::source::Source;
 use crate::store::sqlite::event_note;
@@ -270,7 +271,7 @@ impl Loader<'_> {
         if let Some(bad) = bad_line.take() {
             index.record_bad_line(bad.position.line, Bytes::from_len(bad.bytes.len()), bad.error);
         }
-        if let Some(limit) = index::exceeded(index.entries.len(), offset, bytes) {
+        if let Some(limit) = limits::exceeded(index.entries.len(), offset, bytes) {
             index.record_limit(position.line, limit);
             return;
         }
@@ -306,7 +307,7 @@ impl Loader<'_> {
         let Some(start) = self.overlong_start.take() else { return };
         self.record_deferred_bad_line();
         self.index.line_count += 1;
-        self.index.record_limit(self.index.line_count, index::overlong_line(Bytes(next - start - 1)));
+        self.index.record_limit(self.index.line_count, limits::overlong_line(Bytes(next - start - 1)));
         self.end = next;
     }
 

@@ -8,14 +8,12 @@ use super::entry::Role;
 use super::key::SessionKind;
 use super::location::Location;
 use super::measure::role_of;
-use super::path_kind::{PathKind, is_pi_cwd_dir, is_pi_transcript};
+use super::path_kind::{configured_session_dirs, is_pi_cwd_dir, is_pi_transcript, pi_agent_dir};
 use super::session::{Session, session_stem};
 use super::session_builder::read_id_and_cwd;
 use super::source::Source;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::files;
 use crate::gateway::env::Environment;
-use crate::gateway::pi_settings::{FILE_NAME, PiSettings};
 use crate::gateway::substitute::is_secret_file;
 use crate::ids::SessionKey;
 use crate::js::{self, Value};
@@ -194,99 +192,6 @@ fn list_folders(dir: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-// The folders of pi: its agent dir, and the session dirs that a variable or a setting names instead of the default
-// (store R1, store-pi-1.5 A1–A3).
-
-/// Environment variable that names a session dir.
-const SESSION_DIR_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
-/// Setting that names a session dir.
-const SESSION_DIR_KEY: &str = "sessionDir";
-
-/// A session dir with the origin of its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfiguredDir {
-    pub path: PathBuf,
-    /// The variable, or the file and key.
-    pub source: String,
-}
-
-/// Returns pi's agent dir (store-pi-1.5 A1): `PI_CODING_AGENT_DIR`, else `.pi/agent` in the user's home. The gateway's
-/// home variable does not count. The value is used verbatim, white space included.
-pub fn pi_agent_dir(env: &Environment) -> PathBuf {
-    match env.verbatim("PI_CODING_AGENT_DIR") {
-        Some(own) => expand_path(env, own),
-        None => home(env).join(".pi").join("agent"),
-    }
-}
-
-fn home(env: &Environment) -> PathBuf {
-    let named = env.first(&["HOME", "USERPROFILE"]).map(PathBuf::from);
-    named.or_else(|| env.os_home.clone()).unwrap_or_else(|| env.cwd.clone())
-}
-
-/// Expands a path as pi does: `~`, `~/…` and `file:` URLs; a relative path starts at the working directory.
-fn expand_path(env: &Environment, text: &str) -> PathBuf {
-    if text == "~" {
-        return home(env);
-    }
-    if let Some(rest) = text.strip_prefix("~/") {
-        return home(env).join(rest);
-    }
-    env.cwd.join(text.strip_prefix("file://").unwrap_or(text))
-}
-
-/// Returns the configured session dirs, pi's first choice first: from the variable, the project's settings, the global
-/// settings (store-pi-1.5 A2). A relative dir of a settings file is tried in the working directory, as pi does, and
-/// next to the file, as other readers do.
-pub fn configured_session_dirs(env: &Environment, agent_dir: &Path) -> Vec<ConfiguredDir> {
-    let mut dirs = Vec::new();
-    if let Some(own) = env.verbatim(SESSION_DIR_VARIABLE) {
-        dirs.push(ConfiguredDir { path: expand_path(env, own), source: SESSION_DIR_VARIABLE.to_owned() });
-    }
-    for file in [env.cwd.join(".pi/settings.json"), agent_dir.join("settings.json")] {
-        let Some(text) = session_dir_setting(&file) else { continue };
-        let from = format!("{}: {SESSION_DIR_KEY}", file.display());
-        let beside = file.parent().map(|dir| dir.join(&text));
-        let relative = Path::new(&text).is_relative() && !text.starts_with('~') && !text.starts_with("file:");
-        dirs.push(ConfiguredDir { path: expand_path(env, &text), source: from.clone() });
-        dirs.extend(beside.filter(|_| relative).map(|path| ConfiguredDir { path, source: from }));
-    }
-    dirs
-}
-
-fn session_dir_setting(file: &Path) -> Option<String> {
-    let settings = read_settings_file(file)?;
-    let text = settings.get(SESSION_DIR_KEY).and_then(Value::as_str)?.to_string_lossy();
-    (!text.is_empty()).then_some(text)
-}
-
-/// Returns the agent dir of a path of pi: the folder that holds, or would hold, its global settings and models.
-pub fn agent_dir_of(shape: &PathKind) -> Option<PathBuf> {
-    let (place, levels) = match shape {
-        PathKind::PiAgentDir(dir) => return Some(dir.clone()),
-        PathKind::PiSessionsDir(dir) => (dir, 2),
-        PathKind::Transcript(file) => (file, 3),
-        _ => return None,
-    };
-    let above = || place.ancestors().skip(1).take(levels);
-    let holds = |dir: &&Path| dir.join(FILE_NAME).is_file();
-    let usual = || place.ancestors().take(levels).find(|dir| dir.ends_with("sessions"))?.parent();
-    above().find(holds).or_else(usual).or_else(|| place.parent()).map(Path::to_path_buf)
-}
-
-/// Reads pi's settings for the sessions of a working directory; `None` when the path is not pi's.
-pub fn load_settings(shape: &PathKind, cwd: Option<&str>) -> Option<PiSettings> {
-    let global = agent_dir_of(shape)?.join(FILE_NAME);
-    let project = cwd.map(|cwd| Path::new(cwd).join(".pi").join(FILE_NAME));
-    Some(PiSettings::read(&global, project.as_deref()))
-}
-
-/// Reads a settings file; `None` when it is missing or not JSON, which pi treats alike.
-pub fn read_settings_file(file: &Path) -> Option<Value> {
-    let text = files::read_text(file, files::SMALL_FILE_BYTES).ok()?;
-    js::parse(&text).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,54 +273,5 @@ mod tests {
         assert_eq!(read_session(&path).updated_ms(), Some(Moment(7.0)));
         write(&path, lines[0]);
         assert!(read_session(&path).updated_ms() > Some(Moment(8.0)), "the file's own time");
-    }
-}
-
-#[cfg(test)]
-mod pi_dirs_tests {
-    use super::*;
-    use std::io::Write as _;
-
-    fn env(vars: &[(&str, &str)], cwd: &Path) -> Environment {
-        Environment::new(vars.iter().copied(), None, cwd.to_path_buf())
-    }
-
-    #[test]
-    fn the_agent_dir_follows_its_variable_or_the_users_home() {
-        let at = |vars: &[(&str, &str)]| pi_agent_dir(&env(vars, Path::new("/w")));
-        let home = ("HOME", "/h");
-        assert_eq!(at(&[home, ("OPENCLAW_HOME", "/claw")]), Path::new("/h/.pi/agent"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~/p")]), Path::new("/h/p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~")]), Path::new("/h"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "/p")]), Path::new("/p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "~p")]), Path::new("/w/~p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "file:///p")]), Path::new("/p"));
-        assert_eq!(at(&[home, ("PI_CODING_AGENT_DIR", "")]), Path::new("/h/.pi/agent"));
-    }
-
-    #[test]
-    fn the_variable_comes_before_the_project_and_that_before_the_global_settings() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
-        };
-        write("agent/settings.json", r#"{"sessionDir":"own"}"#);
-        let agent = dir.path().join("agent");
-        let project = dir.path().join("project");
-        let paths = |vars: &[(&str, &str)]| -> Vec<PathBuf> {
-            configured_session_dirs(&env(vars, &project), &agent)
-                .into_iter()
-                .map(|named| named.path)
-                .collect()
-        };
-        assert_eq!(paths(&[]), [project.join("own"), agent.join("own")]);
-        write("project/.pi/settings.json", r#"{"sessionDir":"~/s"}"#);
-        let vars = [("HOME", "/h"), (SESSION_DIR_VARIABLE, "/env")];
-        let expected = [PathBuf::from("/env"), "/h/s".into(), project.join("own"), agent.join("own")];
-        assert_eq!(paths(&vars), expected);
-        write("agent/settings.json", "{");
-        assert_eq!(paths(&vars)[..2], expected[..2]);
     }
 }

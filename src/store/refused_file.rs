@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::contents::{ModelRef, Store};
+use super::contents::Store;
 use super::key::SessionKind;
+use super::model::ModelRef;
 use super::session::Session;
 use crate::diagnostic::Diagnostic;
 use crate::files;
 use crate::format::format_number;
 use crate::gateway::config::GatewayConfig;
 use crate::gateway::models::Price;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::Rules;
-use crate::gateway::window::ModelUser;
 use crate::js::{self, JsString, Value};
 use crate::units::{Moment, Tokens};
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::js::JsString;
-use crate::policy::compact::stages::{MAX_CALL_ATTEMPTS, wait_ms};
+use crate::policy::compact::retry::{MAX_CALL_ATTEMPTS, wait_ms};
 use crate::policy::compact::{
     self, Aborted, AnswerFailure, CancelReason as Cancelled, NoSummary, StoredSummary, SummaryModel,
     SummaryPurpose, SummaryRequest, SummarySpec,

@@ -1,6 +1,7 @@
 //! Turns entries into a tree with branches and names, without IO.
 
 mod copies;
+pub mod drawing_order;
 pub mod envelope;
 mod leaf_resolution;
 pub mod tree;

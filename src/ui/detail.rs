@@ -15,8 +15,8 @@ use crate::policy::Fate;
 use crate::session::message::MessageText;
 use crate::text;
 use crate::ui::message_body::BodyPainter;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_spans, scrollbar, title};
 use crate::units::Chars;
 
@@ -141,7 +141,7 @@ fn facts_column(app: &App, theme: &Theme, message: &MessageText, area: Rect, buf
         column_verdict(app, theme, &verdict, window, &mut column);
     }
     if let Some(regret) = app.regret_of(message) {
-        column.fact(theme, widgets::AGAIN, &regret, theme.style(Role::Warn));
+        column.fact(theme, session_columns::AGAIN, &regret, theme.style(Role::Warn));
     }
     for fact in &message.facts {
         let value = app.fact_value(message, fact);
@@ -208,10 +208,10 @@ pub(super) fn position_span<'a>(app: &App, theme: &Theme, screen: &MessageScreen
 /// Styles a fact: links to other entries are blue, failures red.
 pub(super) fn fact_style(theme: &Theme, name: &str, value: &str) -> ratatui::style::Style {
     match name {
-        "call" if value.starts_with(widgets::ARROW) => theme.style(Role::Focus),
+        "call" if value.starts_with(session_columns::ARROW) => theme.style(Role::Focus),
         "error" => theme.style(Role::Danger),
         "exit" if value != "0" => theme.style(Role::Danger),
-        _ if value.starts_with(widgets::UNKNOWN) => theme.style(Role::Muted),
+        _ if value.starts_with(session_columns::UNKNOWN) => theme.style(Role::Muted),
         _ => theme.style(Role::Text),
     }
 }

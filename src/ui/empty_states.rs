@@ -10,9 +10,9 @@ use crate::app::transcript::TranscriptPane;
 use crate::format::{format_size, quantity};
 use crate::session::title::shown_name;
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::status::draw_offers;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{ThinBar, put, put_right, title};
 use crate::units::Bytes;
 
@@ -97,7 +97,7 @@ pub(super) fn draw_store_state(app: &App, theme: &Theme, area: Rect, buf: &mut B
 
 pub(super) fn draw_no_transcript(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     if let Some((key, error)) = &app.opening.error {
-        let what = format!("{} Cannot open {key}", widgets::REFUSED);
+        let what = format!("{} Cannot open {key}", session_columns::REFUSED);
         let state = EmptyState {
             title: "",
             headline: (&what, Role::Danger),

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::put;
 
 /// A centred box, shrunk to fit the screen.
@@ -63,12 +63,12 @@ fn border(theme: &Theme, buf: &mut Buffer, area: Rect) {
     let style = theme.style(Role::Ghost);
     let (left, top, right, bottom) = (area.x, area.y, area.right() - 1, area.bottom() - 1);
     for x in left + 1..right {
-        put(buf, (x, top), area.right(), widgets::LIGHT, style);
-        put(buf, (x, bottom), area.right(), widgets::LIGHT, style);
+        put(buf, (x, top), area.right(), session_columns::LIGHT, style);
+        put(buf, (x, bottom), area.right(), session_columns::LIGHT, style);
     }
     for y in top + 1..bottom {
-        put(buf, (left, y), area.right(), widgets::LINE, style);
-        put(buf, (right, y), area.right(), widgets::LINE, style);
+        put(buf, (left, y), area.right(), session_columns::LINE, style);
+        put(buf, (right, y), area.right(), session_columns::LINE, style);
     }
     for (at, sign) in [((left, top), "╭"), ((right, top), "╮"), ((left, bottom), "╰"), ((right, bottom), "╯")]
     {
@@ -79,7 +79,7 @@ fn border(theme: &Theme, buf: &mut Buffer, area: Rect) {
 /// Draws a hairline inside the border.
 pub(super) fn rule(theme: &Theme, buf: &mut Buffer, area: Rect, y: u16) {
     for x in area.x + 1..area.right().saturating_sub(1) {
-        put(buf, (x, y), area.right(), widgets::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, y), area.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
 }
 
@@ -96,5 +96,5 @@ pub(super) fn inside(area: Rect) -> Rect {
 /// Highlights the selected row of a list in a box.
 pub(super) fn selected(theme: &Theme, buf: &mut Buffer, row: Rect, style: Style) {
     crate::ui::widgets::apply_style(buf, row, style);
-    put(buf, (row.x, row.y), row.right(), widgets::CURSOR, theme.style(Role::Focus));
+    put(buf, (row.x, row.y), row.right(), session_columns::CURSOR, theme.style(Role::Focus));
 }

@@ -16,8 +16,8 @@ use crate::gateway::ruleset::Ruleset;
 use crate::session::overflow::CallState;
 use crate::session::title::shown_name;
 use crate::session::{LoadedSession, Mark};
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
 
 type Fact<'a> = Vec<Span<'a>>;
@@ -173,7 +173,7 @@ fn store<'a>(app: &App, theme: &Theme) -> Vec<Fact<'a>> {
 fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
     match app.update_mode {
         UpdateMode::Live => vec![
-            Span::styled(widgets::ON, theme.style(Role::User)),
+            Span::styled(session_columns::ON, theme.style(Role::User)),
             Span::styled(" Live", theme.bold(Role::Text)),
             Span::styled(
                 if app.store.polling_reason.is_some() { ", polling" } else { "" },
@@ -187,7 +187,7 @@ fn live_state<'a>(app: &App, theme: &Theme) -> Fact<'a> {
                 String::new()
             };
             vec![
-                Span::styled(widgets::OFF, theme.style(Role::Warn)),
+                Span::styled(session_columns::OFF, theme.style(Role::Warn)),
                 Span::styled(format!(" Paused{waiting}"), theme.style(Role::Warn)),
             ]
         }
@@ -302,10 +302,10 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         let role = if state == CallState::Refused { Role::Danger } else { Role::Warn };
         let failed = session.last_calls().failed.len();
         let words = if short { state.as_str().to_owned() } else { format!("{} {failed}x", state.as_str()) };
-        return vec![Span::styled(format!("{} {words}", widgets::ALERT), theme.style(role))];
+        return vec![Span::styled(format!("{} {words}", session_columns::ALERT), theme.style(role))];
     }
     if session.fits_since_commit().is_some() {
-        return vec![Span::styled(format!("{} fits now", widgets::PASSED), theme.style(Role::User))];
+        return vec![Span::styled(format!("{} fits now", session_columns::PASSED), theme.style(Role::User))];
     }
     let words = match (overflow, count, short) {
         (false, 0, _) => return Vec::new(),
@@ -315,7 +315,7 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         (false, count, false) => quantity(count, "failed call"),
     };
     let role = if overflow { Role::Danger } else { Role::Warn };
-    vec![Span::styled(format!("{} {words}", widgets::ALERT), theme.style(role))]
+    vec![Span::styled(format!("{} {words}", session_columns::ALERT), theme.style(role))]
 }
 
 /// Counts the diagnostics above the severity `Note`.

@@ -19,7 +19,7 @@ use crate::ui::widgets::{
     content_left, on_title, put, put_facts, put_facts_right, put_right, put_spans, scrollbar, spans_width,
     title,
 };
-use crate::ui::{detail, widgets};
+use crate::ui::{detail, session_columns};
 
 /// Columns of the names of facts.
 const NAME_WIDTH: u16 = 8;
@@ -103,7 +103,7 @@ fn head_line(app: &App, theme: &Theme, message: &MessageText, line: &HeaderLine,
             put_spans(buf, start, end, &fate_spans(app, theme, message, false));
         }
         HeaderLine::Regret(words) => {
-            put(buf, start, end, &format!("{} {words}", widgets::AGAIN), theme.style(Role::Warn));
+            put(buf, start, end, &format!("{} {words}", session_columns::AGAIN), theme.style(Role::Warn));
         }
         HeaderLine::Reason(words, rule) => {
             put(buf, start, end, words, theme.style(Role::Text));

@@ -18,8 +18,8 @@ use crate::policy::Fate;
 use crate::text;
 use crate::text::sgr::SgrStyle;
 use crate::ui::highlight::{self, Spans};
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put, put_spans, spans_width};
 use crate::units::Chars;
 
@@ -269,7 +269,7 @@ impl<'a> BodyPainter<'a> {
             None => return,
         };
         for x in at.x + self.gutter()..at.right() {
-            put(buf, (x, at.y), at.right(), widgets::FREED, style);
+            put(buf, (x, at.y), at.right(), session_columns::FREED, style);
         }
     }
 
@@ -321,7 +321,7 @@ impl<'a> BodyPainter<'a> {
         // The sign takes the place of the first column.
         let skipped = text::skip_columns(&visible[part.clone()], self.left + 1);
         let style = self.theme.style(Role::Muted);
-        let next = put(buf, (x, y), x + 1, widgets::CUT, base.patch(style));
+        let next = put(buf, (x, y), x + 1, session_columns::CUT, base.patch(style));
         (part.start + skipped..part.end, next)
     }
 

@@ -11,7 +11,7 @@ pub mod highlight;
 pub mod message;
 mod message_body;
 mod screens;
-mod session_columns;
+pub mod session_columns;
 mod sessions;
 mod status;
 pub mod theme;
@@ -51,7 +51,7 @@ pub fn render(app: &App, theme: &Theme, buf: &mut Buffer) -> Option<Position> {
     };
     theme.even_selection(buf);
     if theme.is_ascii() {
-        widgets::to_ascii(buf);
+        session_columns::to_ascii(buf);
     }
     cursor
 }
@@ -104,7 +104,7 @@ fn draw_main(app: &App, theme: &Theme, layout: &Layout, buf: &mut Buffer) -> Opt
 /// Draws the tabs of the narrowest layout, each in a quarter of the line.
 fn draw_tabs(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
-        put(buf, (x, area.y), area.right(), widgets::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, area.y), area.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
     for (at, pane) in (0..).zip(Pane::ALL) {
         let x = area.x + 1 + area.width * at / 4;

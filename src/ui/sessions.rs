@@ -16,15 +16,15 @@ use crate::format::{format_amount, format_number, format_short_age, format_short
 use crate::gateway::compaction::RESERVE_FLOOR;
 use crate::session::SessionItem;
 use crate::session::family::JobRuns;
-use crate::session::item::SortColumn;
+use crate::session::order::SortColumn;
 use crate::session::query::MatchedWord;
 use crate::session::title::{shown_name, split_envelope};
 use crate::text;
 use crate::ui::changed_value::changed_style;
+use crate::ui::session_columns;
 use crate::ui::session_columns::{Column, cell_style, heading, narrow_text};
 use crate::ui::status::draw_input;
 use crate::ui::theme::{Role, Theme, tone_role};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, on_title, put, put_right, put_spans, row_at, scrollbar, title};
 
 /// Cells of a session's age, and the width from which a pane with one value has room for it.
@@ -193,7 +193,7 @@ impl SessionLine<'_> {
         if selected {
             apply_style(buf, area, theme.selection(focused));
             let role = if focused { Role::Focus } else { Role::Ghost };
-            put(buf, (area.x, area.y), area.right(), widgets::CURSOR, theme.style(role));
+            put(buf, (area.x, area.y), area.right(), session_columns::CURSOR, theme.style(role));
         }
         if let Some((sign, role)) = session_mark(item) {
             put(buf, (area.x + 1, area.y), area.right(), sign, theme.style(role));
@@ -212,7 +212,7 @@ impl SessionLine<'_> {
         let mut x = self.area.x + 3;
         if row.depth > 0 {
             x += (row.depth.min(MAX_INDENT) as u16 - 1) * 2;
-            x = put(buf, (x, y), end, widgets::END, theme.style(Role::Ghost)) + 1;
+            x = put(buf, (x, y), end, session_columns::END, theme.style(Role::Ghost)) + 1;
         }
         let job = self.app.sessions.families.job(row.at, &self.app.sessions.items);
         let job = job.filter(|_| !self.app.sessions.is_flat());

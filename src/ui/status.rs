@@ -11,8 +11,8 @@ use crate::app::line_editor::LineEditor;
 use crate::app::state::{InputPurpose, LineInput, ToastKind};
 use crate::app::status_hints::ShownHint;
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
 
 /// Draws the line; returns the position of the text cursor while a line is edited.
@@ -29,10 +29,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
     if let Some(toast) = &app.toast {
         let (sign, role, text_role) = match toast.kind {
-            ToastKind::Done => (widgets::PASSED, Role::User, Role::Text),
+            ToastKind::Done => (session_columns::PASSED, Role::User, Role::Text),
             ToastKind::Note => ("", Role::Text, Role::Text),
-            ToastKind::Alert => (widgets::ALERT, Role::Warn, Role::Warn),
-            ToastKind::Refused => (widgets::REFUSED, Role::Danger, Role::Danger),
+            ToastKind::Alert => (session_columns::ALERT, Role::Warn, Role::Warn),
+            ToastKind::Refused => (session_columns::REFUSED, Role::Danger, Role::Danger),
         };
         let x = put(buf, (area.x + 1, area.y), start, sign, theme.style(role));
         let x = if sign.is_empty() { x } else { x + 1 };
@@ -112,7 +112,7 @@ pub(super) fn draw_input(
     let shown = if hidden > 0 { &before[text::skip_columns(&before, hidden)..] } else { &before };
     let x = put(buf, at, end, shown, theme.style(Role::Bright));
     if after.is_empty() {
-        put(buf, (x, at.1), end, widgets::ZONE, theme.style(Role::Focus));
+        put(buf, (x, at.1), end, session_columns::ZONE, theme.style(Role::Focus));
     } else {
         put(buf, (x, at.1), end, after, theme.style(Role::Bright));
     }

@@ -7,10 +7,11 @@ use std::path::Path;
 use clawscope::diagnostic::Diagnostic;
 use clawscope::gateway::config::GatewayConfig;
 use clawscope::gateway::effective::{list_settings, overridden_text};
-use clawscope::gateway::env::{Environment, config_path, state_dir};
+use clawscope::gateway::env::Environment;
+use clawscope::gateway::recorded_window::ModelUser;
 use clawscope::gateway::registry::Provenance;
 use clawscope::gateway::ruleset::Ruleset;
-use clawscope::gateway::window::ModelUser;
+use clawscope::gateway::state_dir::{config_path, state_dir};
 use clawscope::js;
 use clawscope::units::Tokens;
 

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use clawscope::gateway::env::Environment;
 use clawscope::gateway::models::{ListedModel, ModelList, Program};
-use clawscope::gateway::window::{ModelUser, WindowSource};
+use clawscope::gateway::recorded_window::ModelUser;
+use clawscope::gateway::window::WindowSource;
 use clawscope::session::Mark;
 use clawscope::session::list::list_item;
-use clawscope::session::usage_totals::list_price;
+use clawscope::session::price::list_price;
 use clawscope::store::discovery::discover;
 use clawscope::units::{Moment, Tokens};
 use serde_json::{Value, json};

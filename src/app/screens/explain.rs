@@ -1,7 +1,9 @@
 //! The full-screen explanation: a page of blocks with one cursor over every selectable row.
 
+mod folded;
 pub mod page;
 mod screen;
+pub mod wording;
 
 use std::sync::Arc;
 
@@ -10,7 +12,8 @@ use crate::app::state::{App, Overlay};
 use crate::doc::Doc;
 use crate::report::explain::Explanation;
 use crate::units::Bytes;
-pub use screen::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
+pub use folded::FoldedReport;
+pub use screen::{ExplainBlock, ExplainRow, ExplainScreen};
 
 impl App {
     /// The explanation, perhaps below another screen.

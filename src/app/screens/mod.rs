@@ -9,29 +9,31 @@ pub mod doc_page;
 pub mod explain;
 pub mod help;
 pub mod hint;
+pub mod letters;
 pub mod palette;
 mod palette_row;
 pub mod problems;
 pub mod record;
+pub(super) mod ruleset_rows;
 pub mod search;
 pub mod timeline;
 pub mod welcome;
 pub mod write;
 
+use crate::app::action::{Action, ScreenKind};
+use crate::app::effect::Effect;
+use crate::app::keymap::KeyContext;
 use branches::BranchesScreen;
 use breakdown::BreakdownScreen;
 use context::{Outcome, ProgramScreen, ScreenContext};
 use explain::ExplainScreen;
 use help::{HelpArea, HelpScreen};
 use hint::{CLOSE, Hint};
+use letters::KeyMenu;
 use palette::PaletteScreen;
 use problems::ProblemsScreen;
 use record::RecordScreen;
 use write::WriteDialog;
-
-use crate::app::action::{Action, ScreenKind};
-use crate::app::effect::Effect;
-use crate::app::keymap::KeyContext;
 
 /// A screen, window or dialog over the main screen.
 #[derive(Debug, Clone)]
@@ -316,40 +318,6 @@ impl Overlay {
             }
         }
     }
-}
-
-/// The use of the letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyMenuKind {
-    Copy,
-    View,
-}
-
-impl KeyMenuKind {
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Copy => "Copy",
-            Self::View => "View",
-        }
-    }
-}
-
-/// A letter and the text behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyMenuRow {
-    pub letter: char,
-    /// A noun for the text.
-    pub name: &'static str,
-    /// The text to copy.
-    pub text: String,
-    /// The action to run instead of copying the text.
-    pub action: Option<Action>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyMenu {
-    pub kind: KeyMenuKind,
-    pub rows: Vec<KeyMenuRow>,
 }
 
 #[cfg(test)]

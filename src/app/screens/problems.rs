@@ -9,7 +9,7 @@ use crate::app::screens::hint::{CLOSE, Hint, MOVE};
 use crate::app::scroll::Scroll;
 use crate::diagnostic::Diagnostic;
 use crate::ids::SessionKey;
-use crate::session::loading::SessionProblems;
+use crate::session::store_problems::SessionProblems;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProblemsScreen {

@@ -17,14 +17,15 @@ use crate::config::{Config, SummarizerKind, config_dir, log_dir};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::{JsonOutput, SCHEMA_VERSION};
 use crate::format::format_number;
-use crate::gateway::env::{Environment, config_path, state_dir};
+use crate::gateway::env::Environment;
 use crate::gateway::programs::find_program;
 use crate::gateway::ruleset::Ruleset;
+use crate::gateway::state_dir::{config_path, state_dir};
 use crate::runtime::{
     Ability, Streams, TERMINAL_VARIABLES, clipboard_programs, is_remote, pager_line, terminal_abilities,
     terminal_name,
 };
-use crate::store::pi::pi_agent_dir;
+use crate::store::path_kind::pi_agent_dir;
 
 /// The program and its surroundings.
 #[derive(Serialize, JsonSchema)]

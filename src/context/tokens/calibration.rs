@@ -11,9 +11,10 @@
 //! pruned in memory for one call. The fit weighs errors linearly, not squared, so the few outliers that remain do not
 //! move it.
 
+use crate::context::tokens::deviation::Deviation;
 use crate::context::tokens::script::{Script, ScriptChars};
 use crate::context::tokens::sent::IMAGE_TOKENS;
-use crate::units::{Chars, Tokens};
+use crate::units::Chars;
 
 /// Smallest number of growths that can be fitted.
 pub const MIN_GROWTHS: usize = 4;
@@ -354,46 +355,6 @@ fn inverse(mut matrix: [[f64; 3]; 3], size: usize) -> Option<[[f64; 3]; 3]> {
 #[path = "calibration_tests.rs"]
 mod tests;
 
-/// Errors of estimates as a share of the measured number: 0.1 is 10% too high, a negative value is too low.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Deviation {
-    /// Number of compared pairs, at least 1.
-    pub count: usize,
-    /// Mean of the absolute errors.
-    pub mean: f64,
-    /// Mean of the signed errors.
-    pub bias: f64,
-    /// Largest absolute error.
-    pub max: f64,
-    /// Signed error of the last pair.
-    pub last: f64,
-}
-
-/// Returns the error of one estimate; `None` without a measured number.
-pub fn relative_error(estimate: Tokens, measured: f64) -> Option<f64> {
-    (measured > 0.0 && estimate.is_finite())
-        .then(|| (estimate - Tokens(measured)) / measured)
-        .map(Tokens::get)
-}
-
-impl Deviation {
-    /// Compares pairs of an estimate and a measured number; `None` without a usable pair.
-    pub fn from_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
-        let errors =
-            pairs.into_iter().filter_map(|(estimate, measured)| relative_error(Tokens(estimate), measured));
-        let start = Self { count: 0, mean: 0.0, bias: 0.0, max: 0.0, last: 0.0 };
-        let sum = errors.fold(start, |sum, error| Self {
-            count: sum.count + 1,
-            mean: sum.mean + error.abs(),
-            bias: sum.bias + error,
-            max: sum.max.max(error.abs()),
-            last: error,
-        });
-        let count = sum.count as f64;
-        (sum.count > 0).then(|| Self { mean: sum.mean / count, bias: sum.bias / count, ..sum })
-    }
-}
-
 #[cfg(test)]
 mod least_squares_tests {
     use super::*;
@@ -429,25 +390,5 @@ mod least_squares_tests {
         let solution = fit(&rows, 2).expect("independent rows");
         assert!((solution.factors[0] - 0.25).abs() < 0.005, "{solution:?}");
         assert!((solution.factors[1] - 0.7).abs() < 0.02, "{solution:?}");
-    }
-}
-
-#[cfg(test)]
-mod deviation_tests {
-    use super::*;
-
-    #[test]
-    fn errors_that_cancel_out_have_no_bias_but_a_mean() {
-        let deviation = Deviation::from_pairs([
-            (90.0, 100.0),
-            (240.0, 200.0),
-            (f64::NAN, 5.0),
-            (3.0, 0.0),
-            (90.0, 100.0),
-        ]);
-        let Deviation { count, mean, bias, max, last } = deviation.expect("three pairs");
-        assert_eq!((count, max, last), (3, 0.2, -0.1));
-        assert!((mean - 0.4 / 3.0).abs() < 1e-12 && bias.abs() < 1e-12);
-        assert_eq!(Deviation::from_pairs([]), None);
     }
 }

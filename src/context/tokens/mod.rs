@@ -2,6 +2,7 @@
 
 pub mod calibration;
 pub mod chars4;
+pub mod deviation;
 pub mod projected;
 pub mod script;
 pub mod sent;

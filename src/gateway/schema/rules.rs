@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::node::Check;
 use super::words::{Issue, Wording};
-use crate::gateway::env::normalise_agent_id;
 use crate::gateway::setting_value::parse_duration;
+use crate::gateway::state_dir::normalise_agent_id;
 
 /// The longest duration that newer releases take, in milliseconds.
 const MAX_DURATION_MS: f64 = 9_007_199_254_740_991.0;

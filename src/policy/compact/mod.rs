@@ -4,6 +4,7 @@
 pub mod after_compaction;
 pub mod branch;
 pub mod check;
+pub mod chunks;
 pub mod files;
 pub mod history_share;
 mod pi_0_63;
@@ -14,6 +15,7 @@ mod projected;
 #[cfg(test)]
 mod properties;
 pub mod request;
+pub mod retry;
 pub mod stages;
 pub mod summarise;
 #[cfg(test)]

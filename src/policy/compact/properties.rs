@@ -4,9 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::js::{self, JsException, JsString, Value};
-use crate::policy::compact::history_share::{
-    HistoryMessage, ShareSettings, prune_by_share, split_by_max, split_by_share, total_tokens,
-};
+use crate::policy::compact::chunks::{split_by_max, split_by_share, total_tokens};
+use crate::policy::compact::history_share::{HistoryMessage, ShareSettings, prune_by_share};
 use crate::policy::compact::predicted_calls::predict_calls;
 use crate::policy::compact::request::SummaryRequest;
 use crate::policy::compact::stages::{AnswerFailure, SummaryModel};

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use crate::gateway::ruleset::PiChange;
 use crate::js;
 use crate::js::{JsException, JsString, Value};
-use crate::policy::compact::history_share::{
-    HistoryMessage, SAFETY_MARGIN, ShareSettings, adaptive_ratio, at_least_one, max_chunk_tokens,
-    prune_by_share, total_tokens,
+use crate::policy::compact::chunks::{
+    SAFETY_MARGIN, adaptive_ratio, at_least_one, max_chunk_tokens, total_tokens,
 };
+use crate::policy::compact::history_share::{HistoryMessage, ShareSettings, prune_by_share};
 use crate::policy::compact::request::{SummaryForm, SummaryPurpose, SummaryRequest, TURN_FOCUS};
 use crate::policy::compact::stages::{
     AnswerFailure, CancelReason, DroppedHistory, NO_HISTORY, NoSummary, Stage, StageError, StoredSummary,

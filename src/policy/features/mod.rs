@@ -4,17 +4,17 @@
 //! They are read once per context. An edit updates the features too, so that the next policy decides from features
 //! alone and moving a threshold reads no file.
 
+mod body;
 mod text_features;
 mod text_metrics;
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::gateway::ruleset::{Rules, Ruleset};
-use crate::ids::EntryIx;
 use crate::js::{JsException, Json, SharedStrings, Value};
 use crate::policy::clear_tool_uses::MessageDigest;
-use crate::policy::guard::{self, GuardSize};
+use crate::policy::guard;
+use crate::policy::guard::GuardSize;
 use crate::policy::preflight::Pressure;
 use crate::policy::repair::{PairingShape, needs_input_repair, shape_of};
 use crate::store::entry::{CharCount, MessageSize, Role};
@@ -22,6 +22,7 @@ use crate::store::measure::{CompactChars, PI_IMAGE_CHARS, PRUNE_IMAGE_CHARS, rol
 use crate::store::scan::measure_message;
 use crate::units::Chars;
 
+pub use body::{BodySource, MessageBody};
 pub use text_features::TextFeatures;
 pub use text_metrics::{Positions, TextMetrics};
 
@@ -330,57 +331,6 @@ fn is_plain<'a>(content: Option<impl Json<'a>>) -> bool {
 fn is_odd<'a>(block: impl Json<'a>) -> bool {
     let is_text = block.get("type").is_some_and(|kind| kind.str_is("text"));
     block.is_null() || is_text && block.get("text").and_then(Json::unit_len).is_none()
-}
-
-// The body of a message whose features alone do not determine it after an edit. Under rules that read texts these are
-// most messages of a session, so that long sessions keep only the place of the body.
-
-/// Reads bodies again where the features of a path were read.
-pub trait BodySource: Debug + Send + Sync {
-    /// Returns the body of an entry's message. A body that cannot be read again is null; the source reports it to the
-    /// caller of the policies.
-    fn body(&self, entry: EntryIx) -> Arc<Value>;
-}
-
-#[derive(Debug, Clone)]
-pub enum MessageBody {
-    Held(Arc<Value>),
-    Stored(Arc<dyn BodySource>, EntryIx),
-    /// [`Self::Stored`] without the details, which every run strips from all results.
-    StoredWithoutDetails(Arc<dyn BodySource>, EntryIx),
-}
-
-impl MessageBody {
-    pub fn value(&self) -> Arc<Value> {
-        match self {
-            Self::Held(value) => Arc::clone(value),
-            Self::Stored(source, entry) => source.body(*entry),
-            Self::StoredWithoutDetails(source, entry) => {
-                let mut body = source.body(*entry);
-                if let Value::Object(message) = Arc::make_mut(&mut body) {
-                    message.remove("details");
-                }
-                body
-            }
-        }
-    }
-
-    /// Returns the place of the body without its details; `None` if it is not read again.
-    pub fn without_details(&self) -> Option<Self> {
-        match self {
-            Self::Held(_) => None,
-            Self::Stored(source, entry) | Self::StoredWithoutDetails(source, entry) => {
-                Some(Self::StoredWithoutDetails(Arc::clone(source), *entry))
-            }
-        }
-    }
-}
-
-/// Bodies are equal by value, not by storage.
-impl PartialEq for MessageBody {
-    fn eq(&self, other: &Self) -> bool {
-        self.value() == other.value()
-    }
 }
 
 #[cfg(test)]

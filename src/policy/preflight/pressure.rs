@@ -6,7 +6,8 @@ use crate::context::llm::to_llm;
 use crate::gateway::ruleset::{Preflight, Pressure as Rule, PruneWeight, Rules};
 use crate::js::{self, JsString, Value, stringify, to_text};
 use crate::policy::prune::weighted_chars;
-use crate::store::entry::{ContextTokens, Role};
+use crate::store::context_tokens::ContextTokens;
+use crate::store::entry::Role;
 use crate::store::measure::role_of;
 
 /// Overhead of a message, a system prompt or a prompt, in tokens.

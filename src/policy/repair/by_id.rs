@@ -5,10 +5,8 @@ use std::ops::Range;
 
 use crate::gateway::ruleset::{FailedCalls, PairingRule, ResultMatching};
 use crate::js::JsString;
-use crate::policy::repair::shape::{
-    MissingResult, PairedCall, Pairing, PairingShape, PlacedMessage, RepairRules, fixed_name, only_call_of,
-    usable_name,
-};
+use crate::policy::repair::by_use::{Pairing, PlacedMessage, fixed_name, only_call_of, usable_name};
+use crate::policy::repair::shape::{MissingResult, PairedCall, PairingShape, RepairRules};
 
 pub(super) fn pair_by_id(shapes: &[&PairingShape], rules: RepairRules) -> Pairing {
     let mut run = PairingRun {

@@ -14,10 +14,8 @@ mod pair;
 mod shape;
 mod step;
 
+pub use by_use::{Pairing, PlacedMessage, apply_pairing, rename_result};
 pub use inputs::{AllowedTools, RepairedInputs, needs_input_repair, repair_inputs, repaired_message};
 pub use pair::pair;
-pub use shape::{
-    MissingResult, PairedCall, Pairing, PairingShape, PlacedMessage, RepairRules, StubMark, apply_pairing,
-    is_call, rename_result, shape_of,
-};
+pub use shape::{MissingResult, PairedCall, PairingShape, RepairRules, StubMark, is_call, shape_of};
 pub use step::{Repair, RepairResult, pair_list, repair_list};

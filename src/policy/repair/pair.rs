@@ -3,8 +3,8 @@
 
 use crate::gateway::ruleset::ResultMatching;
 use crate::policy::repair::by_id::pair_by_id;
-use crate::policy::repair::by_use::pair_by_use;
-use crate::policy::repair::shape::{Pairing, PairingShape, RepairRules};
+use crate::policy::repair::by_use::{Pairing, pair_by_use};
+use crate::policy::repair::shape::{PairingShape, RepairRules};
 
 /// Pairs results with calls as a version does.
 pub fn pair(shapes: &[&PairingShape], rules: RepairRules) -> Pairing {

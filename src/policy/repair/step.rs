@@ -9,8 +9,9 @@ use crate::policy::features::MessageBody;
 use crate::policy::message_list::{MessageList, PlannedMessage};
 use crate::policy::policy_set::Phase;
 use crate::policy::reason::Reason;
+use crate::policy::repair::by_use::{Pairing, PlacedMessage};
 use crate::policy::repair::pair::pair;
-use crate::policy::repair::shape::{Pairing, PairingShape, PlacedMessage, RepairRules, is_call};
+use crate::policy::repair::shape::{PairingShape, RepairRules, is_call};
 use crate::policy::trimming::{PolicyError, PolicyInput, PolicyOutcome, TrimmingPolicy};
 use crate::store::entry::{CharCount, Role};
 

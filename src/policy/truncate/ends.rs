@@ -4,7 +4,8 @@
 use crate::gateway::ruleset::HeadTailCut;
 use crate::js::{JsString, Value};
 use crate::policy::truncate::replaced_content::{with_content, with_text};
-use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, Suffix, has_important_tail, splits_pair};
+use crate::policy::truncate::v2026_9::{MIDDLE_OMITTED, Suffix, has_important_tail};
+use crate::policy::truncate::weighted_slice::splits_pair;
 use crate::units::Chars;
 
 /// The head ends at a line end beyond this share of its length.

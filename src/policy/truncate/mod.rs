@@ -9,6 +9,7 @@ mod reduce_step;
 pub(in crate::policy) mod replaced_content;
 pub mod session;
 pub mod v2026_9;
+mod weighted_slice;
 
 pub use aggregate::{
     AppliedReduction, BudgetNotice, Reduction, ResultBudget, ResultEditor, reduce_results, result_budget,

@@ -5,10 +5,9 @@ mod document;
 mod message_weights;
 mod walk;
 
-use crate::context::tokens::calibration::{
-    Calibration, Deviation, Sample, TooFewCalls, calibrate, relative_error,
-};
+use crate::context::tokens::calibration::{Calibration, Sample, TooFewCalls, calibrate};
 use crate::context::tokens::chars4::estimate_chars;
+use crate::context::tokens::deviation::{Deviation, relative_error};
 use crate::context::tokens::script::ScriptChars;
 use crate::context::tokens::sent::SentSize;
 use crate::format::format_counted;

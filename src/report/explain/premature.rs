@@ -1,6 +1,6 @@
 //! Compactions far below their trigger, and the event or the setting that started them.
 
-use crate::gateway::compaction::transcript_byte_guard;
+use crate::gateway::memory_flush::transcript_byte_guard;
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::report::explain::case::{MAX_QUOTE_CHARS, OverflowCase, is_answer};

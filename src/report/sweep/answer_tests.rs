@@ -1,7 +1,7 @@
 //! Conclusions from a finished sweep: the trade-offs worth showing, the cells that fit, and the warning.
 
 use super::*;
-use crate::replay::cache::Cost;
+use crate::replay::bill::Cost;
 use crate::units::Tokens;
 
 /// A cell with these overflows, cost and largest prompt.

@@ -8,7 +8,7 @@ use crate::policy::Policy;
 use crate::report::regret::RegretTotals;
 use crate::report::sweep::{Axis, Cell, Sweep};
 use crate::session::LoadedSession;
-use crate::session::item::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
+use crate::session::json::{RulesetJson, SessionJson, rounded, ruleset_json, session_json};
 use crate::session::setting_change::SettingChange;
 use crate::units::Tokens;
 

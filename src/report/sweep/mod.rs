@@ -9,11 +9,13 @@
 
 mod axis;
 mod choose;
+mod grid;
 pub mod json;
 mod sides;
 
-pub use axis::{Axis, AxisContext, AxisError, AxisPoint, Grid, MAX_CELLS, MAX_VALUES};
+pub use axis::{Axis, AxisContext, AxisError, AxisPoint, MAX_VALUES};
 pub use choose::{default_axes, usual_axes};
+pub use grid::{Grid, MAX_CELLS};
 pub use sides::{
     Cell, CellScore, Side, SideComparison, SideName, SideOutcome, compare_sides, pareto_front,
     smallest_fitting,

@@ -4,7 +4,7 @@ use crate::context::tokens::chars4::estimate_message;
 use crate::format::{format_displayed_timestamp, format_duration, format_number, format_usd};
 use crate::ids::EntryIx;
 use crate::js::{self, Value};
-use crate::replay::cache::file_cost;
+use crate::replay::bill::file_cost;
 use crate::session::message::parts::value_text;
 use crate::store::entry::{Entry, EntryKind, Role, Usage};
 use crate::store::index::Index;

@@ -1,22 +1,21 @@
 //! How the gateway changes messages when it sends them; the transcript keeps them as they were (releases R74).
 
-use jiff::tz::TimeZone;
+mod added_texts;
+mod retries;
+mod run_line;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::bodies;
-use crate::context::time_stamp::{stamp_at, time_stamp};
-use crate::gateway::config::GatewayConfig;
-use crate::gateway::ruleset::Sending;
 use crate::gateway::thinking::request_thinks;
 use crate::ids::EntryIx;
 use crate::js::{JsString, Value};
 use crate::session::LoadedSession;
 use crate::store::body::BodyError;
 use crate::store::entry::{EntryKind, MessageSize, Role, StopReason};
-use crate::store::intern::ValueIx;
 use crate::store::measure::{content_sizes, role_of};
-use crate::units::{Chars, Moment, Tokens};
+use crate::units::{Chars, Tokens};
 
 /// Chars per token of the estimate.
 const CHARS_PER_TOKEN: f64 = 4.0;
@@ -241,168 +240,6 @@ fn text_if_joined(answer: &Value) -> String {
     joined_texts(blocks)
 }
 
-/// The message that makes the model go on after a compaction inside a turn, such as that of a refused prompt.
-const CONTINUATION: &str = "Continue the current task from the existing transcript, preserving completed work. If an action was \
-                            interrupted, inspect its state before deciding whether to retry it. Do not restart the task or repeat \
-                            completed actions.";
-
-impl LoadedSession {
-    /// Returns the time of each user message, and the message that continues a task.
-    fn stamped(&self, messages: &Messages<'_>) -> Result<Vec<AddedText>, BodyError> {
-        let sending = self.ruleset.id.rules().sending;
-        if !sending.has_times() {
-            return Ok(Vec::new());
-        }
-        let zone = user_zone(&self.config);
-        let mut added = Vec::new();
-        for (at, _) in messages.shapes.iter().enumerate().filter(|(_, shape)| shape.role == Role::User) {
-            added.extend(time_stamp(&(messages.read)(at)?, &zone).map(|stamp| AddedText::before(at, stamp)));
-        }
-        if let Some(at) = self.compacted_in_turn_ms().filter(|_| sending == Sending::RunLine) {
-            let stamp = stamp_at(at, &zone).unwrap_or_default();
-            added.push(AddedText::before(messages.shapes.len(), stamp + CONTINUATION));
-        }
-        Ok(added)
-    }
-
-    /// Returns the time of the last compaction, if a message waits for its answer behind it: its prompt is sent again.
-    fn compacted_in_turn_ms(&self) -> Option<Moment> {
-        let last = self.last_record().map(|last| self.index.entry(last))?;
-        let sizes = self.context.path.iter().rev().filter_map(|ix| self.index.entry(*ix).message);
-        let before = sizes.map(|size| size.role).find(|role| *role != Role::CompactionSummary);
-        let waits = before.is_some_and(|role| role != Role::Assistant);
-        (last.kind == EntryKind::Compaction && waits).then_some(last.time_ms)
-    }
-}
-
-/// Returns the configured zone of the user, otherwise that of this machine, which may not be the gateway's.
-fn user_zone(config: &GatewayConfig) -> TimeZone {
-    let named = config.value(&["agents", "defaults", "userTimezone"]).and_then(Value::as_str);
-    let named = named.map(JsString::to_string_lossy);
-    named.and_then(|name| TimeZone::get(name.trim()).ok()).unwrap_or_else(|| config.time_zone.clone())
-}
-
-// The line about the run, which 2026.9.6 moves from the system prompt to the first message of the user where the API has
-// no part of the system prompt for it.
-
-/// A value of the gateway's machine or its plug-ins.
-const UNKNOWN: &str = "…";
-
-impl LoadedSession {
-    /// Adds the line about the run after the first message of the user.
-    fn add_run_line(&self, messages: &Messages<'_>, added: &mut Vec<AddedText>) -> Result<(), BodyError> {
-        let is_moved = self.ruleset.id.rules().sending == Sending::RunLine
-            && self.route.api.as_deref() == Some("openai-completions");
-        let Some(first) = messages.shapes.iter().position(Shape::is_sent_by_user).filter(|_| is_moved) else {
-            return Ok(());
-        };
-        // A text goes on after a blank line; a list of blocks gets one more.
-        let is_text = (messages.read)(first)?.get("content").and_then(Value::as_str).is_some();
-        let newest = messages.shapes.iter().rposition(|shape| shape.role == Role::User);
-        let newest = newest.map(|at| (messages.read)(at)).transpose()?;
-        let line = self.run_line(newest.as_ref().and_then(channel_of));
-        text_of(added, first).after = if is_text { "\n\n" } else { "" }.to_owned() + &line;
-        Ok(())
-    }
-
-    /// Writes the line with the values that the store shows.
-    fn run_line(&self, channel: Option<String>) -> String {
-        let item = &self.item;
-        let default = self.config.default_model(&item.agent);
-        let parts = [
-            Some(format!("agent={}", item.agent)),
-            Some(format!("session={}", item.key.0)),
-            Some(format!("sessionId={}", item.id)),
-            Some(format!("host={UNKNOWN} | os={UNKNOWN} | node={UNKNOWN} | active_node=unknown")),
-            Some(format!("model={}/{}", self.provider, self.model)),
-            default.map(|model| format!("default_model={model}")),
-            channel.map(|channel| format!("channel={channel} | capabilities={UNKNOWN}")),
-        ];
-        format!("Runtime: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" | "))
-    }
-}
-
-/// Returns the channel through which a message came.
-fn channel_of(message: &Value) -> Option<String> {
-    let transport = message.get("__openclaw")?.get("transport")?;
-    Some(transport.get("channel")?.as_str()?.to_string_lossy())
-}
-
-const RETRY: &str = "[Retry after the previous model attempt failed or timed out]";
-const NOTE_BEFORE: &str = "OpenClaw runtime context for the immediately preceding user message.\nThis context is runtime-generated, not \
-                           user-authored. Keep internal details private.\n\n<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\n";
-const NOTE_AFTER: &str = "\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>";
-
-impl LoadedSession {
-    /// Marks the message that a fallback model is asked again. Since 2026.9 the message itself says so, which the store
-    /// shows once that model has answered; before, it is sent once more with a note behind it.
-    fn mark_retry(&self, messages: &Messages<'_>, added: &mut Vec<AddedText>) -> Result<(), BodyError> {
-        let sending = self.ruleset.id.rules().sending;
-        let Some(asked) = messages.shapes.iter().rposition(|shape| shape.role == Role::User) else {
-            return Ok(());
-        };
-        if sending == Sending::RunLine && asked > 0 && self.is_run_by_fallback() {
-            text_of(added, asked).before.push_str(&[RETRY, "\n\n"].concat());
-        }
-        let is_last = messages.shapes[asked + 1..].iter().all(Shape::is_failed);
-        if sending == Sending::Times && asked > 0 && is_last && self.falls_back_next() {
-            let message = (messages.read)(asked)?;
-            let text = message.get("content").map(text_of_content).unwrap_or_default();
-            let stamp = added.iter().find(|text| text.message == asked).map(|text| text.before.clone());
-            let own = messages.shapes.len();
-            added.push(AddedText::before(own, stamp.unwrap_or_default() + &text));
-            added.push(AddedText::before(own + 1, format!("{NOTE_BEFORE}{RETRY}{NOTE_AFTER}")));
-        }
-        Ok(())
-    }
-}
-
-impl LoadedSession {
-    /// Whether a fallback model has answered in the turn that is going on.
-    fn is_run_by_fallback(&self) -> bool {
-        let entries = self.context.path.iter().rev().map(|ix| self.index.entry(*ix));
-        let is_user = |size: MessageSize| size.role == Role::User;
-        let run = entries.take_while(|entry| !entry.message.is_some_and(is_user));
-        let answer = run.filter(|entry| entry.is_model_call()).last();
-        answer.and_then(|answer| answer.model).is_some_and(|model| self.is_fallback(model))
-    }
-
-    /// Whether a fallback model answers although nobody chose it.
-    fn is_fallback(&self, model: (ValueIx, ValueIx)) -> bool {
-        let is_chosen = self.context.path.iter().any(|ix| {
-            let entry = self.index.entry(*ix);
-            entry.kind == EntryKind::ModelChange && entry.model == Some(model)
-        });
-        let name = self.model_names(model).map(|(provider, model)| format!("{provider}/{model}"));
-        !is_chosen
-            && self.config.fallback_models(&self.item.agent).any(|other| Some(other) == name.as_deref())
-    }
-
-    /// Whether the last answer failed for another reason than its size, and another model is asked next.
-    fn falls_back_next(&self) -> bool {
-        let Some(last) = self.last_record() else { return false };
-        let entry = self.index.entry(last);
-        let has_failed = entry.message.is_some_and(|size| size.stop_reason == StopReason::Error);
-        if !has_failed || !entry.is_model_call() || self.overflow_at(last).is_some() {
-            return false;
-        }
-        let name = entry.model.and_then(|model| self.model_names(model));
-        let name = name.map(|(provider, model)| format!("{provider}/{model}"));
-        let agent = &self.item.agent;
-        let chain = self.config.default_model(agent).into_iter().chain(self.config.fallback_models(agent));
-        chain.skip_while(|other| Some(*other) != name.as_deref()).count() > 1
-    }
-}
-
-/// Returns the text of a message's content.
-fn text_of_content(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.to_string_lossy(),
-        Value::Array(blocks) => joined_texts(blocks),
-        _ => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -498,131 +335,5 @@ mod failed_answers_tests {
         let half = failed("openai-completions", r#"[{"type":"text","text":"half"}]"#);
         let both = [failed("openai-completions", "[]"), half];
         assert_eq!(joined(Ruleset::V2026_7_1, &both), [(3, format!("{FAILED_BEFORE_CONTENT}half"))]);
-    }
-}
-
-#[cfg(test)]
-mod added_texts_tests {
-    use super::*;
-    use crate::gateway::ruleset::{Ruleset, RulesetChoice};
-    use crate::session::testing::{call, loaded_session, message, result, transcript};
-    use crate::units::Tokens;
-
-    #[test]
-    fn after_a_compaction_inside_a_turn_the_model_is_told_to_go_on() {
-        let compaction = r#""type":"compaction","summary":"s","firstKeptEntryId":"e1","tokensBefore":9}"#;
-        let added = |behind: &[String]| {
-            let first = [message(r#"{"role":"user","content":"go"}"#), call("c", "exec", "{}")];
-            let session = loaded_session(&transcript(&[&first[..], behind].concat()), 1e5);
-            let ruleset = RulesetChoice { id: Ruleset::V2026_9_2, ..session.ruleset.clone() };
-            let added = LoadedSession { ruleset, ..session }.sending_changes().unwrap().added;
-            added.iter().filter(|text| text.before.ends_with(CONTINUATION)).count()
-        };
-        let waiting = [result("c", "exec", "one", ""), compaction.to_owned()];
-        assert_eq!(added(&waiting), 1);
-        assert_eq!(added(&waiting[..1]), 0);
-        let answered = message(r#"{"role":"assistant","stopReason":"stop","content":[]}"#);
-        assert_eq!(added(&[waiting[0].clone(), answered, waiting[1].clone()]), 0, "the turn has ended");
-    }
-
-    #[test]
-    fn user_messages_get_the_time_from_7_1_on() {
-        let user = message(r#"{"role":"user","timestamp":1795785132374,"content":"go"}"#);
-        let lines = transcript(&[user, call("c", "exec", "{}"), result("c", "exec", "one", "")]);
-        let under = |id: Ruleset| {
-            let session = loaded_session(&lines, 1e5);
-            let ruleset = RulesetChoice { id, ..session.ruleset.clone() };
-            LoadedSession { ruleset, ..session }.sending_changes().unwrap().added
-        };
-        let added = under(Ruleset::V2026_7_1);
-        assert_eq!(added, [AddedText::before(0, "[Fri 2026-11-27 13:12 UTC] ").estimated()]);
-        assert_eq!(added[0].tokens, Tokens(6.75));
-        assert!(under(Ruleset::V2026_6_11).is_empty());
-    }
-}
-
-#[cfg(test)]
-mod run_line_tests {
-    use super::*;
-    use crate::gateway::eligibility::ModelRoute;
-    use crate::gateway::ruleset::{Ruleset, RulesetChoice};
-    use crate::session::testing::{loaded_session, message, transcript};
-
-    fn after(id: Ruleset, api: &str, content: &str) -> Vec<String> {
-        let user = message(&format!(r#"{{"role":"user","content":{content}}}"#));
-        let session = loaded_session(&transcript(&[user]), 1e5);
-        let ruleset = RulesetChoice { id, ..session.ruleset.clone() };
-        let route = ModelRoute { api: Some(api.to_owned()), base_url: None };
-        let session = LoadedSession { ruleset, route, ..session };
-        session.sending_changes().unwrap().added.into_iter().map(|text| text.after).collect()
-    }
-
-    #[test]
-    fn the_first_message_of_the_user_carries_it_in_one_api() {
-        let text = after(Ruleset::V2026_9_2, "openai-completions", r#""go""#);
-        assert!(
-            text[0].starts_with("\n\nRuntime: agent=") && text[0].contains(" | host=… | os=… | "),
-            "{text:?}"
-        );
-        let blocks = after(Ruleset::V2026_9_2, "openai-completions", r#"[{"type":"text","text":"go"}]"#);
-        assert!(blocks[0].starts_with("Runtime: agent="), "{blocks:?}");
-        assert!(
-            after(Ruleset::V2026_9_2, "anthropic-messages", r#""go""#).is_empty(),
-            "part of the system prompt"
-        );
-        assert!(after(Ruleset::V2026_7_1, "openai-completions", r#""go""#).is_empty());
-        let through = r#""go","__openclaw":{"transport":{"channel":"telegram"}}"#;
-        let text = after(Ruleset::V2026_9_2, "openai-completions", through);
-        assert!(text[0].ends_with(" | channel=telegram | capabilities=…"), "{text:?}");
-    }
-}
-
-#[cfg(test)]
-mod retries_tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::gateway::config::GatewayConfig;
-    use crate::gateway::ruleset::{Ruleset, RulesetChoice};
-    use crate::session::SendingChanges;
-    use crate::session::testing::{loaded_session, message, transcript};
-
-    fn answer(model: &str, stop: &str, text: &str) -> String {
-        message(&format!(
-            r#"{{"role":"assistant","api":"openai-completions","provider":"p","model":"{model}","stopReason":"{stop}","errorMessage":"402","content":[{{"type":"text","text":"{text}"}}]}}"#
-        ))
-    }
-
-    /// A session of two models, whose second turn ends with these answers.
-    fn changes(id: Ruleset, answers: &[String]) -> SendingChanges {
-        let user = |text: &str| {
-            message(&format!(r#"{{"role":"user","timestamp":1795785132374,"content":"{text}"}}"#))
-        };
-        let first = [user("one"), answer("m", "stop", "done"), user("two")];
-        let session = loaded_session(&transcript(&[&first[..], answers].concat()), 1e5);
-        let ruleset = RulesetChoice { id, ..session.ruleset.clone() };
-        let models = r#"{"agents":{"defaults":{"model":{"primary":"p/m","fallbacks":["p/n"]}}}}"#;
-        let mut config = GatewayConfig::empty();
-        config.root = serde_json::from_str(models).unwrap();
-        let config = Arc::new(config);
-        LoadedSession { ruleset, config, ..session }.sending_changes().unwrap()
-    }
-
-    #[test]
-    fn a_message_that_a_fallback_model_answers_says_that_it_is_a_retry() {
-        let answered = changes(Ruleset::V2026_9_2, &[answer("n", "toolUse", "reading")]);
-        assert_eq!(answered.added[1].before, format!("[Fri 2026-11-27 13:12 UTC] {RETRY}\n\n"));
-        let own = changes(Ruleset::V2026_9_2, &[answer("m", "toolUse", "reading")]);
-        assert_eq!(own.added[1].before, "[Fri 2026-11-27 13:12 UTC] ");
-    }
-
-    #[test]
-    fn before_2026_9_the_message_is_sent_once_more_with_a_note() {
-        let failed = changes(Ruleset::V2026_7_1, &[answer("m", "error", "")]).added;
-        let own: Vec<&str> =
-            failed.iter().filter(|text| text.message >= 4).map(|text| &*text.before).collect();
-        assert_eq!(own, ["[Fri 2026-11-27 13:12 UTC] two", &format!("{NOTE_BEFORE}{RETRY}{NOTE_AFTER}")]);
-        let last = changes(Ruleset::V2026_7_1, &[answer("n", "error", "")]).added;
-        assert!(last.iter().all(|text| text.message < 4), "no model is left");
     }
 }

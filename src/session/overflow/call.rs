@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::gateway::config::GatewayConfig;
+use crate::gateway::recorded_window::ModelUser;
 use crate::gateway::ruleset::Ruleset;
-use crate::gateway::window::ModelUser;
 use crate::ids::EntryIx;
 use crate::redact::masked;
 use crate::store::index::Index;

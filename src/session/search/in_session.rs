@@ -5,11 +5,10 @@ use crate::js::Value;
 use crate::session::message::{PartKind, TextPart, parts_of_entry};
 use crate::session::search::query::SearchQuery;
 use crate::store::body::BodyError;
-use crate::store::chunks::AlignedBuffer;
 use crate::store::entry::{EntryKind, Role};
 use crate::store::index::Index;
 use crate::store::load::{Trim, parse_line};
-use crate::store::source::Source;
+use crate::store::source::{AlignedBuffer, Source};
 
 /// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 20;

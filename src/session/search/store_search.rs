@@ -21,12 +21,11 @@ use crate::session::search::hits::{HitText, SearchHit, SessionHits};
 use crate::session::search::in_session::{EntryLabel, SeenPart, joined, seen_parts};
 use crate::session::search::query::SearchQuery;
 use crate::store::body;
-use crate::store::chunks::AlignedBuffer;
 use crate::store::discovery::Store;
 use crate::store::index::Index;
 use crate::store::load::{LoadError, Trim, load, parse_line};
 use crate::store::session::{Flag, Session};
-use crate::store::source::Source;
+use crate::store::source::{AlignedBuffer, Source};
 use crate::transcript::{Leaf, Tree};
 use crate::units::{Bytes, Moment};
 

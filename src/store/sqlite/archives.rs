@@ -8,9 +8,10 @@ use std::path::Path;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
-use super::events::{hex, limit_for_size, transcript_identity, unpack_stream};
+use super::events::transcript_identity;
 use super::open::Database;
 use super::paths::artifact_dir;
+use super::size_cache::{hex, limit_for_size, unpack_stream};
 use crate::files;
 use crate::format::format_size;
 use crate::js::{self, Value};

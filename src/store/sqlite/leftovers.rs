@@ -12,9 +12,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::files;
 use crate::js::{self, Value};
 use crate::store::archive::{FileKind, classify};
-use crate::store::header::read_header;
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session, short_stem};
+use crate::store::session_builder::read_header;
 
 /// Bytes before the end of a file that are searched for its last entry.
 const TAIL_BYTES: u64 = 1 << 20;

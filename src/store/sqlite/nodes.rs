@@ -8,14 +8,15 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Row as SqlRow};
 
-use super::open::{Database, record_column};
+use super::open::Database;
 use super::paths::{artifact_dir, item_path};
+use super::records::record_column;
 use super::size_cache::{ColdLocation, SizeCache, TranscriptSize, TranscriptSizes};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::format_size;
 use crate::js::{self, Object, Value};
 use crate::store::archive::{ArchiveReason, short_archive_name};
-use crate::store::index::MAX_LINE_BYTES;
+use crate::store::limits::MAX_LINE_BYTES;
 use crate::store::location::Location;
 use crate::store::session::{Flag, Session};
 use crate::store::session_builder::{archived_from_key, unlocated_from_record};

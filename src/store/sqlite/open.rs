@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::js::{self, Value};
 use crate::store::file_identity::{FileIdentity, file_identity};
-use crate::store::index::MAX_LINE_BYTES;
 
 /// Time that a read waits for a lock (sqlite H2).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -423,36 +421,4 @@ fn read_columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
                WHERE m.type = 'table' AND (m.name LIKE 'session_%' OR m.name LIKE 'transcript_%' \
                OR m.name LIKE 'trajectory_%') ORDER BY 1";
     connection.prepare(all)?.query_map([], |row| row.get(0))?.collect()
-}
-
-/// Reads the record of a key as the gateway stored it; `None` without the key, or when it is not JSON.
-///
-/// # Errors
-/// The database cannot be read.
-pub fn stored_record(database: &Path, key: &str) -> Result<Option<Value>, OpenError> {
-    let database = Database::open(database)?;
-    let text: Option<Option<String>> = database.with_transaction(|at| {
-        let query = format!("SELECT {} FROM session_nodes n WHERE session_key = ?1", record_column());
-        at.query_row(&query, [key], |row| row.get(0)).optional()
-    })?;
-    Ok(text.flatten().and_then(|text| js::parse(&text).ok()))
-}
-
-/// Returns the column of a row's record for a query; NULL for one that is longer than any line that clawscope reads.
-pub(super) fn record_column() -> String {
-    format!("CASE WHEN octet_length(n.entry_json) <= {MAX_LINE_BYTES} THEN n.entry_json END")
-}
-
-/// Reads the labels that people or programs gave to sessions.
-///
-/// # Errors
-/// The database cannot be read.
-pub fn session_labels(database: &Path) -> Result<Vec<String>, OpenError> {
-    let database = Database::open(database)?;
-    let label = database.column_or_null("session_nodes", "node", "label");
-    Ok(database.with_transaction(|at| {
-        let mut query = at.prepare(&format!("SELECT {label} FROM session_nodes node"))?;
-        let labels = query.query_map([], |row| row.get::<_, Option<String>>(0))?;
-        labels.filter_map(Result::transpose).collect()
-    })?)
 }

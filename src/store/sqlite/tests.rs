@@ -6,7 +6,7 @@ use rusqlite::params;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sha2::{Digest as _, Sha256};
 
-use super::events::hex;
+use super::size_cache::hex;
 use super::testing::TestStore;
 use super::{Database, Events, item_path};
 use crate::diagnostic::Severity;
@@ -371,9 +371,9 @@ fn files_next_to_a_database_are_imported_or_extra_history() {
         "{what:?}"
     );
     // The key finds the session in the database.
-    let main = crate::store::contents::find_session(&store, "main", Path::new("/")).unwrap();
+    let main = crate::store::find::find_session(&store, "main", Path::new("/")).unwrap();
     assert!(matches!(main.location, Location::DatabaseRows { .. }));
-    assert_eq!(crate::store::contents::find_session(&store, "s1", Path::new("/")).unwrap().key, main.key);
+    assert_eq!(crate::store::find::find_session(&store, "s1", Path::new("/")).unwrap().key, main.key);
 }
 
 #[test]

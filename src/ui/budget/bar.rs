@@ -11,8 +11,8 @@ use crate::context::budget::{Budget, BudgetPart};
 use crate::format::format_short_estimate;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::put;
 
 #[derive(Clone, Copy)]
@@ -100,14 +100,14 @@ impl Bar<'_> {
             self.coarse_cell(position, self.content_at(start + 4, segments), buf);
         } else if left == right {
             let (sign, ink) = match left {
-                CellContent::Freed => (widgets::FREED, self.theme.style(Role::Ghost)),
+                CellContent::Freed => (session_columns::FREED, self.theme.style(Role::Ghost)),
                 _ => (" ", Style::new()),
             };
             put(buf, position, self.area.right(), sign, ink.bg(self.background(left)));
         } else {
             let filled =
                 (start..start + 8).take_while(|eighth| self.content_at(*eighth, segments) == left).count();
-            let sign = widgets::EIGHTHS_ACROSS[filled.clamp(1, 7) - 1];
+            let sign = session_columns::EIGHTHS_ACROSS[filled.clamp(1, 7) - 1];
             let style = Style::new().fg(self.background(left)).bg(self.background(right));
             put(buf, position, self.area.right(), sign, style);
         }
@@ -125,9 +125,9 @@ impl Bar<'_> {
             }
             CellContent::AnyPart if text_features => ("#".to_owned(), Style::new()),
             CellContent::AnyPart => (" ".to_owned(), Style::new().bg(self.background(CellContent::AnyPart))),
-            CellContent::Freed if text_features => (widgets::FREED_SHADE.to_owned(), quiet),
-            CellContent::Freed => (widgets::FREED.to_owned(), quiet),
-            CellContent::Free => (widgets::FREE.to_owned(), quiet),
+            CellContent::Freed if text_features => (session_columns::FREED_SHADE.to_owned(), quiet),
+            CellContent::Freed => (session_columns::FREED.to_owned(), quiet),
+            CellContent::Free => (session_columns::FREE.to_owned(), quiet),
         };
         put(buf, position, self.area.right(), &sign, style);
     }
@@ -146,7 +146,11 @@ impl Bar<'_> {
             _ => self.theme.style(Role::Ghost),
         };
         // The flush mark has no label on the scale, so it is fainter.
-        let sign = if mark.threshold == Threshold::Flush { widgets::OLD_MARK } else { widgets::LINE };
+        let sign = if mark.threshold == Threshold::Flush {
+            session_columns::OLD_MARK
+        } else {
+            session_columns::LINE
+        };
         self.stroke(at, sign, style, segments, buf);
         Some(at)
     }
@@ -154,7 +158,7 @@ impl Bar<'_> {
     /// Draws the configured position of a moved threshold, in the plan's bar only.
     fn old_mark(&self, mark: &ThresholdMark, segments: &[Segment], buf: &mut Buffer) -> Option<u16> {
         let was = self.cell_of(mark.configured_tokens.filter(|_| self.freed_from.is_some())?)?;
-        self.stroke(was, widgets::OLD_MARK, self.theme.style(Role::Muted), segments, buf);
+        self.stroke(was, session_columns::OLD_MARK, self.theme.style(Role::Muted), segments, buf);
         Some(was)
     }
 

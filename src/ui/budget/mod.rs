@@ -19,8 +19,8 @@ use crate::policy::memory_flush::FlushState;
 use crate::session::budget_marks::{Threshold, ThresholdMark, threshold_marks};
 use crate::session::{CountSource, LoadedSession};
 use crate::ui::changed_value::changed_style;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put, put_right, put_spans, spans_width};
 use bar::Bar;
 
@@ -128,7 +128,7 @@ impl<'a> BudgetView<'a> {
                 let words = if self.replayed {
                     format_short_estimate(plan.total())
                 } else {
-                    widgets::UNKNOWN.to_owned()
+                    session_columns::UNKNOWN.to_owned()
                 };
                 let after = ("plan", plan.total(), words);
                 self.heading(after, self.theme.bold(Role::Plan), y + 1, buf);
@@ -156,7 +156,7 @@ impl<'a> BudgetView<'a> {
     fn current_label(&self) -> (&'static str, u64, String) {
         let tokens = self.now.total();
         match self.source {
-            _ if !self.replayed => ("peak", tokens, widgets::UNKNOWN.to_owned()),
+            _ if !self.replayed => ("peak", tokens, session_columns::UNKNOWN.to_owned()),
             CountSource::Measured if self.has_no_parts => ("peak", tokens, format_short(tokens)),
             _ if self.has_no_parts => ("peak", tokens, format_short_estimate(tokens)),
             CountSource::Measured => (COUNTED, tokens, format_short(tokens)),
@@ -217,7 +217,7 @@ impl<'a> BudgetView<'a> {
             );
         } else if let Err(why) = session.measured {
             put(buf, (1, y), start, COUNTED, muted);
-            put_right(buf, y, 1, start - 7, &[Span::styled(widgets::UNKNOWN, muted)]);
+            put_right(buf, y, 1, start - 7, &[Span::styled(session_columns::UNKNOWN, muted)]);
             put(buf, (start - 5, y), start + 14, why.label(), muted);
         }
     }
@@ -338,7 +338,7 @@ impl<'a> BudgetView<'a> {
             self.theme.style(style),
         )];
         if let Some(plan) = &self.plan {
-            spans.push(Span::styled(format!(" {} ", widgets::ARROW), self.theme.style(Role::Muted)));
+            spans.push(Span::styled(format!(" {} ", session_columns::ARROW), self.theme.style(Role::Muted)));
             let after = left(plan);
             let label = if now < 0 && after >= 0 { "free " } else { "" };
             let role = if after < 0 { Role::Danger } else { Role::Plan };

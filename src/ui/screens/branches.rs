@@ -14,7 +14,7 @@ use crate::session::LoadedSession;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, note, on_title, put, put_right, put_spans, row_at, scrollbar, title};
-use crate::ui::{frame_box, widgets};
+use crate::ui::{frame_box, session_columns};
 use crate::write::commit_list::{CommitRecord, CommitStatus, describe_count};
 
 /// Columns of one of pi's ids; a narrower column omits the number.
@@ -100,7 +100,8 @@ impl Columns {
         let (receipt, y) = (&committed.receipt, line.y);
         let text = theme.style(Role::Text);
         put(buf, (self.id, y), self.id + 9, &receipt.id, text);
-        let time = time_of_day(receipt.time, app.now_ms).unwrap_or_else(|| widgets::UNKNOWN.to_owned());
+        let time =
+            time_of_day(receipt.time, app.now_ms).unwrap_or_else(|| session_columns::UNKNOWN.to_owned());
         put(buf, (self.time.0, y), self.time.1, &time, theme.style(Role::Muted));
         let changed = match (receipt.kind, receipt.changed.len()) {
             (ReceiptKind::Commit, count @ 1..) => format!(" · {} changed", quantity(count as u64, "entry")),
@@ -115,14 +116,14 @@ impl Columns {
         if let Some((before, after)) = committed.prompt_tokens {
             let tokens = [
                 Span::styled(format_short(before.whole()), text),
-                Span::styled(format!(" {} ", widgets::ARROW), theme.style(Role::Muted)),
+                Span::styled(format!(" {} ", session_columns::ARROW), theme.style(Role::Muted)),
                 Span::styled(format_short(after.whole()), theme.style(Role::Plan)),
             ];
             put_right(buf, y, self.tokens.0, self.tokens.1, &tokens);
         }
         let (sign, role) = match committed.status {
-            CommitStatus::InForce => (widgets::ON, Role::User),
-            CommitStatus::Undone | CommitStatus::OtherBranch => (widgets::OFF, Role::Muted),
+            CommitStatus::InForce => (session_columns::ON, Role::User),
+            CommitStatus::Undone | CommitStatus::OtherBranch => (session_columns::OFF, Role::Muted),
         };
         let x = put(buf, (self.state.0, y), self.state.1, sign, theme.style(role)) + 1;
         put(buf, (x, y), self.state.1, committed.status.as_str(), theme.style(role));
@@ -193,7 +194,7 @@ fn changes(theme: &Theme, view: &BranchComparison, line: Rect, buf: &mut Buffer)
             MessageChange::Changed => format!(
                 " {} {} {}",
                 format_short_estimate(first),
-                widgets::ARROW,
+                session_columns::ARROW,
                 format_short_estimate(second)
             ),
             _ => format!(" {}", format_short_estimate(first.max(second))),

@@ -9,8 +9,8 @@ use crate::app::screens::breakdown::{BreakdownScreen, FOOTER_ROWS};
 use crate::app::screens::doc_page::DocPage;
 use crate::text;
 use crate::ui::screens::doc_page::draw_doc;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{clear, on_title, put, title};
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &BreakdownScreen, buf: &mut Buffer) {
@@ -36,7 +36,7 @@ fn shorten_headline(headline: &str, columns: usize) -> &str {
 
 fn draw_foot(theme: &Theme, page: &DocPage, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
-        put(buf, (x, area.y), area.right(), widgets::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, area.y), area.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
     let words = page
         .row()

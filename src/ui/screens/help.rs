@@ -15,9 +15,9 @@ use crate::app::screens::help::{
 use crate::format::format_number;
 use crate::text;
 use crate::ui::frame_box::{Frame, inside, rule, selected};
+use crate::ui::session_columns;
 use crate::ui::status::draw_input;
 use crate::ui::theme::{BackgroundRole, Role, Theme, tone_style};
-use crate::ui::widgets;
 use crate::ui::widgets::{put, put_right, put_spans, row_at, scrollbar, spans_width};
 
 /// Draws the help over the screen; returns the position of the text cursor while the search is typed.
@@ -104,7 +104,7 @@ impl PagePainter<'_> {
             let x = self.list.x + width * at;
             if at > 0 {
                 for y in self.list.y..self.list.bottom() {
-                    put(buf, (x - 1, y), x, widgets::LINE, self.theme.style(Role::Faint));
+                    put(buf, (x - 1, y), x, session_columns::LINE, self.theme.style(Role::Faint));
                 }
             }
             let rows = column.iter().enumerate().skip(self.top);

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 
 use crate::app::App;
-use crate::app::screens::{KeyMenu, KeyMenuKind};
+use crate::app::screens::letters::{KeyMenu, KeyMenuKind};
 use crate::ui::frame_box::{Frame, inside};
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::put;

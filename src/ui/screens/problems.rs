@@ -14,7 +14,7 @@ use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, on_title, put, row_at, scrollbar, title};
-use crate::ui::{frame_box, widgets};
+use crate::ui::{frame_box, session_columns};
 
 /// Rows below the list: a hairline, the place of the selected problem, and its advice on two lines.
 const ADVICE_ROWS: u16 = 4;
@@ -70,7 +70,7 @@ fn line(
     buf: &mut Buffer,
 ) {
     let (sign, role) = match finding.severity {
-        Severity::Error => (widgets::ALERT, Role::Danger),
+        Severity::Error => (session_columns::ALERT, Role::Danger),
         Severity::Warning => ("!", Role::Warn),
         Severity::Note => ("·", Role::Muted),
     };
@@ -102,7 +102,7 @@ fn place(finding: &Diagnostic) -> String {
 
 fn advice(theme: &Theme, finding: &Diagnostic, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
-        put(buf, (x, area.y), area.right(), widgets::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, area.y), area.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
     let room = usize::from(area.width.saturating_sub(2));
     put(buf, (area.x + 1, area.y + 1), area.right(), &place(finding), theme.style(Role::Muted));

@@ -21,7 +21,7 @@ use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{
     clear, on_title, put, put_facts_right, put_right, put_spans, row_at, scrollbar, title,
 };
-use crate::ui::{frame_box, widgets};
+use crate::ui::{frame_box, session_columns};
 use crate::units::Millis;
 use preview::{marked, speaker};
 
@@ -133,7 +133,7 @@ fn unread_note(theme: &Theme, screen: &SearchScreen, area: Rect, buf: &mut Buffe
     let Some(first) = screen.totals.as_ref().and_then(|totals| totals.unread.first()) else { return };
     let count = quantity(screen.unread_count() as u64, "transcript");
     let y = area.bottom().saturating_sub(1);
-    let x = put(buf, (area.x + 1, y), area.right(), widgets::ALERT, theme.style(Role::Warn));
+    let x = put(buf, (area.x + 1, y), area.right(), session_columns::ALERT, theme.style(Role::Warn));
     let words = format!("{count} could not be read");
     let x = put(buf, (x + 1, y), area.right(), &words, theme.style(Role::Warn));
     let room = usize::from(area.right().saturating_sub(x + 4));
@@ -183,7 +183,7 @@ impl HitLine<'_> {
         let (theme, area) = (self.theme, self.area);
         let item = item(self.app, session);
         if item.is_some_and(|item| item.has(Mark::Overflow)) {
-            put(buf, (area.x + 1, area.y), area.right(), widgets::ALERT, theme.style(Role::Danger));
+            put(buf, (area.x + 1, area.y), area.right(), session_columns::ALERT, theme.style(Role::Danger));
         }
         let agent = item.map(|item| item.agent.as_str()).unwrap_or_default();
         let agent = [Span::styled(agent.to_owned(), theme.style(Role::Muted))];

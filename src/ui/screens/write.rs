@@ -28,8 +28,8 @@ use crate::session::{CountSource, LoadedSession, ManualChange};
 use crate::store::sqlite::database_of;
 use crate::text;
 use crate::ui::frame_box::{self, Frame};
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 
 const WIDTH: u16 = DIALOG_COLUMNS;
@@ -132,7 +132,7 @@ fn draw_line(theme: &Theme, line: &DialogLine, row: Rect, frame: Rect, buf: &mut
         DialogLine::Bar(after, now) => {
             let width = row.right().saturating_sub(value).min(54);
             for x in value..value + width {
-                put(buf, (x, row.y), row.right(), widgets::DASHES, theme.style(Role::Faint));
+                put(buf, (x, row.y), row.right(), session_columns::DASHES, theme.style(Role::Faint));
             }
             let bar = ThinBar {
                 share: *after,
@@ -335,7 +335,7 @@ impl<'a> Builder<'a> {
         let prompt = &session.next_prompt;
         let now = prompt.total.tokens;
         let window = session.window.model_tokens.whole();
-        let arrow = || self.muted(format!(" {} ", widgets::ARROW));
+        let arrow = || self.muted(format!(" {} ", session_columns::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
         let plan_style = self.theme.bold(Role::Plan);
         let mut prompt = vec![
@@ -436,7 +436,7 @@ impl<'a> Builder<'a> {
         for (check, words) in checks {
             let passed = *check == CheckStatus::Passed;
             let (sign, role) = match check {
-                CheckStatus::Passed => (widgets::PASSED, Role::User),
+                CheckStatus::Passed => (session_columns::PASSED, Role::User),
                 CheckStatus::Note => ("·", Role::Muted),
                 CheckStatus::Warning => ("!", Role::Warn),
             };
@@ -469,7 +469,8 @@ impl<'a> Builder<'a> {
 
     fn refused(&self, reason: &str) -> Vec<DialogLine<'a>> {
         let theme = self.theme;
-        let head = Span::styled(format!("{} Not written", widgets::REFUSED), theme.bold(Role::Danger));
+        let head =
+            Span::styled(format!("{} Not written", session_columns::REFUSED), theme.bold(Role::Danger));
         let mut lines = vec![DialogLine::Blank, DialogLine::Text(vec![head])];
         let words = |line: String| DialogLine::Text(vec![Span::styled(line, theme.style(Role::Text))]);
         lines.extend(text::wrap(reason, usize::from(self.width)).into_iter().map(words));

@@ -13,7 +13,7 @@ use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{content_left, on_title, put_right, row_at, scrollbar, title};
-use crate::ui::{empty_states, widgets};
+use crate::ui::{empty_states, session_columns};
 use columns::Columns;
 use row::RowPainter;
 
@@ -75,7 +75,7 @@ fn headings(
     let words = if app.preview.plan.is_some() {
         vec![
             Span::styled("~before ", muted),
-            Span::styled(widgets::ARROW, theme.style(Role::Muted)),
+            Span::styled(session_columns::ARROW, theme.style(Role::Muted)),
             Span::styled(" ~after", muted),
         ]
     } else {

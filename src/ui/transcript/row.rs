@@ -7,22 +7,22 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
+use super::columns;
 use super::columns::{Columns, put_number};
 use crate::app::App;
-use crate::app::compaction_marker::CompactionMarker;
 use crate::app::regret::RowRegret;
 use crate::app::transcript::{TranscriptPane, TranscriptRowTokens};
 use crate::context::rows::{Rail, RowKind, TranscriptRow, is_only_calls};
 use crate::context::tokens_before::recorded_tokens_before;
-use crate::format::{format_number, format_short_estimate, minute, quantity};
+use crate::format::{format_number, minute, quantity};
 use crate::policy::Fate;
 use crate::redact::masked;
 use crate::session::message::excerpt::Excerpt;
 use crate::store::entry::{EntryKind, Role as Speaker};
 use crate::text;
 use crate::ui::changed_value::changed_style;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{ThinBar, apply_style, put, put_spans, spans_width};
 
 /// Columns per level of branches, and the deepest level drawn.
@@ -45,7 +45,7 @@ impl RowPainter<'_> {
         self.backgrounds(row, &numbers, selected, buf);
         if row.kind == RowKind::Cut {
             if let Some(cut) = self.pane.compaction_marker {
-                draw(&cut, self.theme, self.columns, self.area, buf);
+                columns::draw(&cut, self.theme, self.columns, self.area, buf);
             }
             return;
         }
@@ -99,12 +99,12 @@ impl RowPainter<'_> {
             let area = Rect { x: cursor, width: self.area.right().saturating_sub(cursor), ..self.area };
             apply_style(buf, area, theme.selection(focused));
             let role = if focused { Role::Focus } else { Role::Ghost };
-            put(buf, (cursor, y), self.area.right(), widgets::CURSOR, theme.style(role));
+            put(buf, (cursor, y), self.area.right(), session_columns::CURSOR, theme.style(role));
         } else if self.pane.new_entries.contains(&row.entry) {
-            put(buf, (cursor, y), self.area.right(), widgets::CURSOR, theme.style(Role::User));
+            put(buf, (cursor, y), self.area.right(), session_columns::CURSOR, theme.style(Role::User));
         }
         if numbers.is_protected {
-            put(buf, (cursor + 1, y), self.area.right(), widgets::ZONE, theme.fate(Fate::Protected));
+            put(buf, (cursor + 1, y), self.area.right(), session_columns::ZONE, theme.fate(Fate::Protected));
         }
         let range = row.message.map(|first| first..first + row.messages as usize);
         let changed =
@@ -122,7 +122,7 @@ impl RowPainter<'_> {
         let rail = theme.style(Role::Ghost);
         let at = (base.0 + indent(row), base.1);
         if row.depth > 0 {
-            put(buf, base, end, widgets::LINE, rail);
+            put(buf, base, end, session_columns::LINE, rail);
         }
         match (row.kind, row.rail) {
             (RowKind::Compacted { open, .. }, _) => {
@@ -130,30 +130,30 @@ impl RowPainter<'_> {
                     buf,
                     at,
                     end,
-                    if open { widgets::OPEN } else { widgets::FOLDED },
+                    if open { session_columns::OPEN } else { session_columns::FOLDED },
                     theme.style(Role::Muted),
                 );
             }
             (RowKind::Turn { .. }, _) => {
-                put(buf, at, end, widgets::FOLDED, theme.style(Role::User));
+                put(buf, at, end, session_columns::FOLDED, theme.style(Role::User));
             }
             (RowKind::Branch { open, .. }, _) => {
-                let sign = if open { widgets::OPEN } else { widgets::FOLDED };
-                let x = put(buf, at, end, widgets::TICK, rail);
-                let x = put(buf, (x, at.1), end, widgets::DASHES, rail);
+                let sign = if open { session_columns::OPEN } else { session_columns::FOLDED };
+                let x = put(buf, at, end, session_columns::TICK, rail);
+                let x = put(buf, (x, at.1), end, session_columns::DASHES, rail);
                 put(buf, (x, at.1), end, sign, theme.style(Role::Muted));
             }
             (RowKind::Entry, Rail::Dot) => {
-                put(buf, at, end, widgets::ON, theme.style(Role::User));
+                put(buf, at, end, session_columns::ON, theme.style(Role::User));
             }
             (RowKind::Entry, Rail::Tick) => {
-                put(buf, at, end, widgets::TICK, rail);
+                put(buf, at, end, session_columns::TICK, rail);
             }
             (RowKind::Entry, Rail::Line) => {
-                put(buf, at, end, widgets::LINE, rail);
+                put(buf, at, end, session_columns::LINE, rail);
             }
             (RowKind::Entry, Rail::End) => {
-                put(buf, at, end, widgets::END, rail);
+                put(buf, at, end, session_columns::END, rail);
             }
             (RowKind::Entry, Rail::None | Rail::Fork) | (RowKind::Cut, _) => {}
         }
@@ -168,7 +168,7 @@ impl RowPainter<'_> {
     fn error(&self, row: &TranscriptRow, error: &str, buf: &mut Buffer) {
         let end = if self.columns.total_end > 0 { self.columns.total_end - 7 } else { self.area.right() };
         let at = (self.text_start(row), self.area.y);
-        let x = put(buf, at, end, widgets::ALERT, self.theme.style(Role::Danger));
+        let x = put(buf, at, end, session_columns::ALERT, self.theme.style(Role::Danger));
         put(buf, (x + 1, at.1), end, error, self.theme.style(Role::Danger));
     }
 
@@ -192,7 +192,7 @@ impl RowPainter<'_> {
 
     /// Returns the mark of a row whose message was needed again, as long as half of the row allows.
     fn regret(&self, row: &TranscriptRow, columns: u16) -> Option<Span<'static>> {
-        let sign = widgets::AGAIN;
+        let sign = session_columns::AGAIN;
         let forms = match self.app.row_regret(row)? {
             RowRegret::One(need) => {
                 [format!(" {sign} {}", need.describe()), format!(" {sign} {}", need.describe_distance())]
@@ -225,7 +225,7 @@ impl RowPainter<'_> {
             spans.push(Span::styled(format!("[{label}] "), theme.style(Role::Focus)));
         }
         if self.is_call(row) {
-            spans.push(Span::styled(format!("{} ", widgets::ARROW), quiet));
+            spans.push(Span::styled(format!("{} ", session_columns::ARROW), quiet));
         }
         if let Some(tool) = tool {
             let style = if faded || self.is_call(row) { quiet } else { theme.style(Role::Tool) };
@@ -330,7 +330,7 @@ impl RowPainter<'_> {
                 theme.style(Role::Muted),
             );
             let arrow = (self.columns.before_end + 1, y);
-            put(buf, arrow, self.area.right(), widgets::ARROW, theme.style(Role::Faint));
+            put(buf, arrow, self.area.right(), session_columns::ARROW, theme.style(Role::Faint));
         }
     }
 
@@ -403,40 +403,4 @@ fn indent(row: &TranscriptRow) -> u16 {
 /// Whether the text of a message leaves the prompt.
 fn leaves_prompt(fate: Fate) -> bool {
     matches!(fate, Fate::Cleared | Fate::Summarised | Fate::Dropped)
-}
-
-/// Columns of the hairline before the words.
-const LEAD: u16 = 2;
-
-/// Draws the line across the row, with the words that fit.
-pub(super) fn draw(cut: &CompactionMarker, theme: &Theme, columns: &Columns, area: Rect, buf: &mut Buffer) {
-    let y = area.y;
-    let (from, end) = (columns.cursor + 2, area.right().saturating_sub(1));
-    let faint = theme.style(Role::Faint);
-    for x in from..end {
-        put(buf, (x, y), end, widgets::LIGHT, faint);
-    }
-    let room = end.saturating_sub(from + LEAD + 1);
-    let variants = [true, false].map(|whole| words(cut, theme, whole));
-    let fits = variants.iter().find(|spans| spans_width(spans) <= room).unwrap_or(&variants[1]);
-    put_spans(buf, (from + LEAD, y), end, fits);
-}
-
-fn words<'a>(cut: &CompactionMarker, theme: &Theme, whole: bool) -> Vec<Span<'a>> {
-    let muted = |words: &'static str| Span::styled(words, theme.style(Role::Muted));
-    let number = |tokens, style| Span::styled(format_short_estimate(tokens), style);
-    let mut spans = vec![muted(" cut: ")];
-    if cut.summarised_messages == 0 && cut.lost_messages == 0 {
-        spans.push(muted("nothing above to summarise, "));
-    } else {
-        spans.push(number(cut.summarised_tokens, theme.fate(Fate::Summarised)));
-        spans.push(muted(if whole { " summarised above, " } else { " above, " }));
-    }
-    if cut.lost_messages > 0 {
-        spans.push(number(cut.lost_tokens, theme.fate(Fate::Dropped)));
-        spans.push(muted(" lost, "));
-    }
-    spans.push(number(cut.kept_tokens, theme.style(Role::Text)));
-    spans.push(muted(if whole { " kept below " } else { " below " }));
-    spans
 }

@@ -7,8 +7,8 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::format::{format_short_estimate, quantity};
 use crate::policy::Policy;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{put, put_facts, put_right};
 
 /// Draws one row with the savings of the configured settings.
@@ -31,7 +31,10 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
         fact.push(Span::styled(" frees ", muted));
         fact.extend(match saves {
-            None => vec![Span::styled(widgets::UNKNOWN, muted), Span::styled(" cannot be measured", muted)],
+            None => vec![
+                Span::styled(session_columns::UNKNOWN, muted),
+                Span::styled(" cannot be measured", muted),
+            ],
             Some(0) => vec![Span::styled("nothing", muted)],
             Some(tokens) => vec![Span::styled(format_short_estimate(*tokens), theme.style(Role::Plan))],
         });

@@ -18,8 +18,8 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::layout::{Layout, Pane, WidthClass};
 use crate::policy::Policy;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_right, put_spans, title};
 
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
@@ -138,7 +138,7 @@ fn policy_switch<'a>(app: &App, theme: &Theme, step: Policy) -> [Span<'a>; 3] {
         true => Role::Plan,
         false => Role::Muted,
     };
-    let sign = if on { widgets::ON } else { widgets::OFF };
+    let sign = if on { session_columns::ON } else { session_columns::OFF };
     [Span::styled(step.word(), style), Span::raw(" "), Span::styled(sign, theme.style(role))]
 }
 

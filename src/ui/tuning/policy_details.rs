@@ -13,9 +13,9 @@ use crate::format::{
 use crate::policy::{Fate, Policy};
 use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::facts::gate_words;
-use crate::ui::widgets;
 use crate::ui::widgets::{put, put_facts};
 use crate::units::Tokens;
 
@@ -93,7 +93,7 @@ fn effect<'a>(app: &App, policy: Policy, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let messages = format!(
         "{} {} {}",
         effect.messages_before,
-        widgets::ARROW,
+        session_columns::ARROW,
         quantity(effect.messages_after as u64, "message")
     );
     let mut facts = vec![vec![Span::styled(messages, muted)]];
@@ -194,7 +194,7 @@ fn tokens<'a>(cut: &CompactionMarker, theme: &Theme) -> FactLine<'a> {
     let after = cut.summary_tokens + cut.kept_tokens;
     let becomes = vec![
         Span::styled(format_short_estimate(before), theme.style(Role::Text)),
-        Span::styled(format!(" {} ", widgets::ARROW), muted),
+        Span::styled(format!(" {} ", session_columns::ARROW), muted),
         Span::styled(format_short_estimate(after), theme.bold(Role::Plan)),
     ];
     let summary = format!("including an assumed summary of {}", format_short_estimate(cut.summary_tokens));
@@ -230,8 +230,9 @@ fn calls<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
         None => vec![vec![Span::styled("reading the messages to summarise…", muted)]],
         Some(Err(why)) => vec![vec![Span::styled(why.to_string(), theme.style(Role::Warn))]],
         Some(Ok(reported)) => {
-            let cost =
-                reported.cost.map_or_else(|| format!("{} no price", widgets::UNKNOWN), format_estimated_usd);
+            let cost = reported
+                .cost
+                .map_or_else(|| format!("{} no price", session_columns::UNKNOWN), format_estimated_usd);
             let mut facts = vec![
                 vec![Span::styled(quantity(reported.calls, "call"), theme.style(Role::Text))],
                 vec![Span::styled(cost, theme.bold(Role::Warn))],

@@ -12,8 +12,8 @@ use crate::plan::{Plan, PolicyEffect};
 use crate::policy::policy_set::Phase;
 use crate::policy::{Fate, Policy};
 use crate::session::TokenCount;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{ThinBar, apply_style, put, put_facts, put_right, put_spans, row_at};
 
 /// Column layout of a row, relative to its left edge. Hidden columns are 0.
@@ -74,7 +74,7 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
 
 fn hairline(theme: &Theme, row: Rect, buf: &mut Buffer) {
     for x in row.left()..row.right() {
-        put(buf, (x, row.y), row.right(), widgets::LIGHT, theme.style(Role::Faint));
+        put(buf, (x, row.y), row.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn title_facts<'s>(app: &App, theme: &Theme) -> Vec<Span<'s>> {
     let muted = theme.style(Role::Muted);
     let mut spans = vec![Span::styled(view.now_text(), theme.bold(Role::Bright))];
     if let Some((_, after)) = app.policy_effects.prompts.last() {
-        spans.push(Span::styled(format!(" {} ", widgets::ARROW), muted));
+        spans.push(Span::styled(format!(" {} ", session_columns::ARROW), muted));
         spans.push(Span::styled(format_short_estimate(*after), theme.bold(Role::Plan)));
     }
     let window = app.planned_session().map_or(0, |session| session.window.model_tokens.whole());
@@ -126,9 +126,9 @@ impl View<'_> {
         let on = app.tuning.is_policy_on(policy);
         let waits = app.preview.waiting_policies.has(policy);
         let (sign, role) = match (on, waits) {
-            (true, true) => (widgets::ON, Role::Warn),
-            (true, false) => (widgets::ON, Role::Plan),
-            _ => (widgets::OFF, Role::Muted),
+            (true, true) => (session_columns::ON, Role::Warn),
+            (true, false) => (session_columns::ON, Role::Plan),
+            _ => (session_columns::OFF, Role::Muted),
         };
         put(buf, (row.x + SIGN, y), row.right(), sign, theme.style(role));
         let style = match (selected, on) {
@@ -163,7 +163,12 @@ impl View<'_> {
             let words = if before == after {
                 format_number(after as i64)
             } else {
-                format!("{} {} {}", format_number(before as i64), widgets::ARROW, format_number(after as i64))
+                format!(
+                    "{} {} {}",
+                    format_number(before as i64),
+                    session_columns::ARROW,
+                    format_number(after as i64)
+                )
             };
             put_right(buf, y, row.x + NAME, row.x + self.columns.messages, &[Span::styled(words, muted)]);
         }
@@ -187,7 +192,7 @@ impl View<'_> {
             let words = match (looks, self.app.preview.details_failed) {
                 (true, true) => "texts cannot be read",
                 (true, false) => "reading texts…",
-                (false, _) => widgets::UNKNOWN,
+                (false, _) => session_columns::UNKNOWN,
             };
             put(buf, at, end, words, theme.style(if on { Role::Warn } else { Role::Muted }));
             return;
@@ -233,7 +238,7 @@ impl View<'_> {
         let (muted, faint) = (self.theme.style(Role::Muted), self.theme.style(Role::Faint));
         let (before_end, after_end) = (row.x + self.columns.tokens.0, row.x + self.columns.tokens.1);
         put_right(buf, row.y, row.x + NAME, before_end, &[Span::styled(self.before_text(before), muted)]);
-        put(buf, (before_end + 1, row.y), after_end, widgets::ARROW, faint);
+        put(buf, (before_end + 1, row.y), after_end, session_columns::ARROW, faint);
         let style = if before == after { muted } else { style };
         put_right(
             buf,
@@ -282,7 +287,12 @@ impl View<'_> {
             let words = if before == after {
                 format_number(after as i64)
             } else {
-                format!("{} {} {}", format_number(before as i64), widgets::ARROW, format_number(after as i64))
+                format!(
+                    "{} {} {}",
+                    format_number(before as i64),
+                    session_columns::ARROW,
+                    format_number(after as i64)
+                )
             };
             let words = Span::styled(words, theme.style(Role::Muted));
             put_right(buf, row.y, row.x + NAME, row.x + self.columns.messages, &[words]);

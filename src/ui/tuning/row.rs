@@ -13,8 +13,8 @@ use crate::gateway::setting_value::{Control, slider_value};
 use crate::js::Value;
 use crate::policy::Policy;
 use crate::ui::changed_value::changed_style;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put, put_facts, put_right, put_spans, spans_width};
 
 /// Largest width of the words next to a track: meaning, `was`, origin.
@@ -91,7 +91,13 @@ impl SettingLine<'_> {
         let focused = self.app.is_tuning_focused();
         apply_style(buf, self.area, self.theme.selection(focused));
         let role = if focused { Role::Focus } else { Role::Ghost };
-        put(buf, (self.area.x, self.area.y), self.area.right(), widgets::CURSOR, self.theme.style(role));
+        put(
+            buf,
+            (self.area.x, self.area.y),
+            self.area.right(),
+            session_columns::CURSOR,
+            self.theme.style(role),
+        );
     }
 
     fn slider(&self, at: usize, changed: bool, buf: &mut Buffer) {
@@ -106,10 +112,10 @@ impl SettingLine<'_> {
         let (line, knob) = if changed { (Role::Plan, Role::Plan) } else { (Role::Ghost, Role::Text) };
         for cell in 0..cells {
             let (sign, style) = match cell {
-                _ if cell == here => (widgets::ON, theme.style(knob)),
-                _ if changed && was == Some(cell) => (widgets::OFF, theme.style(Role::Ghost)),
-                _ if cell < here => (widgets::HEAVY, theme.style(line)),
-                _ => (widgets::LIGHT, theme.style(Role::Faint)),
+                _ if cell == here => (session_columns::ON, theme.style(knob)),
+                _ if changed && was == Some(cell) => (session_columns::OFF, theme.style(Role::Ghost)),
+                _ if cell < here => (session_columns::HEAVY, theme.style(line)),
+                _ => (session_columns::LIGHT, theme.style(Role::Faint)),
             };
             put(buf, (track.start + cell, self.area.y), track.end, sign, style);
         }
@@ -123,7 +129,7 @@ impl SettingLine<'_> {
             (Some(Control::Switch), Some(value)) => {
                 let on = value.as_bool().unwrap_or(false);
                 let end = |named: bool, word: &'static str| {
-                    let sign = if named == on { widgets::ON } else { widgets::OFF };
+                    let sign = if named == on { session_columns::ON } else { session_columns::OFF };
                     let style = if named == on { style } else { theme.style(Role::Muted) };
                     [Span::styled(sign, style), Span::styled(format!(" {word}   "), style)]
                 };
@@ -198,7 +204,7 @@ impl SettingLine<'_> {
             let height = 1 + ((total - base) * 7 / span).min(7) as usize;
             let role = if here == Some(cell) { Role::Plan } else { Role::Faint };
             let at = (track.start + cell as u16, y);
-            put(buf, at, track.end, widgets::EIGHTHS_UP[height - 1], theme.style(role));
+            put(buf, at, track.end, session_columns::EIGHTHS_UP[height - 1], theme.style(role));
         }
         let end = self.area.right().saturating_sub(1);
         let muted = |words: String| vec![Span::styled(words, theme.style(Role::Muted))];

@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::commit::Refusal;
-use crate::gateway::env::{Environment, state_dir};
+use crate::gateway::env::Environment;
+use crate::gateway::state_dir::state_dir;
 use crate::session::LoadedSession;
 use crate::store::sqlite::{DATABASE_NAME, database_of};
 use crate::text::shell;

@@ -6,7 +6,7 @@ use clawscope::app::screens::Overlay;
 use clawscope::app::screens::problems::ProblemsUpdate;
 use clawscope::diagnostic::{Diagnostic, Severity};
 use clawscope::ids::SessionKey;
-use clawscope::session::loading::SessionProblems;
+use clawscope::session::store_problems::SessionProblems;
 
 use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;

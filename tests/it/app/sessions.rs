@@ -5,7 +5,7 @@ use clawscope::app::layout::Pane;
 use clawscope::app::sessions::SessionRow;
 use clawscope::app::state::ToastKind;
 use clawscope::replay::Cost;
-use clawscope::session::item::SortColumn;
+use clawscope::session::order::SortColumn;
 use clawscope::session::{CountSource, ItemUsage, Mark, SessionItem, TokenCount};
 use clawscope::units::Moment;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clawscope::context::tokens::estimate_message;
 use clawscope::js::{JsException, Value};
-use clawscope::policy::compact::history_share::{
+use clawscope::policy::compact::chunks::{
     DEFAULT_PARTS, adaptive_ratio, is_oversized, split_by_max, split_by_share, total_tokens,
 };
 use clawscope::units::Tokens;

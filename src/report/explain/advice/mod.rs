@@ -1,6 +1,7 @@
 //! Advice: a search over every key that this release reads, first single keys, then pairs. A replay of the whole
 //! session tests each change, so that advice never rests on a guess.
 
+mod asked;
 mod candidates;
 mod search;
 
@@ -12,7 +13,8 @@ use crate::js::Value;
 use crate::policy::settings::SettingId;
 use crate::session::replay_summary::ReplaySummary;
 
-pub(super) use search::{SearchResult, reserve_that_works, search_advice, try_changes};
+pub(super) use asked::{reserve_that_works, try_changes};
+pub(super) use search::{SearchResult, search_advice};
 
 /// One changed setting.
 #[derive(Debug, Clone, PartialEq)]

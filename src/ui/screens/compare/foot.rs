@@ -7,8 +7,8 @@ use super::{View, dash, label, left_out, peak, regret};
 use crate::format::format_number;
 use crate::gateway::setting_value::edit_text;
 use crate::report::cost::format_cost;
+use crate::ui::session_columns;
 use crate::ui::theme::Role;
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_facts};
 
 type Fact = Vec<Span<'static>>;
@@ -21,7 +21,7 @@ impl View<'_> {
         }
         let (x, end) = (area.x + 2, area.right().saturating_sub(1));
         for x in area.left()..area.right() {
-            put(buf, (x, area.y), area.right(), widgets::LIGHT, self.theme.style(Role::Faint));
+            put(buf, (x, area.y), area.right(), session_columns::LIGHT, self.theme.style(Role::Faint));
         }
         let points = self.screen.sweep_state.axes.iter().zip(&self.screen.point);
         let values: Vec<String> = points.map(|(axis, at)| label(&axis.points[*at])).collect();
@@ -45,7 +45,7 @@ impl View<'_> {
                 buf,
                 (x, area.y + 3),
                 end,
-                &format!("{} {words}", widgets::ALERT),
+                &format!("{} {words}", session_columns::ALERT),
                 self.theme.style(Role::Warn),
             );
         }
@@ -88,7 +88,7 @@ impl View<'_> {
             facts.push(fact("needed again", regret(cell), now.map(regret)));
         }
         if cell.overflows() > 0 {
-            facts[2].insert(0, self.span(Role::Danger, format!("{} ", widgets::ALERT)));
+            facts[2].insert(0, self.span(Role::Danger, format!("{} ", session_columns::ALERT)));
         }
         facts
     }
@@ -98,7 +98,7 @@ impl View<'_> {
         let change = |key: &str, was: String, now: String| -> Fact {
             vec![
                 self.span(Role::Text, format!("{key} ")),
-                self.span(Role::Muted, format!("{was} {} ", widgets::ARROW)),
+                self.span(Role::Muted, format!("{was} {} ", session_columns::ARROW)),
                 Span::styled(now, self.theme.bold(Role::Plan)),
             ]
         };

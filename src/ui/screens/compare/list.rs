@@ -11,7 +11,7 @@ use crate::report::sweep::{Axis, Cell};
 use crate::text;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{put, put_right, row_at, scrollbar, title};
-use crate::ui::{frame_box, widgets};
+use crate::ui::{frame_box, session_columns};
 
 /// Columns of the numbers, from the right: cleared, peak, cost, needed again.
 const NUMBER_WIDTHS: [u16; 4] = [8, 9, 8, 6];
@@ -105,7 +105,7 @@ impl View<'_> {
         }
         let numbers = match row {
             TableRow::Header => {
-                ["freed", "peak", "cost", widgets::AGAIN].map(|word| self.span(Role::Muted, word))
+                ["freed", "peak", "cost", session_columns::AGAIN].map(|word| self.span(Role::Muted, word))
             }
             TableRow::Cell { cell, .. } => {
                 let danger = if cell.overflows() > 0 { Role::Danger } else { Role::Text };

@@ -10,8 +10,8 @@ use crate::app::screens::compare::{CompareFocus, MapMetric};
 use crate::format::{format_number, format_short, format_short_usd, round_tokens};
 use crate::report::sweep::Axis;
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::{HEAT_LEVELS, Role};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, on_title, put, put_right, title};
 use crate::units::Tokens;
 
@@ -130,7 +130,7 @@ impl View<'_> {
         if does_not_fit || selected {
             style = style.add_modifier(Modifier::BOLD);
         }
-        let mut words = cell.map_or_else(|| widgets::FREE.to_owned(), |cell| value_of(measure, cell));
+        let mut words = cell.map_or_else(|| session_columns::FREE.to_owned(), |cell| value_of(measure, cell));
         let signed = does_not_fit || self.theme.uses_letters();
         let is_framed = selected && text::width(&words) + 2 > usize::from(area.width);
         if let Some(cell) = cell.filter(|_| (signed || is_framed) && measure == MapMetric::Cost) {
@@ -139,15 +139,15 @@ impl View<'_> {
             words = cell.cost().map_or(words, |cost| format_short_usd(cost, is_estimated));
         }
         if does_not_fit {
-            words = format!("{} {words}", widgets::ALERT);
+            words = format!("{} {words}", session_columns::ALERT);
         } else if let Some(level) = level.filter(|_| self.theme.uses_letters() && levels.has_several()) {
-            words = format!("{} {words}", widgets::EIGHTHS_UP[level]);
+            words = format!("{} {words}", session_columns::EIGHTHS_UP[level]);
         }
         let now = self.screen.baseline_cell() == Some(number);
         let middle = area.y + area.height / 2;
         if now && area.height < 3 {
             let x = if selected { area.right() - 1 } else { area.x };
-            put(buf, (x, middle), area.right(), widgets::OFF, style);
+            put(buf, (x, middle), area.right(), session_columns::OFF, style);
         }
         let from = area.x + (area.width.saturating_sub(text::width(&words) as u16)).div_ceil(2);
         put(buf, (from, middle), area.right(), &words, style);
@@ -186,7 +186,7 @@ impl View<'_> {
             let (fill, ink) = self.theme.heat_colours(Some(level));
             let style = Style::new().bg(fill).fg(ink);
             apply_style(buf, place, style);
-            let sign = if self.theme.uses_letters() { widgets::EIGHTHS_UP[level] } else { "" };
+            let sign = if self.theme.uses_letters() { session_columns::EIGHTHS_UP[level] } else { "" };
             let less = if level == 0 { "<" } else { "" };
             put(buf, (x + 1, y), place.right(), &format!("{sign}{less}{}", end_of(level)), style);
             x += LEGEND_LEVEL_WIDTH;
@@ -197,7 +197,7 @@ impl View<'_> {
             let (fill, ink) = self.theme.heat_colours(None);
             let style = Style::new().bg(fill).fg(ink).add_modifier(Modifier::BOLD);
             apply_style(buf, place, style);
-            put(buf, (x + 1, y), place.right(), &format!("{} over", widgets::ALERT), style);
+            put(buf, (x + 1, y), place.right(), &format!("{} over", session_columns::ALERT), style);
         }
     }
 }
@@ -214,12 +214,12 @@ fn frame(area: Rect, style: Style, now: bool, buf: &mut Buffer) {
         return;
     }
     for x in left + 1..right {
-        put(buf, (x, area.y), area.right(), widgets::LIGHT, style);
-        put(buf, (x, bottom), area.right(), widgets::LIGHT, style);
+        put(buf, (x, area.y), area.right(), session_columns::LIGHT, style);
+        put(buf, (x, bottom), area.right(), session_columns::LIGHT, style);
     }
     for y in area.y + 1..bottom {
-        put(buf, (left, y), area.right(), widgets::LINE, style);
-        put(buf, (right, y), area.right(), widgets::LINE, style);
+        put(buf, (left, y), area.right(), session_columns::LINE, style);
+        put(buf, (right, y), area.right(), session_columns::LINE, style);
     }
     for (at, sign) in
         [((left, area.y), "╭"), ((right, area.y), "╮"), ((left, bottom), "╰"), ((right, bottom), "╯")]

@@ -19,8 +19,9 @@ use crate::format::{
 };
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{self, clear, note, put, put_facts, put_facts_right, put_right, title};
+use crate::ui::widgets::{clear, note, put, put_facts, put_facts_right, put_right, title};
 use crate::units::{Millis, Tokens};
 
 struct View<'a> {
@@ -108,7 +109,7 @@ fn value_of(measure: MapMetric, cell: &Cell) -> String {
 }
 
 fn dash() -> String {
-    crate::ui::widgets::UNKNOWN.to_owned()
+    crate::ui::session_columns::UNKNOWN.to_owned()
 }
 
 /// Formats the largest prompt of a cell.
@@ -172,8 +173,8 @@ impl View<'_> {
         let bar = |sign: &str, times: usize| sign.repeat(times);
         vec![
             self.span(Role::Warn, format!("replaying {words} ")),
-            self.span(Role::Focus, bar(widgets::HEAVY, full)),
-            self.span(Role::Faint, bar(widgets::LIGHT, cells - full)),
+            self.span(Role::Focus, bar(session_columns::HEAVY, full)),
+            self.span(Role::Faint, bar(session_columns::LIGHT, cells - full)),
         ]
     }
 
@@ -203,11 +204,13 @@ impl View<'_> {
             let least = sweep.cells.iter().map(crate::report::sweep::Cell::overflows).min().unwrap_or(0);
             // If every call fits, only the headroom is missing.
             let words = match least {
-                0 => format!("{} None of these leaves that much free", widgets::ALERT),
-                1 => format!("{} None of these help: at least 1 call still overflows", widgets::ALERT),
+                0 => format!("{} None of these leaves that much free", session_columns::ALERT),
+                1 => {
+                    format!("{} None of these help: at least 1 call still overflows", session_columns::ALERT)
+                }
                 _ => format!(
                     "{} None of these help: at least {} calls still overflow",
-                    widgets::ALERT,
+                    session_columns::ALERT,
                     format_number(least as i64)
                 ),
             };
@@ -217,10 +220,10 @@ impl View<'_> {
             let peak = peak(&sweep.cells[cell]);
             if sweep.caveat().is_some() {
                 let refused = quantity(sweep.recorded.overflows as u64, "recorded call");
-                let words = format!("{} fits now, but {refused} did not", widgets::ALERT);
+                let words = format!("{} fits now, but {refused} did not", session_columns::ALERT);
                 return vec![self.span(Role::Warn, words)];
             }
-            return vec![self.span(Role::User, format!("{} fits now, peak {peak}", widgets::PASSED))];
+            return vec![self.span(Role::User, format!("{} fits now, peak {peak}", session_columns::PASSED))];
         }
         let at = sweep.grid.points_of(cell);
         let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
@@ -283,10 +286,10 @@ impl View<'_> {
 
     fn point(&self, (selected, best): (bool, bool), cell: &Cell) -> (&'static str, Style) {
         match (selected, best) {
-            (true, _) => (widgets::SELECTED_POINT, self.theme.bold(Role::Bright)),
-            (_, true) => (widgets::ON, self.theme.style(Role::Plan)),
-            _ if cell.overflows() > 0 => (widgets::FREE, self.theme.style(Role::Danger)),
-            _ => (widgets::FREE, self.theme.style(Role::Muted)),
+            (true, _) => (session_columns::SELECTED_POINT, self.theme.bold(Role::Bright)),
+            (_, true) => (session_columns::ON, self.theme.style(Role::Plan)),
+            _ if cell.overflows() > 0 => (session_columns::FREE, self.theme.style(Role::Danger)),
+            _ => (session_columns::FREE, self.theme.style(Role::Muted)),
         }
     }
 
@@ -294,11 +297,11 @@ impl View<'_> {
     fn axes(&self, plot: Rect, costs: ValueRange, peaks: ValueRange, buf: &mut Buffer) {
         let (line, words) = (self.theme.style(Role::Faint), Role::Muted);
         for y in plot.top()..plot.bottom() {
-            put(buf, (plot.x, y), plot.right(), widgets::LINE, line);
+            put(buf, (plot.x, y), plot.right(), session_columns::LINE, line);
         }
-        put(buf, (plot.x, plot.bottom()), plot.right(), widgets::END, line);
+        put(buf, (plot.x, plot.bottom()), plot.right(), session_columns::END, line);
         for x in plot.x + 1..plot.right() {
-            put(buf, (x, plot.bottom()), plot.right(), widgets::LIGHT, line);
+            put(buf, (x, plot.bottom()), plot.right(), session_columns::LIGHT, line);
         }
         let left = plot.x.saturating_sub(1);
         let label = |y: u16, text: String, buf: &mut Buffer| {

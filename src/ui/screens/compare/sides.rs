@@ -16,9 +16,9 @@ use crate::report::sweep::{Side, SideOutcome};
 use crate::report::timeline::RecordedSession;
 use crate::session::setting_change::SettingChange;
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::tuning::column_text;
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, clear, note, on_title, put, put_right, row_at, title};
 
 /// The sign of the reference.
@@ -74,7 +74,7 @@ impl Table<'_> {
             y += 1;
         }
         for x in area.left()..area.right() {
-            put(buf, (x, y), area.right(), widgets::LIGHT, self.theme.style(Role::Faint));
+            put(buf, (x, y), area.right(), session_columns::LIGHT, self.theme.style(Role::Faint));
         }
         for line in &measures {
             y += 1;
@@ -83,7 +83,7 @@ impl Table<'_> {
             }
         }
         let same = self.same_next_call(recording).into_iter();
-        let problems = problems.iter().map(|words| format!("{} {words}", widgets::ALERT));
+        let problems = problems.iter().map(|words| format!("{} {words}", session_columns::ALERT));
         for (y, words) in (y + 2..area.bottom()).zip(same.chain(problems)) {
             put(buf, (area.x + 3, y), area.right().saturating_sub(1), &words, self.theme.style(Role::Warn));
         }
@@ -183,7 +183,7 @@ impl Table<'_> {
         };
         let overflows = |outcome: &SideOutcome| match outcome.cell.overflows() {
             0 => text("0".to_owned()),
-            count => (format!("{} {}", widgets::ALERT, format_number(count)), Role::Danger),
+            count => (format!("{} {}", session_columns::ALERT, format_number(count)), Role::Danger),
         };
         let window = self.sides.iter().any(is_refused).then(|| line("window", &refused));
         let measures = vec![

@@ -14,8 +14,8 @@ use crate::context::budget::{Budget, BudgetPart};
 use crate::format::{format_number, format_short_estimate, format_short_tokens, time_of_day};
 use crate::report::explain::Failure;
 use crate::ui::budget::plain_bar;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_right, put_spans};
 
 pub(super) fn draw(view: &View<'_>, placed: &PlacedBlock, after: u16, buf: &mut Buffer) {
@@ -94,7 +94,7 @@ fn draw_excess(theme: &Theme, failure: &Failure, full: u64, bar: Rect, buf: &mut
     let red = theme.style(Role::Danger);
     let (sign, style) = match red.fg {
         Some(colour) if !theme.uses_letters() => (" ", Style::new().bg(colour)),
-        _ => (widgets::EIGHTHS_UP[7], red),
+        _ => (session_columns::EIGHTHS_UP[7], red),
     };
     for x in bar.right() - cells..bar.right() {
         put(buf, (x, bar.y), bar.right(), sign, style);

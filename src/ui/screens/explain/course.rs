@@ -9,8 +9,8 @@ use crate::app::screens::explain::page::{PlacedBlock, content_columns};
 use crate::format::{format_number, format_short, minute, quantity, time_of_day};
 use crate::report::explain::{CallHistory, CallPoint};
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put, put_right};
 use crate::units::Moment;
 
@@ -107,7 +107,7 @@ impl<'a> Chart<'a> {
             let role = if level.role == Role::Danger { Role::Danger } else { Role::Faint };
             for x in self.plot.left()..self.plot.right() {
                 let place = (x, self.row(level.tokens));
-                put(buf, place, self.plot.right(), widgets::DASHES, self.theme.style(role));
+                put(buf, place, self.plot.right(), session_columns::DASHES, self.theme.style(role));
             }
         }
     }
@@ -126,7 +126,13 @@ impl<'a> Chart<'a> {
                 };
                 for x in self.column(at)..(self.column(at) + self.bar).min(self.plot.right()) {
                     let place = (x, self.plot.bottom() - 1 - row);
-                    put(buf, place, self.plot.right(), widgets::EIGHTHS_UP[sign], self.theme.style(role));
+                    put(
+                        buf,
+                        place,
+                        self.plot.right(),
+                        session_columns::EIGHTHS_UP[sign],
+                        self.theme.style(role),
+                    );
                 }
             }
         }
@@ -138,14 +144,14 @@ impl<'a> Chart<'a> {
             let x = self.column(at);
             if call.is_refused {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
-                put(buf, (x, y), self.plot.right(), widgets::ALERT, self.theme.style(Role::Danger));
+                put(buf, (x, y), self.plot.right(), session_columns::ALERT, self.theme.style(Role::Danger));
                 let words = format!("#{} refused ", call.number);
                 let from = x.checked_sub(text::width(&words) as u16).filter(|from| *from >= self.plot.x);
                 self.words(from, y, &words, Role::Danger, buf);
             } else if call.compacted_before {
                 let y = self.row(call.tokens).saturating_sub(1).max(self.plot.y);
                 put(buf, (x, y), self.plot.right(), "Σ", self.theme.fate(crate::policy::Fate::Summarised));
-                let words = format!(" {} {}", widgets::ARROW, format_short(call.tokens));
+                let words = format!(" {} {}", session_columns::ARROW, format_short(call.tokens));
                 self.words(Some(x + 1), y, &words, Role::Muted, buf);
             }
         }
@@ -155,8 +161,9 @@ impl<'a> Chart<'a> {
     fn words(&self, from: Option<u16>, y: u16, words: &str, role: Role, buf: &mut Buffer) {
         let Some(from) = from else { return };
         let to = from + text::width(words) as u16;
-        let free =
-            |x: u16| buf.cell((x, y)).is_some_and(|cell| [" ", widgets::DASHES].contains(&cell.symbol()));
+        let free = |x: u16| {
+            buf.cell((x, y)).is_some_and(|cell| [" ", session_columns::DASHES].contains(&cell.symbol()))
+        };
         if to <= self.plot.right() && (from..to).all(free) {
             put(buf, (from, y), to, words, self.theme.style(role));
         }

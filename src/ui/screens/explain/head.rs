@@ -10,8 +10,8 @@ use crate::app::screens::explain::ExplainScreen;
 use crate::app::screens::explain::page::WIDE;
 use crate::report::explain::{Advice, Explanation, FindingClass};
 use crate::session::LoadedSession;
+use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets;
 use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
@@ -45,9 +45,9 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
 
 fn sign(view: &View<'_>, class: FindingClass) -> (&'static str, Style) {
     match class {
-        FindingClass::Healthy => (widgets::PASSED, view.theme.style(Role::User)),
-        _ if view.explanation.has_overflowed() => (widgets::ALERT, view.theme.style(Role::Danger)),
-        _ => (widgets::ALERT, view.theme.style(Role::Warn)),
+        FindingClass::Healthy => (session_columns::PASSED, view.theme.style(Role::User)),
+        _ if view.explanation.has_overflowed() => (session_columns::ALERT, view.theme.style(Role::Danger)),
+        _ => (session_columns::ALERT, view.theme.style(Role::Warn)),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::app::screens::explain::page::{
 use crate::app::screens::explain::{ExplainRow, ExplainScreen, FoldedReport};
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{clear, content_left, note, put, put_doc_line, row_at, scrollbar, title};
-use crate::ui::{frame_box, widgets};
+use crate::ui::{frame_box, session_columns};
 use head::View;
 
 pub(in crate::ui) fn draw(app: &App, theme: &Theme, screen: &ExplainScreen, area: Rect, buf: &mut Buffer) {
@@ -81,7 +81,8 @@ impl View<'_> {
     fn folded(&self, report: FoldedReport, placed: &PlacedBlock, buf: &mut Buffer) {
         let Some(head) = placed.rows.first() else { return };
         let (x, end) = content_columns(head.area);
-        let sign = if self.screen.folded(report).is_open { widgets::OPEN } else { widgets::FOLDED };
+        let sign =
+            if self.screen.folded(report).is_open { session_columns::OPEN } else { session_columns::FOLDED };
         put(buf, (x, head.area.y), end, sign, self.theme.style(Role::Muted));
         for (y, line) in (head.area.y..).zip(&head.lines) {
             put(buf, (x + DOC_INDENT, y), end, line, self.theme.style(Role::Text));

@@ -8,7 +8,7 @@ use super::head::View;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::screens::explain::ExplainRow;
-use crate::app::screens::explain::page::patch_lines;
+use crate::app::screens::explain::wording::patch_lines;
 use crate::report::explain::Advice;
 use crate::text;
 use crate::ui::theme::Role;

@@ -9,8 +9,8 @@ use crate::app::screens::timeline::BarMetric;
 use crate::format::{format_amount, format_short, quantity, round_tokens};
 use crate::replay::CallReplay;
 use crate::report::timeline::TraceKind;
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, on_title, put, title};
 use crate::units::Tokens;
 
@@ -103,7 +103,7 @@ impl View<'_> {
                 let filled = eighths.saturating_sub(row * 8).min(8);
                 if let Some(sign) = usize::from(filled).checked_sub(1) {
                     let place = (area.x + column, area.bottom() - 1 - row);
-                    put(buf, place, area.right(), widgets::EIGHTHS_UP[sign], style);
+                    put(buf, place, area.right(), session_columns::EIGHTHS_UP[sign], style);
                 }
             }
         }

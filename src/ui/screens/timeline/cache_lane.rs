@@ -6,8 +6,8 @@ use ratatui::text::Span;
 
 use super::View;
 use crate::report::cache_ledger::{CachedCall, MissCause};
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, on_title, put, spans_width};
 
 /// A sign of the lane; the later ones cover the earlier where calls share a column.
@@ -67,7 +67,7 @@ impl View<'_> {
             };
             any = true;
             let (text, role) = match sign {
-                Sign::Read => (widgets::LIGHT, Role::Faint),
+                Sign::Read => (session_columns::LIGHT, Role::Faint),
                 Sign::New => ("+", Role::Muted),
                 Sign::Miss(letter) => (letter.0, Role::Warn),
             };
@@ -82,7 +82,7 @@ impl View<'_> {
     pub(super) fn cache_legend(&self, start: u16, end: u16, buf: &mut Buffer) {
         let style = |role| self.theme.style(role);
         let mut spans: Vec<Span> = Vec::new();
-        let read = (widgets::LIGHT, Role::Faint, "read");
+        let read = (session_columns::LIGHT, Role::Faint, "read");
         let new = ("+", Role::Muted, "new");
         let missed = self.missed_letters().into_iter().map(|Letter(letter, word)| (letter, Role::Warn, word));
         for (sign, role, word) in missed.chain([new, read]) {

@@ -14,8 +14,8 @@ use crate::policy::Fate;
 use crate::replay::{CallReplay, PromptSizeSource};
 use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
+use crate::ui::session_columns;
 use crate::ui::theme::Role;
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put_right, put_spans, row_at, spans_width, title};
 use crate::units::{Millis, Tokens};
 
@@ -258,7 +258,7 @@ impl View<'_> {
             add(Fate::Dropped, quantity(u64::from(call.history_trim.cleared), "message"));
         }
         if call.failed {
-            spans.insert(0, self.styled(format!("{} no answer  ", widgets::ALERT), Role::Danger));
+            spans.insert(0, self.styled(format!("{} no answer  ", session_columns::ALERT), Role::Danger));
         }
         spans
     }
@@ -268,7 +268,7 @@ impl View<'_> {
         let own = &self.timeline.trace(trace)[at];
         let unpaid = own.failed || self.timeline.calls()[at].is_failed() && own.split.is_zero();
         let Some(cost) = calls[trace as usize].filter(|usd| !unpaid && *usd > 0.0) else {
-            return vec![self.styled(widgets::UNKNOWN, Role::Muted)];
+            return vec![self.styled(session_columns::UNKNOWN, Role::Muted)];
         };
         let more = calls[0].is_some_and(|before| cost > before * 1.05 + 0.005);
         let role = if trace == TraceKind::Simulated && more { Role::Warn } else { Role::Bright };

@@ -10,8 +10,8 @@ use crate::context::tokens_before::TokensBefore;
 use crate::format::{format_short_tokens, round_tokens};
 use crate::report::timeline::TraceKind;
 use crate::session::budget_marks::{Threshold, ThresholdMark};
+use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role};
-use crate::ui::widgets;
 use crate::ui::widgets::{apply_style, put, put_spans};
 use crate::units::Tokens;
 
@@ -99,7 +99,7 @@ impl View<'_> {
             let line = self.theme.style(if window { Role::Danger } else { Role::Faint });
             if !named.contains(&y) || window {
                 for x in chart.left()..chart.right() {
-                    put(buf, (x, y), chart.right(), widgets::DASHES, line);
+                    put(buf, (x, y), chart.right(), session_columns::DASHES, line);
                 }
             }
             let rows = [Some(y), y.checked_add(1), y.checked_sub(1)];
@@ -149,11 +149,11 @@ impl View<'_> {
         for y in area.top()..area.bottom() {
             let empty = buf.cell((area.x, y)).is_some_and(|cell| is_background(cell.symbol()));
             if empty {
-                put(buf, (area.x, y), area.right(), widgets::LINE, self.theme.style(Role::Focus));
+                put(buf, (area.x, y), area.right(), session_columns::LINE, self.theme.style(Role::Focus));
             }
         }
         let axis = (area.x, self.places.axis.y);
-        put(buf, axis, area.right(), widgets::POINTER, self.theme.style(Role::Focus));
+        put(buf, axis, area.right(), session_columns::POINTER, self.theme.style(Role::Focus));
     }
 
     /// Returns the tokens of a call, which position signs on the curve.
@@ -164,13 +164,18 @@ impl View<'_> {
     /// Formats the tokens before and after a compaction.
     pub(super) fn compaction_text(before: TokensBefore, after: (Tokens, bool)) -> String {
         let words = |tokens: Tokens, estimated: bool| format_short_tokens(round_tokens(tokens), !estimated);
-        format!("{} {} {}", words(before.tokens, before.is_estimate), widgets::ARROW, words(after.0, after.1))
+        format!(
+            "{} {} {}",
+            words(before.tokens, before.is_estimate),
+            session_columns::ARROW,
+            words(after.0, after.1)
+        )
     }
 }
 
 /// Whether a cell is empty or part of a background line.
 pub(super) fn is_background(symbol: &str) -> bool {
-    matches!(symbol, " " | widgets::DASHES | widgets::OLD_MARK)
+    matches!(symbol, " " | session_columns::DASHES | session_columns::OLD_MARK)
 }
 
 // Curves in braille: each cell has two columns and four rows of dots.

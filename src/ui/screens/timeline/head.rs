@@ -10,8 +10,8 @@ use crate::format::{
 use crate::policy::Policy;
 use crate::report::cost::format_cost;
 use crate::report::timeline::TraceKind;
+use crate::ui::session_columns;
 use crate::ui::theme::Role;
-use crate::ui::widgets;
 use crate::ui::widgets::{on_title, put_facts, title};
 use crate::units::{Moment, Tokens};
 
@@ -117,7 +117,8 @@ impl View<'_> {
         let (sign, role) = if plan { (THICK_SAMPLE, Role::Plan) } else { (DOTTED_SAMPLE, Role::Muted) };
         let strong = theme.bold(if plan { Role::Plan } else { Role::Bright });
         let overflows = if total.overflows > 0 {
-            let words = format!("{} {}", widgets::ALERT, quantity(total.overflows as u64, "overflow"));
+            let words =
+                format!("{} {}", session_columns::ALERT, quantity(total.overflows as u64, "overflow"));
             vec![Span::styled(words, theme.style(Role::Danger))]
         } else {
             vec![Span::styled("no overflow", theme.style(Role::Text))]

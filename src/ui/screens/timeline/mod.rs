@@ -13,8 +13,9 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::screens::timeline::TimelineScreen;
+use crate::app::screens::timeline::layout::TimelineLayout;
 use crate::app::screens::timeline::viewport::CallColumns;
-use crate::app::screens::timeline::{TimelineLayout, TimelineScreen};
 use crate::format::{minute, time_of_day};
 use crate::report::timeline::{Timeline, TraceKind};
 use crate::text;

@@ -9,8 +9,8 @@ use crate::policy::Fate;
 use crate::replay::CallReplay;
 use crate::report::timeline::{Gap, TraceKind};
 use crate::text;
+use crate::ui::session_columns;
 use crate::ui::theme::Role;
-use crate::ui::widgets;
 use crate::ui::widgets::put;
 use crate::units::Tokens;
 
@@ -45,11 +45,11 @@ impl View<'_> {
             let long = gap.prunes || gap.duration_ms >= self.timeline.min_gap_ms() * LONG_GAP_FACTOR;
             if long && whole.len() < usize::from(chart.width / GAP_COLUMNS) && whole.iter().all(apart) {
                 for y in chart.top()..chart.bottom() {
-                    put(buf, (x, y), chart.right(), widgets::OLD_MARK, style);
+                    put(buf, (x, y), chart.right(), session_columns::OLD_MARK, style);
                 }
                 whole.push((x, gap));
             } else {
-                put(buf, (x, self.places.markers.y), chart.right(), widgets::OLD_MARK, style);
+                put(buf, (x, self.places.markers.y), chart.right(), session_columns::OLD_MARK, style);
             }
         }
         whole
@@ -114,7 +114,13 @@ impl View<'_> {
                 let over =
                     calls[self.grid.calls_at(usize::from(column))].iter().filter(|call| call.overflowed);
                 let tokens = over.map(|call| call.expected).fold(Tokens::ZERO, Tokens::max);
-                put(buf, (chart.x + column, self.row(scale, tokens)), chart.right(), widgets::ALERT, style);
+                put(
+                    buf,
+                    (chart.x + column, self.row(scale, tokens)),
+                    chart.right(),
+                    session_columns::ALERT,
+                    style,
+                );
             }
             run += 1;
         }
@@ -194,7 +200,7 @@ impl View<'_> {
         }
         let margin = self.places.threshold_labels;
         let ticks = (signs.left()..signs.right())
-            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == widgets::OLD_MARK));
+            .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == session_columns::OLD_MARK));
         let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
             (true, _) => Some((Fate::Cleared, "cleared")),
             (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
@@ -206,7 +212,7 @@ impl View<'_> {
                 put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
             }
         } else if ticks {
-            let words = format!("{} idle", widgets::OLD_MARK);
+            let words = format!("{} idle", session_columns::OLD_MARK);
             put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
         }
     }

@@ -6,7 +6,8 @@ use clawscope::context::{Context, ContextMessage};
 use clawscope::gateway::compaction::CompactionSettings;
 use clawscope::ids::EntryIx;
 use clawscope::js::{self, JsException, Value};
-use clawscope::store::entry::{ContextTokens, EntryKind, Role, StopReason};
+use clawscope::store::context_tokens::ContextTokens;
+use clawscope::store::entry::{EntryKind, Role, StopReason};
 use clawscope::store::index::Index;
 
 use super::super::overflowed_answer::is_recoverable_length;
