@@ -10,18 +10,21 @@ use crate::app::state::App;
 use crate::ids::SessionKey;
 
 impl App {
-    /// Returns the place on the screen; `None` without a session.
+    /// Returns the place on the screen; `None` without a session. The hits of a search may be there before the first
+    /// session is.
     fn current_place(&self) -> Option<JumpTarget> {
-        let pane = self.transcript.as_ref()?;
+        let pane = self.transcript.as_ref();
+        let shown = pane.map(|pane| &pane.session.item.key);
+        let session = shown.or(self.opening.loading.as_ref().map(|loading| &loading.key))?.clone();
         let mut views = self.views.clone();
         // Dialogs apply only to the moment in which they were opened.
         views.retain(|view| !view.is_dialog());
         Some(JumpTarget {
-            session: pane.session.item.key.clone(),
-            epoch: pane.session.epoch,
-            row: JumpRow::of(pane),
-            folds: pane.folds.clone(),
-            filter: pane.filter,
+            session,
+            epoch: pane.map(|pane| pane.session.epoch).unwrap_or_default(),
+            row: pane.and_then(JumpRow::of),
+            folds: pane.map(|pane| pane.folds.clone()).unwrap_or_default(),
+            filter: pane.map(|pane| pane.filter).unwrap_or_default(),
             target: self.target,
             focus: self.focus,
             zoom: self.zoom,

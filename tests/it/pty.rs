@@ -656,12 +656,15 @@ fn an_idle_program_sleeps() {
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
     program.until_quiet();
-    // Threads that only start the program may still be ending.
-    program.let_pass_ms(3000);
-    let before = program.switches();
-    program.let_pass_ms(1500);
-    let woken = program.switches() - before;
-    assert!(woken <= 2, "woken {woken} times in 1.5 s without any reason");
+    // Threads that only start the program end sooner or later; what wakes again and again wakes in each of these times.
+    let mut woken = Vec::new();
+    let sleeps = (0..20).any(|_| {
+        let before = program.switches();
+        program.let_pass_ms(1500);
+        woken.push(program.switches().abs_diff(before));
+        woken.last() <= Some(&2)
+    });
+    assert!(sleeps, "woken without any reason, in times of 1.5 s: {woken:?}");
     program.keys("q");
     assert_eq!(program.ended().code, 0);
 }

@@ -2,6 +2,8 @@
 
 use clawscope::app::effect::Effect;
 use clawscope::app::screens::Overlay;
+use clawscope::app::state::Loading;
+use clawscope::units::Bytes;
 
 use crate::support::driver::Driver;
 
@@ -54,6 +56,23 @@ fn one_key_returns_from_a_hit_in_any_session_to_the_hits() {
         driver.press("< esc");
         assert!(driver.app.overlay().is_none());
     }
+}
+
+#[test]
+fn one_key_returns_to_hits_that_were_there_before_the_first_session() {
+    let mut driver = Driver::demo(130, 36);
+    driver.press("ctrl-f text:libatomic enter");
+    let first = driver.app.transcript.take().expect("a session");
+    driver.app.opening.loading = Some(Loading {
+        key: first.session.item.key.clone(),
+        bytes_read: Bytes::ZERO,
+        bytes_total: Bytes::ZERO,
+        started_ms: driver.app.now_ms,
+    });
+    driver.press("enter");
+    assert!(seen(&driver).screens.is_empty());
+    driver.press("<");
+    assert!(matches!(driver.app.overlay(), Some(Overlay::Search)), "{:?}", seen(&driver));
 }
 
 #[test]
