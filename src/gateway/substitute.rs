@@ -60,8 +60,8 @@ pub(super) fn apply_env_block(env: &mut Environment, root: &Value) {
     }
 }
 
-/// Replaces `${NAME}` in every text below `root`, except under keys that hold secrets: clawscope does not need those
-/// values and should not hold them.
+/// Replaces `${NAME}` in every text below `root`, except where the key or the variable names a secret: clawscope does not
+/// need those values and should not hold them. Elsewhere they would appear among the settings.
 pub(super) fn substitute(root: &mut Value, env: &Environment) -> Vec<MissingVariable> {
     let mut missing = Vec::new();
     visit(root, env, &mut Vec::new(), &mut missing);
@@ -112,12 +112,12 @@ fn replace(text: &str, env: &Environment, mut missing: impl FnMut(&str)) -> Stri
             out.push('}');
             rest = after;
         } else if let Some((name, after)) = parse_variable(rest) {
-            if let Some(value) = env.verbatim(name) {
-                out.push_str(value);
-            } else {
+            let value = env.verbatim(name);
+            if value.is_none() {
                 missing(name);
-                out.push_str(&rest[..rest.len() - after.len()]);
             }
+            let shown = value.filter(|_| !is_secret_variable(name));
+            out.push_str(shown.unwrap_or(&rest[..rest.len() - after.len()]));
             rest = after;
         } else {
             out.push('$');
@@ -137,6 +137,7 @@ fn parse_variable(text: &str) -> Option<(&str, &str)> {
 }
 
 const SECRET_FILES: [&str; 2] = ["auth-profiles.json", "auth.json"];
+const SECRET_VARIABLES: [&str; 5] = ["_KEY", "_PASS", "_PASSWD", "_PWD", "_PAT"];
 const SECRET_KEYS: [&str; 6] = ["apikey", "api_key", "token", "password", "secret", "authorization"];
 
 /// Whether a path leads to a file with credentials, directly or through a link.
@@ -149,6 +150,10 @@ pub fn is_secret_file(path: &Path) -> bool {
 pub fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     SECRET_KEYS.iter().any(|word| key.ends_with(word))
+}
+
+fn is_secret_variable(name: &str) -> bool {
+    is_secret_key(name) || SECRET_VARIABLES.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -195,6 +200,21 @@ mod tests {
         let missing = substitute(&mut value, &env(&[("KEY", "sk-1")]));
         assert_eq!(value, json!({ "apiKey": "${KEY}", "botToken": "${GONE}" }));
         assert!(missing.len() == 1 && missing[0].secret);
+    }
+
+    #[test]
+    fn variables_that_name_secrets_do_not_become_settings() {
+        let env = env(&[
+            ("BRAVE_API_KEY", "Kohlrabi"),
+            ("DB_PASS", "Winter"),
+            ("KEYBOARD", "qwertz"),
+            ("PATHS", "/p"),
+        ]);
+        let text = "${BRAVE_API_KEY} ${DB_PASS} ${KEYBOARD} ${PATHS}";
+        let mut value = json!({ "placeholder": text, "deny": [text] });
+        assert_eq!(substitute(&mut value, &env), []);
+        let kept = "${BRAVE_API_KEY} ${DB_PASS} qwertz /p";
+        assert_eq!(value, json!({ "placeholder": kept, "deny": [kept] }));
     }
 
     #[test]

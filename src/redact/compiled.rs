@@ -15,6 +15,10 @@ use super::rules::{NAME_MARK, NAMES, Proof, SECRET_NAME, rules};
 use super::tokens::tokens;
 use super::view::{Lines, Reach, add_window};
 
+/// Letters before a token that make it a part of a word, or of a file in base64.
+const WORD: usize = 3;
+const LONG_RUN: usize = 64;
+
 /// Every rule, each compiled for the first text that needs it.
 pub(super) struct CompiledRules {
     rules: Vec<CompiledRule>,
@@ -170,11 +174,11 @@ impl CompiledRules {
     /// Finds all matches in a text, in order and without overlap; the first rule of the table names a match.
     #[cfg(test)]
     pub(super) fn find_hits(&self, text: &str) -> Vec<Hit> {
-        self.find_hits_near(text, &[(0, text.len())])
+        self.find_hits_near(text, &[(0, text.len())], false)
     }
 
-    /// Finds all matches that touch some lines of a text, and some around them.
-    pub(super) fn find_hits_near(&self, text: &str, near: &[(usize, usize)]) -> Vec<Hit> {
+    /// Finds all matches that touch some lines of a text, and some around them; in some texts, lines are joined.
+    pub(super) fn find_hits_near(&self, text: &str, near: &[(usize, usize)], is_joined: bool) -> Vec<Hit> {
         let mut lines = Lines::new(text);
         let searched = searched_lines(&mut lines, near);
         // Most texts are short and have no such letters.
@@ -184,7 +188,8 @@ impl CompiledRules {
         let Some(first) = searched.iter().position(has_letters) else { return Vec::new() };
         let mut found: Vec<(usize, Hit)> = Vec::new();
         let mut ends = vec![0; self.rules.len()];
-        let grouped = self.anchored_lines(text, &mut lines, &searched[first..], &mut ends, &mut found);
+        let grouped =
+            self.anchored_lines((text, is_joined), &mut lines, &searched[first..], &mut ends, &mut found);
         for (group, at) in self.groups.iter().zip(grouped).filter(|(_, at)| !at.is_empty()) {
             let mut by_reach: [Option<Vec<(usize, usize)>>; 3] = [None, None, None];
             for rule in group {
@@ -216,7 +221,7 @@ impl CompiledRules {
     /// Adds the tokens that begin with their letters, and returns the lines with the letters of each group, in order.
     fn anchored_lines(
         &self,
-        text: &str,
+        (text, is_joined): (&str, bool),
         lines: &mut Lines<'_>,
         searched: &[(usize, usize)],
         ends: &mut [usize],
@@ -230,6 +235,7 @@ impl CompiledRules {
                 for (rule, exact) in &self.tokens[at.pattern().as_usize()] {
                     if start >= ends[*rule]
                         && text.as_bytes()[start..end] == *exact.as_bytes()
+                        && is_no_chance(text.as_bytes(), start, exact.len(), is_joined)
                         && let Some(hit) = self.rules[*rule].hit_at(text, start)
                     {
                         ends[*rule] = hit.to;
@@ -279,6 +285,16 @@ impl CompiledRules {
             }
         }
     }
+}
+
+/// Whether the letters of a token stand there on purpose: up to four occur by chance within a file in base64, and two at
+/// the end of a word, as in `this.`, unless a line was joined there.
+fn is_no_chance(text: &[u8], start: usize, letters: usize, is_joined: bool) -> bool {
+    let before = text[..start].iter().rev().take(LONG_RUN);
+    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let ends_word = !is_joined && letters <= 2 && before.clone().take_while(is_letter).count() >= WORD;
+    let run = before.take_while(|byte| is_letter(byte) || b"+/-_".contains(byte)).count();
+    letters > 4 || !ends_word && run < LONG_RUN
 }
 
 /// The lines in which the letters of rules are searched: some, and those around them that a match may reach.

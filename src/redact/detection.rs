@@ -44,7 +44,7 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
     for (at, view) in views.iter().enumerate() {
         let lines = view.new_lines();
         let hits = if view.is_joined {
-            COMPILED.find_hits_near(&view.text, &lines)
+            COMPILED.find_hits_near(&view.text, &lines, true)
         } else {
             find_all(&view.text, &lines)
         };
@@ -79,7 +79,7 @@ fn detect_at(text: &str, views: &[View], level: usize) -> Vec<DetectedSecret> {
 
 /// Finds private keys, columns of tables, and what the rules match near some lines of a text.
 fn find_all(text: &str, lines: &[(usize, usize)]) -> Vec<Hit> {
-    [find_keys(text), find_columns(text), COMPILED.find_hits_near(text, lines)].concat()
+    [find_keys(text), find_columns(text), COMPILED.find_hits_near(text, lines, false)].concat()
 }
 
 /// A piece of a secret in one of several texts: first byte, end byte, kind, and the whole secret.

@@ -4,6 +4,7 @@
 //! after, because a gateway only appends to the log until it writes the log's pages back. Otherwise it is copied again.
 
 mod extract;
+mod folder;
 pub(super) mod limits;
 mod meter;
 
@@ -13,9 +14,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use self::extract::{ArchiveTotals, unpack};
+use self::folder::CopyFolder;
 use self::limits::{CopyLimits, Limit};
 use self::meter::{Early, Meter, MeteredStream};
 use super::transport::{StartError, StopRequest, Terminal, Transport};
@@ -35,8 +35,7 @@ const MAX_NOISE_LINES: usize = 100;
 /// A copied store.
 #[derive(Debug)]
 pub(super) struct StoreCopy {
-    /// Only the person can open it; it is removed when the copy is dropped.
-    folder: TempDir,
+    folder: CopyFolder,
     /// The folder there.
     pub(super) root: String,
     /// The requested path below the folder.
@@ -203,7 +202,7 @@ fn receive_copy(from: &mut dyn BufRead, meter: &Meter<'_>) -> io::Result<CopyRep
     if !is_below || root.contains(char::is_control) {
         return Err(unexpected());
     }
-    let folder = private_folder()?;
+    let folder = CopyFolder::new()?;
     let mut reader = from;
     let unpacked = unpack(&mut reader, folder.path(), meter)?;
     let mut end = Vec::new();
@@ -234,14 +233,4 @@ fn ended() -> io::Error {
 
 fn lacks(program: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("it has no program {}", visible(program)))
-}
-
-fn private_folder() -> io::Result<TempDir> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    let builder = {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o700))
-    };
-    builder.prefix("clawscope-copy-").tempdir()
 }

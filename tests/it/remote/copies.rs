@@ -175,6 +175,34 @@ fn no_copy_is_left_after_a_success_or_an_error() {
 }
 
 #[test]
+fn the_copy_of_a_killed_program_is_removed_by_the_next_copy() {
+    let reading = Programs::without_clawscope();
+    let (_dir, store) = demo();
+    let far = format!("ssh://gateway{}", store.display());
+    let silent = Programs::new();
+    silent.write("ssh", "#!/bin/sh\nprintf 'clawscope-copy 1\\n/srv\\n\\n'\nexec sleep 60\n");
+    let folder = tempfile::tempdir().unwrap();
+    let child = copying(&silent, &["sessions", "ssh://gateway", "--copy"], folder.path());
+    let status = signal_when(child, Signal::KILL, || !leftovers(folder.path()).is_empty());
+    let left = leftovers(folder.path());
+    assert_eq!((status.code(), left.len()), (None, 1));
+    let killed = folder.path().join(&left[0]);
+    let [living, young] =
+        ["clawscope-copy-living", "clawscope-copy-young"].map(|name| folder.path().join(name));
+    for path in [&living, &young] {
+        std::fs::create_dir(path).unwrap();
+    }
+    for path in [&killed, &living] {
+        std::fs::File::open(path).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    let lock = std::fs::File::open(&living).unwrap();
+    lock.try_lock().unwrap();
+    let status = copying(&reading, &["sessions", &far], folder.path()).wait_with_output().unwrap().status;
+    assert_eq!(status.code(), Some(0));
+    assert!(!killed.exists() && living.exists() && young.exists(), "{:?}", leftovers(folder.path()));
+}
+
+#[test]
 fn a_database_is_copied_with_its_wal() {
     let programs = Programs::without_clawscope();
     let state = state_2026_8_1();
