@@ -1,5 +1,9 @@
 //! The gateway's assumptions about models that its list does not have: the values of a related model (releases R76).
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::table::ModelValues;
 use crate::units::Tokens;
 
@@ -7,127 +11,44 @@ use crate::units::Tokens;
 const PLUGIN_LISTS: [u32; 3] = [2026, 5, 28];
 /// The first release that asks openrouter for the window of an unlisted id.
 const OPENROUTER_ASKS: [u32; 3] = [2026, 3, 22];
+/// Older releases have none of these rules.
 const FIRST: [u32; 3] = [2026, 1, 1];
 
 /// Ids that get the values of the first listed model of `like`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Template {
-    since: [u32; 3],
-    /// The first release without the rule.
-    until: [u32; 3],
-    providers: &'static [&'static str],
-    id: &'static str,
+    /// The first release with the rule; without one, all have it.
+    since: Option<[u32; 3]>,
+    /// The first release without the rule; without one, [`PLUGIN_LISTS`].
+    until: Option<[u32; 3]>,
+    providers: Vec<String>,
+    id: String,
     /// Whether ids that continue `id` with a dash count too.
+    #[serde(default)]
     is_prefix: bool,
-    like: &'static [&'static str],
-    /// Tokens that replace the related model's: window, output limit.
-    own: Option<(f64, f64)>,
+    like: Vec<String>,
+    /// Numbers that replace the related model's.
+    own: Option<OwnValues>,
 }
 
-const TEMPLATE: Template = Template {
-    since: FIRST,
-    until: PLUGIN_LISTS,
-    providers: &[],
-    id: "",
-    is_prefix: false,
-    like: &[],
-    own: None,
-};
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnValues {
+    window: Tokens,
+    max_tokens: Tokens,
+}
 
-const OPENAI: &[&str] = &["openai"];
-const GOOGLE: &[&str] = &["google", "google-gemini-cli"];
-const TEMPLATES: [Template; 13] = [
-    Template {
-        providers: &["anthropic"],
-        id: "claude-opus-4-6",
-        is_prefix: true,
-        like: &["claude-opus-4-5"],
-        ..TEMPLATE
-    },
-    Template {
-        providers: &["anthropic"],
-        id: "claude-opus-4.6",
-        is_prefix: true,
-        like: &["claude-opus-4-5"],
-        ..TEMPLATE
-    },
-    Template {
-        providers: &["anthropic"],
-        id: "claude-sonnet-4-6",
-        is_prefix: true,
-        like: &["claude-sonnet-4-5"],
-        ..TEMPLATE
-    },
-    Template {
-        providers: &["anthropic"],
-        id: "claude-sonnet-4.6",
-        is_prefix: true,
-        like: &["claude-sonnet-4-5"],
-        ..TEMPLATE
-    },
-    Template { providers: &["zai"], id: "glm-5", is_prefix: true, like: &["glm-4.7"], ..TEMPLATE },
-    Template {
-        providers: &["openai-codex", "github-copilot"],
-        id: "gpt-5.3-codex",
-        like: &["gpt-5.2-codex"],
-        ..TEMPLATE
-    },
-    Template {
-        since: [2026, 3, 7],
-        providers: OPENAI,
-        id: "gpt-5.4",
-        like: &["gpt-5.2"],
-        own: Some((1_050_000.0, 128_000.0)),
-        ..TEMPLATE
-    },
-    Template {
-        since: [2026, 3, 7],
-        providers: OPENAI,
-        id: "gpt-5.4-pro",
-        like: &["gpt-5.2-pro", "gpt-5.2"],
-        own: Some((1_050_000.0, 128_000.0)),
-        ..TEMPLATE
-    },
-    Template {
-        since: [2026, 3, 7],
-        providers: &["openai-codex"],
-        id: "gpt-5.4",
-        like: &["gpt-5.3-codex", "gpt-5.2-codex"],
-        own: Some((1_050_000.0, 128_000.0)),
-        ..TEMPLATE
-    },
-    Template {
-        providers: &["google-gemini-cli"],
-        id: "gemini-3.1-pro",
-        is_prefix: true,
-        like: &["gemini-3-pro-preview"],
-        until: [2026, 3, 22],
-        ..TEMPLATE
-    },
-    Template {
-        providers: &["google-gemini-cli"],
-        id: "gemini-3.1-flash",
-        is_prefix: true,
-        like: &["gemini-3-flash-preview"],
-        until: [2026, 3, 22],
-        ..TEMPLATE
-    },
-    Template {
-        since: [2026, 3, 22],
-        providers: GOOGLE,
-        id: "gemini-3.1-pro",
-        is_prefix: true,
-        like: &["gemini-3-pro-preview"],
-        ..TEMPLATE
-    },
-    Template {
-        since: [2026, 3, 22],
-        providers: GOOGLE,
-        id: "gemini-3.1-flash",
-        is_prefix: true,
-        like: &["gemini-3-flash-preview"],
-        ..TEMPLATE
-    },
-];
+#[derive(Deserialize, Default)]
+struct TemplateFile {
+    template: Vec<Template>,
+}
+
+/// The templates; a test checks that the file is read whole.
+static FILE: LazyLock<TemplateFile> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../../assets/model-templates.toml")).unwrap_or_default()
+});
+
 /// Families of Claude models to which the plug-in gives a million tokens, whatever its list says.
 const MILLION: [&str; 8] = [
     "claude-opus-4-6",
@@ -158,21 +79,21 @@ pub(super) fn related(
 ) -> Option<ModelValues> {
     let id = model.to_lowercase();
     let fits = |template: &&Template| {
-        (template.since..template.until).contains(&release)
-            && template.providers.contains(&provider)
-            && (id == template.id || template.is_prefix && continues(&id, template.id))
+        (template.since.unwrap_or(FIRST)..template.until.unwrap_or(PLUGIN_LISTS)).contains(&release)
+            && template.providers.iter().any(|own| own == provider)
+            && (id == template.id || template.is_prefix && continues(&id, &template.id))
     };
-    TEMPLATES.iter().filter(fits).find_map(|template| {
+    FILE.template.iter().filter(fits).find_map(|template| {
         // A dated id prefers the related model of the same date.
-        let same = template.like.first().map(|like| id.replacen(template.id, like, 1));
+        let same = template.like.first().map(|like| id.replacen(&template.id, like, 1));
         let found = same
             .as_deref()
             .and_then(&listed)
             .or_else(|| template.like.iter().find_map(|like| listed(like)))?;
-        Some(match template.own {
-            Some((window, output)) => ModelValues {
-                window: Some(Tokens(window)),
-                max_tokens: Some(Tokens(output)),
+        Some(match &template.own {
+            Some(own) => ModelValues {
+                window: Some(own.window),
+                max_tokens: Some(own.max_tokens),
                 price: None,
                 ..found
             },
@@ -229,6 +150,13 @@ mod tests {
 
     fn window(release: [u32; 3], provider: &str, model: &str) -> Option<f64> {
         of(release, provider, model).and_then(|values| Some(values.window?.get()))
+    }
+
+    #[test]
+    fn every_template_is_read() {
+        let file: TemplateFile =
+            toml::from_str(include_str!("../../../assets/model-templates.toml")).unwrap();
+        assert_eq!(file.template.len(), 13);
     }
 
     #[test]
