@@ -13,7 +13,8 @@ use std::collections::HashMap;
 
 use super::window_rules::provider_alias;
 use crate::units::Tokens;
-use table::{Table, numbers, table};
+pub(super) use table::numbers;
+use table::{Table, table};
 
 /// The list of a release; without one, every list, of which the newest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

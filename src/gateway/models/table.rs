@@ -135,7 +135,7 @@ fn release(program: Program, line: &'static str) -> ListRelease {
 }
 
 /// Parses the three numbers of a version.
-pub(super) fn numbers(version: &str) -> [u32; 3] {
+pub(in crate::gateway) fn numbers(version: &str) -> [u32; 3] {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or_default());
     std::array::from_fn(|_| parts.next().unwrap_or_default())
 }

@@ -1,7 +1,9 @@
 //! The releases of pi and the changes between them, each with the first release that has it.
 
+use serde::{Deserialize, Serialize};
+
 /// A release of pi: major, minor, patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PiRelease(pub [u32; 3]);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,5 +95,56 @@ impl PiRelease {
 impl Default for PiRelease {
     fn default() -> Self {
         Self::OLDEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    const CHANGES: [PiChange; 17] = [
+        PiChange::CutsResults,
+        PiChange::ClearsNames,
+        PiChange::StartsAtKept,
+        PiChange::WeighsUserImages,
+        PiChange::ReadsLines,
+        PiChange::NeedsMessages,
+        PiChange::NeedsUsage,
+        PiChange::CutsByContext,
+        PiChange::TakesPlainTexts,
+        PiChange::ChecksBetweenTurns,
+        PiChange::KeepsSystemMessages,
+        PiChange::Projects,
+        PiChange::CountsNestedCalls,
+        PiChange::OmitsThinking,
+        PiChange::FocusesPrefix,
+        PiChange::EditsBranchSummaries,
+        PiChange::CutsWholeCharacters,
+    ];
+
+    #[test]
+    fn each_range_but_the_oldest_begins_with_the_one_change_that_makes_it_a_range() {
+        let firsts: Vec<PiRelease> = Ruleset::PI[1..].iter().map(|ruleset| ruleset.rules().pi).collect();
+        assert_eq!(firsts, CHANGES.map(PiChange::since));
+        assert!(firsts.is_sorted());
+    }
+
+    #[test]
+    fn a_range_is_called_after_its_first_release() {
+        for ruleset in Ruleset::PI {
+            let [major, minor, patch] = ruleset.rules().pi.0;
+            let named = ruleset.display_name().trim_start_matches("pi ").split('–').next().unwrap();
+            let whole = format!("{major}.{minor}.{patch}");
+            assert!(named == whole || patch == 0 && whole.starts_with(&format!("{named}.")), "{named}");
+        }
+    }
+
+    #[test]
+    fn a_release_has_the_changes_up_to_itself() {
+        assert!(!PiRelease([0, 80, 3]).has(PiChange::CutsByContext));
+        assert!(PiRelease([0, 80, 4]).has(PiChange::CutsByContext));
+        assert!(PiRelease([1, 0, 0]).has(PiChange::CountsNestedCalls));
+        assert!(!PiRelease::OLDEST.has(PiChange::CutsResults) && PiRelease::NEWEST.has(PiChange::Projects));
     }
 }

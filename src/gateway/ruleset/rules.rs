@@ -4,11 +4,13 @@
 //! Each field names its row of the tables (pruning 8, compaction 12), so a person can compare it with the text of the
 //! rules.
 
-use super::pi_release::PiRelease;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::pi_release::{PiChange, PiRelease};
 use crate::units::{Chars, Millis};
 
 /// The way in which a runtime turns a transcript into messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum ReadMode {
     /// Each entry becomes a message: pi up to 0.85, and the gateways built on it.
     #[default]
@@ -17,7 +19,24 @@ pub enum ReadMode {
     Projected,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+impl PiRelease {
+    pub const fn reading(self) -> ReadMode {
+        if self.has(PiChange::Projects) { ReadMode::Projected } else { ReadMode::Entries }
+    }
+}
+
+/// For callers that know only the read mode: the oldest release that reads entries, the newest that projects them.
+impl From<ReadMode> for PiRelease {
+    fn from(reading: ReadMode) -> Self {
+        match reading {
+            ReadMode::Entries => Self::OLDEST,
+            ReadMode::Projected => Self::NEWEST,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rules {
     pub read_mode: ReadMode,
     /// The release of pi whose reading, counting and compacting apply; the gateway's own rules override them.
@@ -33,6 +52,7 @@ pub struct Rules {
     /// Whether a tool result without a tool name makes the tool list fail, and pruning with it (releases R10).
     pub filter_needs_name: bool,
     /// The custom type of the marker that a run writes (releases R15).
+    #[serde(deserialize_with = "leaked")]
     pub marker: &'static str,
     /// Row "Last touch".
     pub last_touch: LastTouch,
@@ -109,7 +129,13 @@ pub struct Rules {
     /// The active leaf, the parents of entries and the bounds of the context (sqlite F, G).
     pub branching: BranchRule,
     /// The release whose texts of refusals and rate limits apply (releases R90–R94).
+    #[serde(deserialize_with = "leaked")]
     pub overflow_texts: &'static str,
+}
+
+/// Keeps a text for the life of the program: releases are read once.
+fn leaked<'de, D: Deserializer<'de>>(text: D) -> Result<&'static str, D::Error> {
+    Ok(String::deserialize(text)?.leak())
 }
 
 impl Rules {
@@ -122,7 +148,7 @@ impl Rules {
     /// Whether a summary takes in the first 2000 chars of a tool result only: pi from 0.56.3 on, and the gateways' own
     /// runtime.
     pub fn summary_cuts_results(&self) -> bool {
-        self.pi.has(super::PiChange::CutsResults) || !matches!(self.estimate, Estimate::Units)
+        self.pi.has(PiChange::CutsResults) || !matches!(self.estimate, Estimate::Units)
     }
 
     /// Whether policies need text features and not only lengths: the weight of characters, the
@@ -133,7 +159,8 @@ impl Rules {
 }
 
 /// Limits of the workspace files in a system prompt, in chars (compaction 11.9).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FileLimits {
     /// The limit of one file.
     pub file: Chars,
@@ -141,7 +168,8 @@ pub struct FileLimits {
     pub total: Chars,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Pruner {
     None,
     /// The pruner is configured, but the published build fails to load it.
@@ -162,7 +190,7 @@ impl Pruner {
 }
 
 /// The keys of `contextPruning` that are read; the rest are built in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PruneKeys {
     /// All nine.
     All,
@@ -178,7 +206,8 @@ impl PruneKeys {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum ImageResults {
     /// The pruner skips them (pruning 5.6).
     Skipped,
@@ -193,7 +222,8 @@ pub enum ImageResults {
 }
 
 /// The size of a message for the pruner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PruneSize {
     pub weight: PruneWeight,
     /// Whether signatures of thinking and redacted thinking count (releases R13).
@@ -207,7 +237,8 @@ pub struct PruneSize {
 }
 
 /// The size of a character for the pruner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum PruneWeight {
     /// 1 for each UTF-16 unit (pruning 5.4).
     Units,
@@ -221,7 +252,8 @@ pub enum PruneWeight {
 }
 
 /// The way in which calls and results are paired before a prompt is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PairingRule {
     pub matching: ResultMatching,
     pub failed_calls: FailedCalls,
@@ -235,7 +267,7 @@ pub struct PairingRule {
 }
 
 /// The result that a call gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ResultMatching {
     /// The first of its id before the next answer; an id is used once.
     BeforeAnswer,
@@ -248,7 +280,8 @@ pub enum ResultMatching {
 }
 
 /// The treatment of the calls of an answer that failed or was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum FailedCalls {
     /// They are paired like all others.
     Paired,
@@ -264,7 +297,7 @@ pub enum FailedCalls {
 }
 
 /// The `details` of an invented result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingDetails {
     None,
     Mark,
@@ -272,7 +305,8 @@ pub enum MissingDetails {
 }
 
 /// The syntax of `ttl`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DurationRule {
     /// Whether several numbers may follow each other, each with its unit, such as `1h30m` (releases R10).
     pub composite: bool,
@@ -281,7 +315,7 @@ pub struct DurationRule {
 }
 
 /// The cache-ttl marker that is the last touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LastTouch {
     /// The newest marker of any model.
     Any,
@@ -290,7 +324,7 @@ pub enum LastTouch {
 }
 
 /// The models for which pruning is installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Eligibility {
     /// `anthropic`, and `openrouter` with `anthropic/`.
     Anthropic,
@@ -305,7 +339,7 @@ pub enum Eligibility {
 }
 
 /// The cut that a turn limit makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HistoryLimitRule {
     None,
     /// Cuts to exactly the limit and drops leading summaries (pruning 2.1).
@@ -317,7 +351,7 @@ pub enum HistoryLimitRule {
 }
 
 /// The keys that can hold a turn limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HistoryLookup {
     /// The person's key, then the channel's; only for the chat kind `dm` (releases R81).
     Dm,
@@ -332,7 +366,8 @@ pub enum HistoryLookup {
 }
 
 /// The maximum chars of one tool result.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum ResultLimit {
     None,
     /// 0.3 of the window, at most `most` (pruning 6.2).
@@ -356,7 +391,7 @@ impl ResultLimit {
 }
 
 /// How messages differ on sending from their entries (releases R74). Later forms include times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Sending {
     AsStored,
     /// A failed answer is joined with the answer after it.
@@ -378,7 +413,8 @@ impl Sending {
 }
 
 /// The cut of an oversized text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Truncation {
     None,
     /// Keeps the head. Each block's share has a minimum of 2000 chars (pruning 6.4, 6.6; releases R31).
@@ -393,7 +429,8 @@ pub enum Truncation {
 }
 
 /// Options of a cut that keeps head and tail without weights (releases R32, R34).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HeadTailCut {
     pub notice: Notice,
     /// Whether the minimum shrinks if the budget has no room for it.
@@ -403,7 +440,7 @@ pub struct HeadTailCut {
     pub whole_pairs: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// Says that the text is partial (pruning 6.3).
     Partial,
@@ -414,7 +451,8 @@ pub enum Notice {
 }
 
 /// The limit of all tool results together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Aggregate {
     None,
     /// The limit of one result, only while recovering from an overflow; cuts the newest first (releases R35).
@@ -436,7 +474,8 @@ pub enum Aggregate {
 }
 
 /// The check before a prompt is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Preflight {
     None,
     /// The runtime's estimate plus a fifth (releases R60).
@@ -449,7 +488,7 @@ pub enum Preflight {
 }
 
 /// The total that decides before a chat turn whether the session is compacted first (releases R67).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChatPreflight {
     None,
     /// The transcript's, and only while the stored total is missing or marked stale.
@@ -464,7 +503,7 @@ pub enum ChatPreflight {
 }
 
 /// The window of the check before a chat turn (releases R67).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChatWindow {
     /// That of the memory flush.
     OfFlush,
@@ -475,7 +514,8 @@ pub enum ChatWindow {
 }
 
 /// The total of a transcript before a chat turn (releases R67).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum TranscriptTotal {
     /// An estimate of all messages in the file, on any branch.
     AllMessages,
@@ -501,7 +541,8 @@ impl TranscriptTotal {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pressure {
     /// Whether the tokens of a tool result are at least half its UTF-16 units.
     pub results_by_units: bool,
@@ -519,7 +560,7 @@ pub struct Pressure {
 }
 
 /// The rewriting of a stored session with oversized results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rewrite {
     None,
     /// Appends the branch again without labels and branch summaries, and a compaction keeps an old id (pruning 6.11,
@@ -530,7 +571,8 @@ pub enum Rewrite {
 }
 
 /// The guard that limits tool results at each call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Guard {
     None,
     /// Limits each result, then puts placeholders for the oldest (pruning 6.30).
@@ -548,7 +590,8 @@ pub enum Guard {
 }
 
 /// The handling of images that the model has already seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum LegacyImages {
     Stay,
     /// Removed before the last answer (pruning 1.6).
@@ -565,7 +608,8 @@ pub enum LegacyImages {
 }
 
 /// The turns that keep their images.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KeptTurns {
     pub count: usize,
     /// Whether the last turn counts as soon as it is answered; otherwise it counts when the next one begins.
@@ -573,7 +617,8 @@ pub struct KeptTurns {
 }
 
 /// The token estimate of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Estimate {
     /// 1 for each UTF-16 unit, four to a token.
     Units,
@@ -592,7 +637,7 @@ pub enum Estimate {
 }
 
 /// The part of the window that stays free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reserve {
     /// The setting of the runtime.
     Runtime,
@@ -625,7 +670,7 @@ impl Reserve {
 }
 
 /// The messages that a compaction considers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compaction {
     /// Messages after the previous compaction; the part that it kept is lost (compaction 3.2–3.8).
     AfterPrevious,
@@ -639,7 +684,8 @@ pub enum Compaction {
 }
 
 /// The window that counts among several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum WindowRule {
     /// The first that exists: the model's, the configured one, `agents.defaults.contextTokens` (releases R72).
     First,
@@ -666,7 +712,7 @@ impl WindowRule {
 }
 
 /// The comparison of provider names with those of the configuration (releases R72).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NameMatching {
     /// Exactly as written.
     Exact,
@@ -677,7 +723,8 @@ pub enum NameMatching {
 }
 
 /// The limits below which a window is too small.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WindowGuardRule {
     /// Tokens; a smaller window is refused.
     pub block_below: f64,
@@ -691,7 +738,8 @@ pub struct WindowGuardRule {
 }
 
 /// The condition for saving notes before a compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum MemoryFlush {
     None,
     /// Only the stored total decides.
@@ -705,7 +753,8 @@ pub enum MemoryFlush {
     Plugin,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Recovery {
     /// The maximum number of compactions.
     pub attempts: u32,
@@ -717,7 +766,8 @@ pub struct Recovery {
 }
 
 /// The compactions that the runtime itself makes after refusals of one run (releases R68).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RuntimeRecovery {
     /// The maximum; 0 if the runtime leaves them to the gateway.
     pub compactions: u32,
@@ -726,7 +776,7 @@ pub struct RuntimeRecovery {
 }
 
 /// The way to find the active branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum BranchRule {
     /// The last entry is the leaf, parents are those written, and only a compaction bounds a context (store K).
     #[default]
@@ -734,4 +784,28 @@ pub enum BranchRule {
     /// Leaf rows and side rows count, parents are corrected, and a `reset` bounds a context as a compaction does
     /// (sqlite F, G2).
     LeafRows,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::ruleset::Ruleset;
+
+    #[test]
+    fn the_newest_reads_four_keys_of_the_pruner_and_two_of_compaction() {
+        let [newest, reference] = [Ruleset::V2026_9_6, Ruleset::V2026_3_2].map(|it| it.rules().prune_keys);
+        for key in ["mode", "ttl", "tools.allow", "tools.deny", "hardClear.enabled", "hardClear.placeholder"]
+        {
+            assert!(newest.reads(key) && reference.reads(key), "{key}");
+        }
+        for key in ["keepLastAssistants", "softTrimRatio", "hardClearRatio", "softTrim.maxChars"] {
+            assert!(!newest.reads(key) && reference.reads(key), "{key}");
+        }
+        let read = |reserve: Reserve| {
+            ["reserveTokens", "reserveTokensFloor", "keepRecentTokens"].map(|key| reserve.reads(key))
+        };
+        assert_eq!(read(Reserve::Quarter), [false, false, true]);
+        assert_eq!(read(Reserve::Floor), [false, true, false]);
+        assert_eq!(read(Reserve::Configured), [true; 3]);
+    }
 }

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::Ruleset;
 use super::pi_release::PiRelease;
-use super::releases::{GatewayRange, NEWEST, RANGES, ReleaseStatus};
-use super::{PI, Ruleset};
+use super::releases::ReleaseStatus;
 use crate::gateway::models::Program;
 
 /// A version: `2026.9.6`, `2026.3`, `2026.9.x`, `v2026.2.19-beta.1`, or one of pi: `pi-0.55`, `pi-1.5.2`.
@@ -30,9 +30,9 @@ enum VersionParts {
 #[error(
     "{0:?} is no release; expected one such as 2026.4.15 (known: {oldest} to {newest}), or \
      {pi}",
-    oldest = RANGES[0].id,
-    newest = NEWEST.map(|part| part.to_string()).join("."),
-    pi = PI.map(Ruleset::id).join(" to ")
+    oldest = Ruleset::GATEWAYS[0].id(),
+    newest = Ruleset::newest_release(),
+    pi = Ruleset::PI_ENDS.map(Ruleset::id).join(" to ")
 )]
 pub struct UnknownVersion(String);
 
@@ -128,12 +128,13 @@ impl Version {
     }
 
     fn gateway_note(&self, parts: [u32; 3]) -> Option<String> {
-        let (range, text) = (GatewayRange::for_release(parts), &self.text);
-        let those = format!("the rules of {}", range.span);
+        let (ruleset, text) = (Ruleset::for_gateway(parts), &self.text);
+        let those = format!("the rules of {}", ruleset.release_span());
+        let newest = gateway_parts(&Ruleset::newest_release()).unwrap_or_default();
         // A missing part means the last of its releases, which is known if a later release is.
         let is_open = parts.contains(&u32::MAX);
-        if parts > NEWEST {
-            let same_month = is_open && parts[..2] == NEWEST[..2];
+        if parts > newest {
+            let same_month = is_open && parts[..2] == newest[..2];
             return (!same_month).then(|| {
                 format!(
                     "{text} is newer than every known release; clawscope uses {those}, the \
@@ -141,7 +142,7 @@ impl Version {
                 )
             });
         }
-        if parts < RANGES[0].first {
+        if parts < Ruleset::GATEWAYS[0].range().first {
             return Some(format!(
                 "{text} is older than every known release; clawscope uses {those}, the oldest it knows"
             ));
@@ -149,7 +150,7 @@ impl Version {
         if is_open {
             return None;
         }
-        match range.release_status(&self.number(parts)) {
+        match ruleset.range().release_status(&self.number(parts)) {
             ReleaseStatus::Asked => None,
             ReleaseStatus::Between => Some(format!(
                 "{text} was not asked itself; clawscope uses {those}, which the releases asked before and after it share"
