@@ -18,6 +18,7 @@ use crate::doc::Doc;
 use crate::gateway::ruleset::RulesetChoice;
 use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::report::breakdown::HeavyBlocks;
+use crate::report::commits::CommitList;
 use crate::report::compare::BranchComparison;
 use crate::report::explain::Explanation;
 use crate::report::timeline::{RecordedSession, Timeline};
@@ -26,7 +27,6 @@ use crate::session::message::excerpt::Excerpt;
 use crate::session::{ContextDetails, LoadedSession, SessionItem, SessionViewKey};
 use crate::summarize::SummaryProgress;
 use crate::units::Bytes;
-use crate::write::commit_list::CommitRecord;
 pub use crate::write::request::{CheckStatus, WriteOutcome, WritePreview};
 use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest, SummaryEstimate, SummaryResult};
 
@@ -180,8 +180,8 @@ pub enum Event {
     /// Commits of the session.
     Commits {
         epoch: Epoch,
-        /// Newest first, or why reading them failed.
-        commits: Result<Arc<Vec<CommitRecord>>, EffectError>,
+        /// Its commits, or why reading them failed.
+        commits: Result<Arc<CommitList>, EffectError>,
     },
     /// The record of a session.
     Record {

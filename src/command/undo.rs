@@ -5,9 +5,8 @@ use super::failure::Failure;
 use super::output::Output;
 use super::writing::{self, WriteJob};
 use crate::cli::{StoreArgs, UndoArgs};
-use crate::commit::UndoTarget;
+use crate::commit::{UndoTarget, receipts};
 use crate::session::LoadedSession;
-use crate::write::commit_list::list_commits;
 use crate::write::request::WriteAction;
 
 pub(super) fn run(
@@ -43,10 +42,11 @@ pub(super) fn run(
 
 /// Finds a commit or undo by its id or a unique prefix of it.
 fn find_commit(session: &LoadedSession, text: &str) -> Result<String, Failure> {
-    let commits = list_commits(session).map_err(|error| Failure::unreadable(error.to_string()))?;
+    let commits =
+        receipts(&session.index, &session.source).map_err(|error| Failure::unreadable(error.to_string()))?;
     let found: Vec<&str> = commits
         .iter()
-        .map(|committed| committed.receipt.id.as_str())
+        .map(|receipt| receipt.id.as_str())
         .filter(|id| id.starts_with(text) && !text.is_empty())
         .collect();
     match found.as_slice() {

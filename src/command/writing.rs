@@ -20,6 +20,7 @@ use crate::doc::Tone;
 use crate::export::json::JsonOutput;
 use crate::format::{format_count, format_counted, format_estimate, format_number, format_size};
 use crate::gateway::env::Environment;
+use crate::report::commits::ReplacedEntry;
 use crate::session::{CountSource, LoadedSession};
 use crate::text::shell;
 use crate::units::Moment;
@@ -320,7 +321,7 @@ pub(super) struct WriteJson {
     /// The state of the transcript's lock.
     lock: &'static str,
     checks: Vec<CheckJson>,
-    changed: Vec<ReplacedEntryJson>,
+    changed: Vec<ReplacedEntry>,
     /// The command that takes it back.
     undo: String,
     /// The new session, where only the gateway writes; null before writing.
@@ -335,19 +336,6 @@ impl JsonOutput for WriteJson {}
 struct CheckJson {
     check: &'static str,
     what: String,
-}
-
-/// An entry and the one that takes its place.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ReplacedEntryJson {
-    from: String,
-    to: String,
-}
-
-impl From<&(String, String)> for ReplacedEntryJson {
-    fn from((from, to): &(String, String)) -> Self {
-        Self { from: from.clone(), to: to.clone() }
-    }
 }
 
 /// The content of a commit.
@@ -399,7 +387,7 @@ fn report_json(
         active: written.map(|_| following.is_none_or(|following| following.continue_ours)),
         lock: lock_state_name(job),
         checks: shown.checks.iter().map(check).collect(),
-        changed: prepared.changed.iter().map(ReplacedEntryJson::from).collect(),
+        changed: prepared.changed.iter().cloned().map(ReplacedEntry::from).collect(),
         undo: undo_command(job),
         import: None,
         plan,

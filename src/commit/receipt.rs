@@ -44,6 +44,8 @@ impl ReceiptKind {
     }
 }
 
+crate::ids::word_in_json!(ReceiptKind, as_str);
+
 /// One commit or undo, from its record in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Receipt {

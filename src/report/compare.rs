@@ -12,8 +12,10 @@ use crate::commit::{Receipt, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
-use crate::format::{format_amount, format_count, format_counted};
-use crate::ids::EntryIx;
+use crate::doc::{Align, Cell, Doc, Row, Table, Tone};
+use crate::format::{format_amount, format_count, format_counted, format_estimate, format_number};
+use crate::ids::{EntryIx, word_in_json};
+use crate::js::Members;
 use crate::replay::{Cost, TotalCost};
 use crate::report::cost::format_cost;
 use crate::session::usage_totals::PriceCache;
@@ -66,11 +68,11 @@ fn tokens_only<S: Serializer>(count: &TokenCount, serializer: S) -> Result<S::Ok
 }
 
 /// A fact about a branch: its name, and a function that formats it.
-pub type BranchFact = (&'static str, fn(&ComparedBranch) -> String);
+type BranchFact = (&'static str, fn(&ComparedBranch) -> String);
 
 impl ComparedBranch {
-    /// Facts that a list shows for a branch.
-    pub const FACTS: [BranchFact; 8] = [
+    /// Facts that the document shows for a branch.
+    const FACTS: [BranchFact; 8] = [
         ("leaf", |branch| format!("{}{}", branch.name, if branch.active { " (active)" } else { "" })),
         ("entries (total, unique)", |branch| format!("{}, {}", branch.entries, branch.unique_entries)),
         ("messages sent", |branch| branch.messages.to_string()),
@@ -102,11 +104,13 @@ pub enum MessageChange {
     OnlySecond,
 }
 
+word_in_json!(MessageChange, as_str);
+
 impl MessageChange {
     /// Every variant, in the order of tables.
     pub const ALL: [Self; 4] = [Self::Identical, Self::Changed, Self::OnlyFirst, Self::OnlySecond];
 
-    /// The name in JSON and on screen.
+    /// The name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Identical => "same",
@@ -116,72 +120,102 @@ impl MessageChange {
         }
     }
 
-    /// The label for people.
-    pub fn label(self) -> &'static str {
+    /// The label for people, with the sign before its rows.
+    fn label(self) -> (&'static str, &'static str, Tone) {
         match self {
-            Self::Identical => "identical",
-            Self::Changed => "changed",
-            Self::OnlyFirst => "only on the first",
-            Self::OnlySecond => "only on the second",
-        }
-    }
-
-    /// The sign before a row.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Identical => " ",
-            Self::Changed => "~",
-            Self::OnlyFirst => "-",
-            Self::OnlySecond => "+",
+            Self::Identical => ("  ", "identical", Tone::Dim),
+            Self::Changed => ("~ ", "changed", Tone::Trimmed),
+            Self::OnlyFirst => ("- ", "only on the first", Tone::Bad),
+            Self::OnlySecond => ("+ ", "only on the second", Tone::Good),
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ComparedMessage {
-    /// The change between the branches.
     pub change: MessageChange,
     /// The sender.
     pub role: Role,
-    /// The entry on each branch.
-    pub entries: [Option<EntryIx>; 2],
+    /// The tool of a result.
+    pub tool: Option<String>,
+    /// Its entry on the first branch.
+    pub first: Option<String>,
+    /// Its entry on the second branch.
+    pub second: Option<String>,
     /// Estimated tokens on each branch; 0 where the message is not sent.
-    pub tokens: [u64; 2],
+    pub tokens_first: u64,
+    pub tokens_second: u64,
+    /// The entry that it leads to, on the second branch if that sends it.
+    #[serde(skip)]
+    pub entry: EntryIx,
 }
 
 impl ComparedMessage {
-    /// Returns the tool of a result.
-    pub fn tool(&self, index: &Index) -> Option<String> {
-        let entry = self.entries[1].or(self.entries[0])?;
-        let size = index.entry(entry).message.filter(|size| size.role == Role::ToolResult)?;
-        index.values.text(size.tool_name)
+    /// Describes a message that one or both branches send.
+    fn new(index: &Index, change: MessageChange, sides: [Option<&ContextMessage>; 2]) -> Option<Self> {
+        let message = sides[1].or(sides[0])?;
+        let result = Some(&message.size).filter(|size| size.role == Role::ToolResult);
+        let tool = result.and_then(|size| index.values.text(size.tool_name));
+        let [first, second] = sides.map(|side| side.map(|side| index.display_id(side.entry)));
+        let [tokens_first, tokens_second] =
+            sides.map(|side| side.map_or(0, |side| estimate_or_zero(&side.size)));
+        let (role, entry) = (message.size.role, message.entry);
+        Some(Self { change, role, tool, first, second, tokens_first, tokens_second, entry })
+    }
+
+    fn row(&self) -> Row {
+        let (sign, _, tone) = self.change.label();
+        let name = [Some(self.role.as_str()), self.tool.as_deref()].into_iter().flatten();
+        let mut cells = vec![Cell::from(name.collect::<Vec<_>>().join(" ")).after_sign(sign, tone)];
+        for (entry, tokens) in [(&self.first, self.tokens_first), (&self.second, self.tokens_second)] {
+            let tokens = entry.as_ref().map(|_| format_estimate(tokens));
+            cells.push(Cell::new(entry.as_deref().unwrap_or_default(), Tone::Dim));
+            cells.push(tokens.unwrap_or_default().into());
+        }
+        Row::from(cells).leading_to(Some(self.entry))
     }
 }
 
-/// A comparison of two branches.
-#[derive(Debug, Clone)]
+/// Messages with the same change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeTotals {
+    pub messages: usize,
+    pub tokens_first: u64,
+    pub tokens_second: u64,
+}
+
+impl ChangeTotals {
+    fn new(rows: &[ComparedMessage], change: MessageChange) -> Self {
+        let mut totals = Self::default();
+        for row in rows.iter().filter(|row| row.change == change) {
+            totals.messages += 1;
+            totals.tokens_first += row.tokens_first;
+            totals.tokens_second += row.tokens_second;
+        }
+        totals
+    }
+}
+
+/// Two branches of a session, message by message. Tokens of messages are by chars/4; those of a branch are the count of
+/// its next prompt.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BranchComparison {
+    /// The last shared entry; null if the branches share no entry.
+    #[serde(rename = "parting")]
+    pub fork_point: Option<String>,
+    /// Number of shared entries.
+    #[serde(rename = "shared")]
+    pub shared_entries: usize,
     pub first: ComparedBranch,
     pub second: ComparedBranch,
-    /// The last common entry; `None` if the branches share no entry.
-    pub fork_point: Option<EntryIx>,
-    /// Number of common entries.
-    pub shared_entries: usize,
+    /// Sums by kind of change.
+    changes: Members<ChangeTotals>,
     pub rows: Vec<ComparedMessage>,
 }
 
 impl BranchComparison {
-    /// Describes the common part: `289 entries in common, up to f17d8bd9`.
-    pub fn describe_fork(&self, index: &Index) -> String {
-        self.fork_point.map_or_else(
-            || "no entry in common".to_owned(),
-            |entry| {
-                let shared = format_count(self.shared_entries as u64, "entry in common", "entries in common");
-                format!("{shared}, up to {}", index.display_id(entry))
-            },
-        )
-    }
-
     /// Compares the branches that end at two entries. Returns `None` if the runtime builds no context for one of them.
     ///
     /// `receipts` are the session's own: they identify changed entries even where the sizes are equal.
@@ -191,25 +225,74 @@ impl BranchComparison {
         second: EntryIx,
         receipts: &[Receipt],
     ) -> Option<Self> {
-        let paths = [first, second].map(|leaf| session.tree.path_to(&session.index, leaf));
+        let index = &session.index;
+        let paths = [first, second].map(|leaf| session.tree.path_to(index, leaf));
         let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
         let [a, b] = [first, second].map(|leaf| context_at(session, leaf));
         let (a, b) = (a?, b?);
+        let rows = align_messages(index, &changed_pairs(session, receipts), &a.messages, &b.messages);
+        let totals = |change: MessageChange| (change.as_str(), ChangeTotals::new(&rows, change));
         Some(Self {
             first: compared_branch(session, first, &paths[0], shared, &a),
             second: compared_branch(session, second, &paths[1], shared, &b),
-            fork_point: shared.checked_sub(1).map(|at| paths[0][at]),
+            fork_point: shared.checked_sub(1).map(|at| index.display_id(paths[0][at])),
             shared_entries: shared,
-            rows: align_messages(&changed_pairs(session, receipts), &a.messages, &b.messages),
+            changes: MessageChange::ALL.map(totals).into_iter().collect(),
+            rows,
         })
     }
 
-    /// Counts the messages with this change, and their tokens on each branch.
-    pub fn count(&self, change: MessageChange) -> (usize, [u64; 2]) {
-        let of = self.rows.iter().filter(|row| row.change == change);
-        of.fold((0, [0, 0]), |(count, sum), row| {
-            (count + 1, [sum[0] + row.tokens[0], sum[1] + row.tokens[1]])
-        })
+    /// Returns the facts of both branches side by side, the sums of the changes, and the changed messages; with `all`
+    /// also the identical ones.
+    pub fn doc(&self, all: bool) -> Doc {
+        let mut doc = Doc::new(self.describe_fork());
+        let mut facts = Table::new(&[("", Align::Left), ("first", Align::Right), ("second", Align::Right)]);
+        for (name, of) in ComparedBranch::FACTS {
+            facts.push(vec![Cell::new(name, Tone::Dim), of(&self.first).into(), of(&self.second).into()]);
+        }
+        doc.table(facts);
+        doc.gap();
+        for change in MessageChange::ALL {
+            self.say_totals(change, &mut doc);
+        }
+        let mut messages = Table::new(&[
+            ("message", Align::Left),
+            ("first", Align::Left),
+            ("tokens", Align::Right),
+            ("second", Align::Left),
+            ("tokens", Align::Right),
+        ]);
+        for row in self.rows.iter().filter(|row| all || row.change != MessageChange::Identical) {
+            messages.push(row.row());
+        }
+        if !messages.is_empty() {
+            doc.gap();
+            doc.table(messages);
+        }
+        doc
+    }
+
+    /// Describes the common part: `289 entries in common, up to f17d8bd9`.
+    fn describe_fork(&self) -> String {
+        let Some(entry) = &self.fork_point else { return "no entry in common".to_owned() };
+        let shared = format_count(self.shared_entries as u64, "entry in common", "entries in common");
+        format!("{shared}, up to {entry}")
+    }
+
+    fn say_totals(&self, change: MessageChange, doc: &mut Doc) {
+        let ChangeTotals { messages, tokens_first, tokens_second } = ChangeTotals::new(&self.rows, change);
+        if messages == 0 {
+            return;
+        }
+        let (sign, label, tone) = change.label();
+        let count = format_number(messages as u64);
+        let tokens = match change {
+            MessageChange::Changed => {
+                format!("{} → {}", format_estimate(tokens_first), format_estimate(tokens_second))
+            }
+            _ => format_estimate(tokens_first.max(tokens_second)),
+        };
+        doc.say(tone, &format!("{sign}{count} {label}, {tokens} by chars/4"));
     }
 }
 
@@ -352,6 +435,7 @@ fn changed_pairs(session: &LoadedSession, receipts: &[Receipt]) -> HashSet<[Entr
 }
 
 fn align_messages(
+    index: &Index,
     changed: &HashSet<[EntryIx; 2]>,
     first: &[ContextMessage],
     second: &[ContextMessage],
@@ -359,32 +443,23 @@ fn align_messages(
     let like = |messages: &[ContextMessage]| messages.iter().map(signature).collect::<Vec<_>>();
     let (a, b) = (like(first), like(second));
     let mut rows = Vec::with_capacity(first.len().max(second.len()));
+    let mut push = |change, sides| rows.extend(ComparedMessage::new(index, change, sides));
     for op in capture_diff_slices(Algorithm::Patience, &a, &b) {
         if let DiffOp::Equal { old_index, new_index, len } = op {
             let pairs = first[old_index..old_index + len].iter().zip(&second[new_index..new_index + len]);
-            rows.extend(pairs.map(|(a, b)| paired_message(changed, a, b)));
+            pairs.for_each(|(a, b)| push(change_between(changed, a, b), [Some(a), Some(b)]));
         } else {
-            rows.extend(first[op.old_range()].iter().map(|message| unpaired_message(message, 0)));
-            rows.extend(second[op.new_range()].iter().map(|message| unpaired_message(message, 1)));
+            first[op.old_range()].iter().for_each(|it| push(MessageChange::OnlyFirst, [Some(it), None]));
+            second[op.new_range()].iter().for_each(|it| push(MessageChange::OnlySecond, [None, Some(it)]));
         }
     }
     rows
 }
 
-fn paired_message(
-    changed: &HashSet<[EntryIx; 2]>,
-    a: &ContextMessage,
-    b: &ContextMessage,
-) -> ComparedMessage {
-    let pair = [a.entry, b.entry];
-    let same =
-        a.entry == b.entry || (content_sizes(&a.size) == content_sizes(&b.size) && !changed.contains(&pair));
-    ComparedMessage {
-        change: if same { MessageChange::Identical } else { MessageChange::Changed },
-        role: a.size.role,
-        entries: pair.map(Some),
-        tokens: [estimate_or_zero(&a.size), estimate_or_zero(&b.size)],
-    }
+/// Returns whether a message that both branches send has equal content.
+fn change_between(changed: &HashSet<[EntryIx; 2]>, a: &ContextMessage, b: &ContextMessage) -> MessageChange {
+    let is_equal = content_sizes(&a.size) == content_sizes(&b.size) && !changed.contains(&[a.entry, b.entry]);
+    if a.entry == b.entry || is_equal { MessageChange::Identical } else { MessageChange::Changed }
 }
 
 /// Sizes that a change of content alters. Committed changes are known from receipts as well.
@@ -400,18 +475,6 @@ fn content_sizes(size: &MessageSize) -> [u64; 6] {
         of(size.thinking_chars),
         of(size.tool_call_chars),
     ]
-}
-
-fn unpaired_message(message: &ContextMessage, side: usize) -> ComparedMessage {
-    let (mut entries, mut tokens) = ([None, None], [0, 0]);
-    entries[side] = Some(message.entry);
-    tokens[side] = estimate_or_zero(&message.size);
-    ComparedMessage {
-        change: if side == 0 { MessageChange::OnlyFirst } else { MessageChange::OnlySecond },
-        role: message.size.role,
-        entries,
-        tokens,
-    }
 }
 
 #[cfg(test)]
@@ -452,13 +515,13 @@ mod tests {
         let other = default_other_branch(&session, &[]).unwrap();
         let reported = BranchComparison::new(&session, other, EntryIx(5), &[]).unwrap();
         assert_eq!((reported.first.name.as_str(), reported.second.name.as_str()), ("e3", "e5"));
-        assert_eq!((reported.shared_entries, reported.fork_point), (2, Some(EntryIx(1))));
+        assert_eq!((reported.shared_entries, reported.fork_point.clone()), (2, Some("e1".to_owned())));
         assert!(reported.second.active && !reported.first.active);
         assert_eq!([reported.first.messages, reported.second.messages], [4, 4]);
         assert_eq!([reported.first.unique_entries, reported.second.unique_entries], [2, 2]);
-        let (differs, tokens) = reported.count(MessageChange::Changed);
-        assert_eq!((differs, tokens), (1, [1000, 2]));
-        assert_eq!(reported.count(MessageChange::Identical).0, 3);
+        let differing = ChangeTotals { messages: 1, tokens_first: 1000, tokens_second: 2 };
+        assert_eq!(ChangeTotals::new(&reported.rows, MessageChange::Changed), differing);
+        assert_eq!(ChangeTotals::new(&reported.rows, MessageChange::Identical).messages, 3);
         // The last answer of each branch measured its prompt.
         assert_eq!(reported.first.tokens(), reported.second.tokens());
     }
@@ -503,7 +566,7 @@ mod tests {
         };
         let reported =
             BranchComparison::new(&session, EntryIx(3), EntryIx(5), std::slice::from_ref(&receipt)).unwrap();
-        assert_eq!(reported.count(MessageChange::Changed).0, 2);
+        assert_eq!(ChangeTotals::new(&reported.rows, MessageChange::Changed).messages, 2);
         let receipt = Receipt { from_leaf: "e1".into(), ..receipt };
         assert_eq!(default_other_branch(&session, &[receipt]), Some(EntryIx(1)));
     }

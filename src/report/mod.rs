@@ -5,6 +5,7 @@
 
 pub mod breakdown;
 pub mod cache_ledger;
+pub mod commits;
 pub mod compaction;
 pub mod compare;
 pub mod cost;

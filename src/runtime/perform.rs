@@ -22,6 +22,7 @@ use crate::ids::{EntryIx, Epoch, SessionKey};
 use crate::plan::Plan;
 use crate::replay::Settings;
 use crate::report::breakdown::heavy_blocks;
+use crate::report::commits::CommitList;
 use crate::report::compare::compare_branches;
 use crate::report::estimators::{self, EstimatesError};
 use crate::report::explain::explain;
@@ -43,7 +44,6 @@ use crate::store::discovery::Store;
 use crate::store::session::Session;
 use crate::summarize::CancelToken;
 use crate::units::{Millis, Moment};
-use crate::write::commit_list::list_commits_newest_first;
 use crate::write::request::{WriteAction, WriteRequest, preview, write};
 use crate::write::summary::SummarySettings;
 use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest, SummaryJob, SummaryJobError};
@@ -124,10 +124,9 @@ pub fn perform(effect: Effect, inputs: &Inputs, listener: &Listener<'_>) {
         Effect::Explain { session } => {
             Event::Explanation { epoch: session.epoch, explanation: shared(explain(&session)) }
         }
-        Effect::ReadCommits { session } => Event::Commits {
-            epoch: session.epoch,
-            commits: list_commits_newest_first(&session).map_err(EffectError::from),
-        },
+        Effect::ReadCommits { session } => {
+            Event::Commits { epoch: session.epoch, commits: shared(CommitList::read(&session)) }
+        }
         Effect::ReadRecord { key } => read_record(key, inputs),
         Effect::CompareBranches { session, leaves } => Event::BranchesCompared {
             epoch: session.epoch,

@@ -4,7 +4,6 @@
 //! Nothing here opens the file: [`crate::commit`] is the only writer.
 
 pub mod checks;
-pub mod commit_list;
 pub mod commit_record;
 pub mod drop;
 mod error;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use clawscope::app::state::{Overlay, ToastKind, WriteStage};
 use clawscope::commit::{Clock, CommitError, Disk, SystemClock, SystemDisk, write_to_disk};
+use clawscope::report::commits::CommitStatus;
 use clawscope::units::{Bytes, Millis};
-use clawscope::write::commit_list::CommitStatus;
 use serde_json::{Value, json};
 
 use crate::support::driver::Driver;
@@ -173,7 +173,7 @@ fn a_repair_does_not_wait_and_names_the_lock_owner() {
 fn committed(driver: &Driver) -> Vec<(String, CommitStatus)> {
     match driver.app.overlay() {
         Some(Overlay::Branches(screen)) => {
-            screen.rows().iter().map(|row| (row.receipt.id.clone(), row.status)).collect()
+            screen.rows().iter().map(|row| (row.id.clone(), row.status)).collect()
         }
         other => panic!("{other:?}"),
     }
@@ -213,7 +213,8 @@ fn the_screen_compares_the_branch_before_a_commit_with_the_new_one() {
         Some(Overlay::Branches(screen)) => {
             let comparison = screen.comparison.as_ref().expect("a comparison");
             let Some(Ok(view)) = &comparison.result else { panic!("{:?}", comparison.result) };
-            (comparison.rows().len(), view.first.tokens(), view.second.tokens(), view.second.active)
+            let messages = comparison.page.doc.rows().filter(|row| row.entry.is_some());
+            (messages.count(), view.first.tokens(), view.second.tokens(), view.second.active)
         }
         other => panic!("{other:?}"),
     };

@@ -9,34 +9,36 @@ use crate::app::effect::{Effect, PendingWrite};
 use crate::app::effect_error::EffectError;
 use crate::app::state::{App, Overlay};
 use crate::commit::UndoTarget;
+use crate::doc::Doc;
+use crate::report::commits::{CommitList, CommitStatus};
 use crate::report::compare::BranchComparison;
-use crate::write::commit_list::{CommitRecord, CommitStatus};
-pub use screen::{BranchesScreen, COMMITS_HEADER_ROWS, COMPARE_HEADER_ROWS, Comparison};
+pub use screen::{BranchesScreen, Comparison};
 
 impl App {
-    pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<Vec<CommitRecord>>, EffectError>) {
-        let rows = self.size.1;
-        let list = self.views.find_mut(|view| match view {
+    fn branches_mut(&mut self) -> Option<&mut BranchesScreen> {
+        self.views.find_mut(|view| match view {
             Overlay::Branches(screen) => Some(screen),
             _ => None,
-        });
-        if let Some(screen) = list {
+        })
+    }
+
+    pub(in crate::app) fn on_commits(&mut self, commits: Result<Arc<CommitList>, EffectError>) {
+        let size = BranchesScreen::page_size(&self.screen_context());
+        if let Some(screen) = self.branches_mut() {
+            let doc = commits.as_ref().map_or_else(|_| Doc::default(), |list| list.doc());
+            screen.page.set_doc(doc, size);
             screen.commits = Some(commits);
-            screen.move_by(0, rows);
         }
     }
 
     pub(in crate::app) fn on_branches_compared(
         &mut self,
-        comparison: Result<Arc<BranchComparison>, EffectError>,
+        result: Result<Arc<BranchComparison>, EffectError>,
     ) {
-        let rows = self.size.1;
-        let list = self.views.find_mut(|view| match view {
-            Overlay::Branches(screen) => Some(screen),
-            _ => None,
-        });
-        if let Some(screen) = list {
-            screen.on_compared(comparison, rows);
+        let size = BranchesScreen::page_size(&self.screen_context());
+        if let Some(comparison) = self.branches_mut().and_then(|screen| screen.comparison.as_mut()) {
+            comparison.result = Some(result);
+            comparison.show(size);
         }
     }
 
@@ -47,11 +49,11 @@ impl App {
             Some(Overlay::Branches(screen)) => screen.selected(),
             _ => None,
         };
-        let Some(committed) = list else { return Some(UndoTarget::LastCommit) };
-        if committed.status == CommitStatus::InForce {
-            return Some(UndoTarget::Entry(committed.receipt.id.clone()));
+        let Some(record) = list else { return Some(UndoTarget::LastCommit) };
+        if record.in_force {
+            return Some(UndoTarget::Entry(record.id.clone()));
         }
-        let (id, status) = (&committed.receipt.id, committed.status);
+        let (id, status) = (&record.id, record.status);
         let how = if status == CommitStatus::Undone { "; undo its undo, in the row above" } else { "" };
         let words = format!("nothing to undo: {id} is {}{how}", status.as_str());
         self.show_note(words);

@@ -254,7 +254,7 @@ impl Overlay {
         match self {
             Self::Breakdown(_) => Some(BreakdownScreen::page_size(context).lines),
             Self::Explain(screen) => Some(screen.page_rows(context.size)),
-            Self::Branches(screen) => Some(screen.list_rows(context.size.1)),
+            Self::Branches(_) => Some(BranchesScreen::page_size(context).lines),
             Self::Record(_) => Some(RecordScreen::page_size(context).lines),
             Self::Search => Some(usize::from(search::areas(context.body(), false).0.height)),
             Self::Write(_) => Some(write::SUMMARY_PAGE),
@@ -276,7 +276,7 @@ impl Overlay {
             Self::Problems(screen) => screen.move_by(by, context),
             Self::Breakdown(screen) => screen.move_by(by, context),
             Self::Explain(screen) => screen.move_by(by, context.size),
-            Self::Branches(screen) => screen.move_by(by, context.size.1),
+            Self::Branches(screen) => screen.move_by(by, context),
             Self::Record(screen) => screen.move_by(by, context),
             Self::Search => return Outcome::Program(ProgramScreen::Search),
             Self::Timeline => return Outcome::Program(ProgramScreen::Timeline),

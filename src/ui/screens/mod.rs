@@ -37,7 +37,7 @@ pub(super) fn draw(
         Overlay::Problems(screen) => problems::draw(app, theme, screen.scroll, body, buf),
         Overlay::Breakdown(screen) => breakdown::draw(app, theme, screen, buf),
         Overlay::Explain(screen) => explain::draw(app, theme, screen, body, buf),
-        Overlay::Branches(screen) => branches::draw(app, theme, screen, body, buf),
+        Overlay::Branches(screen) => branches::draw(theme, screen, body, buf),
         Overlay::Record(screen) => record::draw(app, theme, screen, body, buf),
         Overlay::Welcome => welcome::draw(app, theme, buf),
         Overlay::Search => return search::draw(app, theme, body, buf),

@@ -8,14 +8,13 @@ mod import_steps;
 mod record;
 mod run;
 
-use crate::commit::{PreparedCommit, RandomIds, ReceiptKind, Refusal};
+use crate::commit::{PreparedCommit, RandomIds, Receipt, ReceiptKind, Refusal, receipts};
 use crate::ids::SessionKey;
 use crate::js;
 use crate::session::{LoadedSession, ManualChange};
 use crate::text::shell;
 use crate::transcript::Leaf;
 use crate::units::Bytes;
-use crate::write::commit_list::{CommitRecord, list_commits};
 use crate::write::error::WriteError;
 use crate::write::requested_change::{RequestedChange, WriteAction, WriteRequest};
 use record::{BranchCopy, SessionDraft};
@@ -112,8 +111,9 @@ fn refuse_action(request: &WriteRequest<'_>) -> Option<Refusal> {
 
 /// Describes where the session before a commit is, and how to put the committed one away.
 fn describe_both(session: &LoadedSession) -> String {
-    let is_commit = |record: &CommitRecord| record.receipt.kind == ReceiptKind::Commit;
-    let is_committed = list_commits(session).is_ok_and(|records| records.iter().any(is_commit));
+    let is_commit = |receipt: &Receipt| receipt.kind == ReceiptKind::Commit;
+    let is_committed =
+        receipts(&session.index, &session.source).is_ok_and(|receipts| receipts.iter().any(is_commit));
     match session.item.parent.as_ref().filter(|_| is_committed) {
         Some(parent) => format!(
             "a commit copied this session from {}, which is as it was: continue with that one. `openclaw sessions archive \

@@ -58,11 +58,14 @@ fn the_list_of_branches_has_the_numbers_of_the_dialog() {
     assert!(numbers.iter().all(|number| dialog.contains(number)), "{numbers:?} in {dialog}");
     driver.press("y b");
     let Some(Overlay::Branches(screen)) = driver.app.overlay() else { panic!("no list") };
-    let (before, after) = screen.rows()[0].prompt_tokens.expect("numbers");
-    assert_eq!((before.whole(), after.whole()), shown);
+    let newest = screen.rows()[0];
+    let listed = [newest.prompt_tokens_before, newest.prompt_tokens_after];
+    let [before, after] = listed.map(|tokens| tokens.expect("a number").whole());
+    assert_eq!((before, after), shown);
     let list = text_of(&drawn(&driver.app, &dark()));
-    assert!(list.contains(&format!("{} → {}", numbers[0], numbers[1])), "{list}");
-    assert!(list.contains("~next prompt"), "{list}");
+    let [before, after] = [before, after].map(|tokens| clawscope::format::format_number(tokens));
+    assert!(list.contains(&format!("{before} → ~{after}")), "{list}");
+    assert!(list.contains("next prompt"), "{list}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The state of the screen: the commits, the two branches that are compared, and a cursor in each. It does not depend on
-//! the program that holds it.
+//! The state of the screen: the document of the commits, and over it the document of two branches that are compared. It does
+//! not depend on the program that holds it.
 
 use std::sync::Arc;
 
@@ -7,29 +7,21 @@ use crate::app::action::Action;
 use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
 use crate::app::screens::context::{Outcome, ScreenContext};
+use crate::app::screens::doc_page::{DocPage, PageSize};
 use crate::app::screens::hint::{CLOSE, GO_TO_ENTRY, Hint, MOVE};
-use crate::app::scroll::Scroll;
+use crate::doc::Row;
 use crate::ids::EntryIx;
-use crate::report::compare::{BranchComparison, ComparedBranch, ComparedMessage, MessageChange};
+use crate::report::commits::{CommitList, CommitRecord};
+use crate::report::compare::BranchComparison;
 use crate::session::LoadedSession;
-use crate::write::commit_list::CommitRecord;
 
-/// Rows above the list of commits: title, a blank, column names.
-pub const COMMITS_HEADER_ROWS: u16 = 3;
-/// Rows above the compared messages: title, names, one row per fact, a blank, the changes, column names.
-pub const COMPARE_HEADER_ROWS: u16 = 5 + ComparedBranch::FACTS.len() as u16;
-/// Header and status line of the program.
-const CHROME_ROWS: u16 = 2;
-
-fn rows_below(header: u16, height: u16) -> usize {
-    usize::from(height.saturating_sub(CHROME_ROWS + header)).max(1)
-}
+const COPY: Hint = (&[Action::Copy], "copy");
 
 #[derive(Debug, Clone, Default)]
 pub struct BranchesScreen {
-    /// Commits and undos, newest first, or why reading them failed; `None` while they are being read.
-    pub commits: Option<Result<Arc<Vec<CommitRecord>>, EffectError>>,
-    pub scroll: Scroll,
+    /// Commits and undos, or why reading them failed; `None` while they are being read.
+    pub commits: Option<Result<Arc<CommitList>, EffectError>>,
+    pub(super) page: DocPage,
     /// The comparison over the list.
     pub comparison: Option<Comparison>,
 }
@@ -38,12 +30,12 @@ pub struct BranchesScreen {
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
     /// The compared leaf, and the leaf to use instead of the active one; `None` selects the default.
-    pub leaves: [Option<EntryIx>; 2],
+    leaves: [Option<EntryIx>; 2],
     /// The comparison, or why it failed; `None` while it is being made.
     pub result: Option<Result<Arc<BranchComparison>, EffectError>>,
     /// Whether identical messages are listed too.
-    pub show_all: bool,
-    pub scroll: Scroll,
+    show_all: bool,
+    pub page: DocPage,
 }
 
 impl BranchesScreen {
@@ -72,54 +64,56 @@ impl BranchesScreen {
         std::iter::once(list).chain(compare).collect()
     }
 
-    pub(in crate::app) fn on_compared(
-        &mut self,
-        result: Result<Arc<BranchComparison>, EffectError>,
-        height: u16,
-    ) {
-        if let Some(comparison) = &mut self.comparison {
-            comparison.result = Some(result);
-            self.move_by(0, height);
+    /// Returns the document on top, or why there is none; `None` while it is being read.
+    pub fn page(&self) -> Option<Result<&DocPage, &EffectError>> {
+        match &self.comparison {
+            Some(comparison) => Some(comparison.result.as_ref()?.as_ref().map(|_| &comparison.page)),
+            None => Some(self.commits.as_ref()?.as_ref().map(|_| &self.page)),
         }
     }
 
-    /// Empty while there is nothing to show.
-    pub fn rows(&self) -> &[CommitRecord] {
-        match &self.commits {
-            Some(Ok(view)) => view,
-            _ => &[],
-        }
+    fn page_mut(&mut self) -> &mut DocPage {
+        self.comparison.as_mut().map_or(&mut self.page, |comparison| &mut comparison.page)
+    }
+
+    /// The listed commits, newest first.
+    pub fn rows(&self) -> Vec<&CommitRecord> {
+        let list = self.commits.as_ref().and_then(|commits| commits.as_ref().ok());
+        list.map(|list| list.newest_first().collect()).unwrap_or_default()
     }
 
     /// The commit under the cursor of the list, while it is visible.
-    pub fn selected(&self) -> Option<&CommitRecord> {
-        self.rows().get(self.scroll.cursor).filter(|_| self.comparison.is_none())
+    pub(super) fn selected(&self) -> Option<&CommitRecord> {
+        self.rows().get(self.page.selected).copied().filter(|_| self.comparison.is_none())
     }
 
-    /// Rows of the list on a screen of this height.
-    pub(in crate::app) fn list_rows(&self, height: u16) -> usize {
-        rows_below(if self.comparison.is_some() { COMPARE_HEADER_ROWS } else { COMMITS_HEADER_ROWS }, height)
+    pub(in crate::app) fn page_size(context: &ScreenContext) -> PageSize {
+        PageSize::new(context.body())
     }
 
-    pub(in crate::app) fn move_by(&mut self, by: isize, height: u16) {
-        let (page, commits) = (self.list_rows(height), self.rows().len());
-        match &mut self.comparison {
-            Some(comparison) => comparison.scroll.move_by(by, comparison.rows().len(), page),
-            None => self.scroll.move_by(by, commits, page),
-        }
+    pub(in crate::app) fn move_by(&mut self, by: isize, context: &ScreenContext) {
+        self.page_mut().move_by(by, Self::page_size(context));
     }
 
     pub(in crate::app) fn hints(&self) -> Vec<Hint> {
         if self.comparison.is_some() {
-            return vec![MOVE, (&[Action::Fold], "show identical"), GO_TO_ENTRY, (&[Action::Back], "back")];
+            return vec![
+                MOVE,
+                (&[Action::Fold], "show identical"),
+                GO_TO_ENTRY,
+                COPY,
+                (&[Action::Back], "back"),
+            ];
         }
-        vec![MOVE, (&[Action::Open], "compare before and after"), (&[Action::Undo], "undo"), CLOSE]
+        vec![MOVE, (&[Action::Open], "compare before and after"), (&[Action::Undo], "undo"), COPY, CLOSE]
     }
 
     pub(in crate::app) fn on_action(&mut self, action: Action, context: &ScreenContext) -> Outcome {
         match (action, &mut self.comparison) {
             (Action::Open, None) => return self.compare_selected(context),
-            (Action::Open, Some(comparison)) => return comparison.go_to_entry(),
+            (Action::Open, Some(comparison)) => {
+                return comparison.page.on_action(action, Self::page_size(context));
+            }
             (Action::Back, comparison @ Some(_))
                 if comparison.as_ref().is_some_and(Comparison::is_of_commit) =>
             {
@@ -127,8 +121,9 @@ impl BranchesScreen {
             }
             (Action::Fold, Some(comparison)) => {
                 comparison.show_all = !comparison.show_all;
-                self.move_by(0, context.size.1);
+                comparison.show(Self::page_size(context));
             }
+            (Action::Copy, _) => return Outcome::copy(self.page_mut().row().map(Row::text), "line"),
             _ => return Outcome::Ignored,
         }
         Outcome::Done
@@ -136,18 +131,9 @@ impl BranchesScreen {
 
     /// Selects the row of a click; a click on the selected one opens it.
     pub(in crate::app) fn on_click(&mut self, row: u16, context: &ScreenContext) -> Outcome {
-        let head = if self.comparison.is_some() { COMPARE_HEADER_ROWS } else { COMMITS_HEADER_ROWS };
-        let Some(line) = row.checked_sub(context.body().y + head) else { return Outcome::Done };
-        let commits = self.rows().len();
-        let (scroll, count) = match &mut self.comparison {
-            Some(comparison) => {
-                let count = comparison.rows().len();
-                (&mut comparison.scroll, count)
-            }
-            None => (&mut self.scroll, commits),
-        };
-        let at = scroll.top + usize::from(line);
-        if at < count && std::mem::replace(&mut scroll.cursor, at) == at {
+        let line = usize::from(row).checked_sub(usize::from(context.body().y) + 1);
+        let page = self.page_mut();
+        if line.is_some_and(|line| page.select_line(line, Self::page_size(context))) {
             return self.on_action(Action::Open, context);
         }
         Outcome::Done
@@ -158,9 +144,9 @@ impl BranchesScreen {
         let Some(session) = context.active_session.as_ref().filter(|_| self.commits.is_some()) else {
             return Outcome::Done;
         };
-        let leaves = self.selected().map(|committed| {
-            let before = session.tree.find_by_text(&session.index, &committed.receipt.from_leaf);
-            [before, Some(committed.receipt.entry)]
+        let leaves = self.selected().map(|record| {
+            let before = session.tree.find_by_text(&session.index, &record.from_leaf);
+            [before, Some(record.entry)]
         });
         self.comparison = Some(Comparison::of(leaves.unwrap_or_default()));
         Outcome::Request(self.requests(session))
@@ -177,16 +163,16 @@ impl Comparison {
         self.leaves[0].is_none() || self.leaves[1].is_some()
     }
 
-    /// Moves to the entry of the selected message; one on both branches leads to the second.
-    fn go_to_entry(&self) -> Outcome {
-        let row = self.rows().get(self.scroll.cursor).copied();
-        Outcome::go_to(row.and_then(|row| row.entries[1].or(row.entries[0])))
-    }
-
-    /// The listed messages.
-    pub fn rows(&self) -> Vec<ComparedMessage> {
-        let Some(Ok(view)) = &self.result else { return Vec::new() };
-        let shown = view.rows.iter().filter(|row| self.show_all || row.change != MessageChange::Identical);
-        shown.copied().collect()
+    /// Shows the comparison with the cursor on the same message, at first on the first one.
+    pub(super) fn show(&mut self, size: PageSize) {
+        let Some(Ok(view)) = &self.result else { return };
+        let entry = self.page.row().and_then(|row| row.entry);
+        self.page.doc = view.doc(self.show_all);
+        let row_of = |is_wanted: &dyn Fn(EntryIx) -> bool| {
+            self.page.doc.rows().position(|row| row.entry.is_some_and(is_wanted))
+        };
+        let at = row_of(&|own| Some(own) == entry).or_else(|| row_of(&|_| true));
+        self.page.selected = at.unwrap_or(0);
+        self.page.move_by(0, size);
     }
 }
