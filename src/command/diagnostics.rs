@@ -9,14 +9,16 @@ use serde::{Serialize, Serializer};
 
 use super::environment::Workspace;
 use super::failure::Failure;
-use super::pi_settings::PiSettingsReport;
+use super::pi_settings::{PiSettingsReport, ReportedSetting};
 use super::sessions::unreadable_diagnostic;
 use crate::commit::{LockState, lock_state};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::files::PathText;
+use crate::format::format_number;
 use crate::gateway::compaction::{
     CompactionMode, CompactionSettings, compaction_mode, gateway_compaction_under,
 };
+use crate::gateway::config::GatewayConfig;
 use crate::gateway::effective::{ResolvedSetting, list_settings};
 use crate::gateway::eligibility::{ModelRoute, is_eligible_under};
 use crate::gateway::memory_flush::{FlushSettings, flush_settings_under};
@@ -26,11 +28,13 @@ use crate::gateway::ruleset::{Reserve, Ruleset};
 use crate::gateway::state_dir::{StateDirSource, state_dir};
 use crate::gateway::window::WindowInfo;
 use crate::gateway::window_lookup::flush_window;
-use crate::policy::settings::{SettingRow, compaction_settings};
+use crate::js::Value;
+use crate::policy::settings::{SettingId, SettingRow, compaction_settings};
 use crate::redact::{Redactor, masked};
 use crate::runtime::watch::{WatchMode, find_polled, store_folders};
+use crate::session::json::finite;
 use crate::session::lifecycle::Lifecycle;
-use crate::session::simulated_settings::{EffectiveSetting, effective_setting_rows};
+use crate::session::simulated_settings::effective_setting_rows;
 use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::model::{DEFAULT_MODEL, ModelRef};
 use crate::store::path_kind::load_settings;
@@ -86,21 +90,23 @@ pub(super) struct DoctorReport {
     /// Setting or variable that named the state dir.
     pub state_dir_origin: String,
     pub agents: Vec<AgentReport>,
-    pub settings: Vec<EffectiveSetting>,
-    /// Remaining settings that affect sessions.
-    pub other_settings: Vec<ResolvedSetting>,
+    /// The settings of `contextPruning`.
+    pub pruning: Vec<ReportedSetting>,
+    pub compaction_settings: Vec<ReportedSetting>,
+    pub memory_flush: Vec<ReportedSetting>,
+    /// Remaining settings that affect sessions, or pi's own.
+    pub settings: Vec<ReportedSetting>,
     /// Rules that reset each session, by session key.
     pub lifecycles: Vec<(String, Lifecycle)>,
     /// pi's own settings; `None` in a gateway's store, which does not read them.
     pub pi: Option<PiSettingsReport>,
     pub compaction: CompactionSettings,
     pub mode: CompactionMode,
-    /// As this version applies them to the model of the first agent.
-    pub flush: FlushSettings,
+    /// The reserve floor, if it raises the reserve, in words.
+    pub raised_reserve: Option<String>,
     pub locks: Vec<TranscriptLock>,
     /// From the store, its configuration and every transcript.
     pub diagnostics: Vec<Diagnostic>,
-    pub compaction_rows: Vec<SettingRow>,
     /// Number of transcripts read.
     pub transcripts: u64,
     pub bytes: Bytes,
@@ -172,21 +178,25 @@ impl DoctorReport {
         let rules = workspace.store().ruleset.id.rules();
         let model = agents.first().map_or("", |agent| agent.model.id.as_str());
         let flush = flush_settings_under(rules, config, flush_window(config, model, None));
+        let compaction_rows = compaction_rows(workspace, &agents, pi.as_ref(), compaction);
+        let of_compaction = |row: &SettingRow| {
+            reported_below(config, COMPACTION_PATH, row.name(), &row.value, &row.provenance)
+        };
         let mut checkup = Self {
-            compaction_rows: compaction_rows(workspace, &agents, pi.as_ref(), compaction),
+            raised_reserve: describe_raised_reserve(&flush, &compaction_rows, compaction),
+            compaction_settings: compaction_rows.iter().map(of_compaction).collect(),
             state_dir_origin: describe_state_dir(workspace),
             agents,
-            settings: if pi.is_some() {
-                Vec::new()
-            } else {
-                effective_setting_rows(config, workspace.store().ruleset.id)
-            },
-            other_settings: if pi.is_some() { Vec::new() } else { redact_secrets(list_settings(config)) },
+            pruning: if pi.is_some() { Vec::new() } else { pruning_settings(workspace) },
+            memory_flush: if pi.is_some() { Vec::new() } else { flush_rows(&flush).into() },
+            settings: pi.as_ref().map_or_else(
+                || redact_secrets(list_settings(config)).iter().map(ReportedSetting::from).collect(),
+                PiSettingsReport::reported,
+            ),
             lifecycles: session_lifecycles(workspace),
             pi,
             compaction,
             mode: compaction_mode(rules, &config.js_root),
-            flush,
             locks: find_locks(workspace),
             diagnostics: workspace
                 .listed
@@ -339,6 +349,64 @@ fn compaction_rows(
         (row.config, row.value, row.provenance) = (own.raw_value, own.value.into(), own.provenance);
     }
     rows
+}
+
+/// Parent keys of the rows in the settings tables.
+const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
+const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
+
+/// Reports a setting below a key, with the places of the file's includes that it overrides.
+fn reported_below(
+    config: &GatewayConfig,
+    above: [&str; 3],
+    key: &str,
+    value: &Value,
+    from: &Provenance,
+) -> ReportedSetting {
+    let path: Vec<&str> = above.into_iter().chain(key.split('.')).collect();
+    let is_from_file = matches!(from, Provenance::File { .. });
+    let places = if is_from_file { config.provenance_chain(&path) } else { Vec::new() };
+    ReportedSetting::new(key, value, from, places.get(1..).unwrap_or_default())
+}
+
+fn pruning_settings(workspace: &Workspace) -> Vec<ReportedSetting> {
+    let config = &workspace.store().config;
+    let rows = effective_setting_rows(config, workspace.store().ruleset.id);
+    rows.iter()
+        .map(|row| reported_below(config, PRUNING_PATH, row.key, &row.value, &row.provenance))
+        .collect()
+}
+
+fn flush_rows(flush: &FlushSettings) -> [ReportedSetting; 4] {
+    let (soft, force, floor) = (&flush.soft_tokens, &flush.force_bytes, &flush.floor_tokens);
+    [
+        ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
+        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value.get())), &soft.provenance),
+        ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
+        ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
+    ]
+    .map(|(key, value, from)| ReportedSetting::new(key, &value, from, &[]))
+}
+
+/// Explains a reserve above its setting: the reserve floor raises it (compaction 2.2).
+fn describe_raised_reserve(
+    flush: &FlushSettings,
+    rows: &[SettingRow],
+    compaction: CompactionSettings,
+) -> Option<String> {
+    let floor = flush.floor_tokens.value;
+    let row = rows.iter().find(|row| row.id == SettingId::ReserveTokens)?;
+    let set = row.config.as_ref().and_then(Value::as_f64).filter(|tokens| *tokens >= 0.0);
+    let own = set.map_or(CompactionSettings::default().reserve_tokens, Tokens);
+    (compaction.reserve_tokens == floor && own < floor).then(|| {
+        let what = if set.is_some() { "the configured reserve" } else { "the runtime's reserve" };
+        format!(
+            "reserveTokensFloor {} ({}) overrides {what} {}",
+            format_number(floor.whole()),
+            flush.floor_tokens.provenance,
+            format_number(own.whole())
+        )
+    })
 }
 
 fn find_locks(workspace: &Workspace) -> Vec<TranscriptLock> {

@@ -1,11 +1,11 @@
-//! The JSON of `doctor`, and the rows that its text shares.
+//! The JSON of `doctor`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diagnostics::{AgentReport, DoctorReport, TranscriptLock};
 use super::environment::Workspace;
-use super::pi_settings::{PiSettingsReport, SettingJson};
+use super::pi_settings::ReportedSetting;
 use super::repair::{Repair, RepairJson};
 use super::ruleset::{RulesetJson, ruleset_json};
 use super::session_output::{LifecycleJson, finite, lifecycle_json};
@@ -14,15 +14,10 @@ use crate::export::json::JsonOutput;
 use crate::gateway::AppliedDefault;
 use crate::gateway::compaction::{CompactionMode, CompactionSettings};
 use crate::gateway::config::{ConfigError, GatewayConfig};
-use crate::gateway::registry::Provenance;
-use crate::js::{Members, Value};
+use crate::js::Members;
 use crate::session::lifecycle::Lifecycle;
 use crate::store::discovery::DatabaseInfo;
 use crate::units::Tokens;
-
-/// Parent keys of the rows in the settings tables.
-pub(super) const PRUNING_PATH: [&str; 3] = ["agents", "defaults", "contextPruning"];
-pub(super) const COMPACTION_PATH: [&str; 3] = ["agents", "defaults", "compaction"];
 
 /// The store, its problems and the settings in force.
 #[derive(Serialize, JsonSchema)]
@@ -40,12 +35,12 @@ pub(super) struct DoctorJson<'a> {
     /// Sessions, transcripts, bytes, entries and bad lines, then sessions by mark.
     counts: Members<u64>,
     agents: &'a [AgentReport],
-    context_pruning: Vec<SettingJson>,
+    context_pruning: &'a [ReportedSetting],
     compaction: CompactionJson,
-    compaction_settings: Vec<SettingJson>,
-    memory_flush: Vec<SettingJson>,
+    compaction_settings: &'a [ReportedSetting],
+    memory_flush: &'a [ReportedSetting],
     /// Remaining settings that affect sessions, or pi's own.
-    settings: Vec<SettingJson>,
+    settings: &'a [ReportedSetting],
     /// The resets of each session.
     lifecycle: Vec<SessionLifecycleJson>,
     locks: &'a [TranscriptLock],
@@ -95,13 +90,6 @@ pub(super) fn report_json<'a>(
     repairs: Option<&[Repair]>,
 ) -> DoctorJson<'a> {
     let store = workspace.store();
-    let setting = |row: (&str, &Value, &Provenance), path| {
-        let (key, value, from) = row;
-        SettingJson::new(key, value, from, &overridden_origins(&store.config, path, key, from))
-    };
-    let pruning = checkup.settings.iter().map(|row| (row.key, &row.value, &row.provenance));
-    let compaction = checkup.compaction_rows.iter().map(|row| (row.name(), &row.value, &row.provenance));
-    let flush = flush_rows(checkup).map(|(key, value, from)| SettingJson::new(key, &value, from, &[]));
     let lifecycle = |(key, lifecycle): &(String, Lifecycle)| SessionLifecycleJson {
         key: key.clone(),
         lifecycle: lifecycle_json(lifecycle, workspace.now_ms),
@@ -119,14 +107,11 @@ pub(super) fn report_json<'a>(
         rulesets: checkup.ruleset_counts.iter().map(|(ruleset, count)| (ruleset.id(), *count)).collect(),
         counts: checkup.counts().into_iter().collect(),
         agents: &checkup.agents,
-        context_pruning: pruning.map(|row| setting(row, PRUNING_PATH)).collect(),
+        context_pruning: &checkup.pruning,
         compaction: compaction_json(&checkup.compaction, checkup.mode),
-        compaction_settings: compaction.map(|row| setting(row, COMPACTION_PATH)).collect(),
-        memory_flush: if checkup.pi.is_some() { Vec::new() } else { flush.into() },
-        settings: checkup.pi.as_ref().map_or_else(
-            || checkup.other_settings.iter().map(SettingJson::from).collect(),
-            PiSettingsReport::settings_json,
-        ),
+        compaction_settings: &checkup.compaction_settings,
+        memory_flush: &checkup.memory_flush,
+        settings: &checkup.settings,
         lifecycle: checkup.lifecycles.iter().map(lifecycle).collect(),
         locks: &checkup.locks,
         repairs: repairs.map(|repairs| repairs.iter().map(Repair::to_json).collect()),
@@ -149,30 +134,6 @@ fn config_json(config: &GatewayConfig) -> ConfigJson<'_> {
         error: config.error.as_ref(),
         filled_in: config.applied_defaults(),
     }
-}
-
-pub(super) fn overridden_origins(
-    config: &GatewayConfig,
-    above: [&str; 3],
-    key: &str,
-    from: &Provenance,
-) -> Vec<Provenance> {
-    if !matches!(from, Provenance::File { .. }) {
-        return Vec::new();
-    }
-    let path: Vec<&str> = above.into_iter().chain(key.split('.')).collect();
-    config.provenance_chain(&path).into_iter().skip(1).collect()
-}
-
-pub(super) fn flush_rows(checkup: &DoctorReport) -> [(&'static str, Value, &Provenance); 4] {
-    let flush = &checkup.flush;
-    let (soft, force, floor) = (&flush.soft_tokens, &flush.force_bytes, &flush.floor_tokens);
-    [
-        ("memoryFlush.enabled", Value::from(flush.enabled.value), &flush.enabled.provenance),
-        ("memoryFlush.softThresholdTokens", Value::from(finite(soft.value.get())), &soft.provenance),
-        ("memoryFlush.forceFlushTranscriptBytes", Value::from(force.value), &force.provenance),
-        ("reserveTokensFloor", Value::from(finite(floor.value.get())), &floor.provenance),
-    ]
 }
 
 /// A session database; its versions are null where it cannot be read.

@@ -18,8 +18,8 @@ mod cost;
 mod dataset;
 mod demo;
 mod diagnostics;
+mod doctor_document;
 mod doctor_json;
-mod doctor_text;
 pub mod environment;
 mod estimators;
 mod explain;
@@ -83,13 +83,13 @@ use rayon::prelude::*;
 use crate::cli::{Cli, Command, DoctorArgs, StoreArgs};
 use crate::config;
 use crate::diagnostic::Severity;
+use crate::doc::Tone;
 use crate::format::{format_count, set_display_zone};
 use crate::gateway::config::local_time_zone;
 use crate::gateway::env::Environment;
 use crate::runtime::pager_line;
 use diagnostics::DoctorReport;
 use doctor_json::report_json;
-use doctor_text::print;
 use environment::{Invocation, Workspace, note_demo_store};
 use failure::{Exit, Failure};
 use output::Output;
@@ -258,7 +258,9 @@ fn run(
     if args.json {
         output.json(&report_json(&workspace, &checkup, repairs.as_deref()))?;
     } else {
-        print(&workspace, &checkup, repairs.as_deref(), output)?;
+        let doc = checkup.doc(&workspace, repairs.as_deref());
+        output.line(Tone::Strong, &doc.headline)?;
+        output.doc(&doc)?;
     }
     if repairs.iter().flatten().any(Repair::has_failed) {
         return Err(Failure::refused("cannot repair an interrupted commit; see the reason above"));

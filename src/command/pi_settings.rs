@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::failure::Failure;
-use super::output::Output;
 use super::preview::format_value;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::doc::{Align, Cell, Table, Tone};
+use crate::doc::{Align, Cell, Doc, Table, Tone};
 use crate::gateway::effective::{ResolvedSetting, overridden_text};
 use crate::gateway::pi_settings::PiSettings;
 use crate::gateway::registry::Provenance;
-use crate::js::{JsString, Value};
+use crate::js::{self, JsString, Value};
 use crate::redact::masked_value;
 use crate::store::discovery::Store;
 use crate::store::path_kind::load_settings;
@@ -68,65 +66,47 @@ impl PiSettingsReport {
     }
 
     /// Returns the settings with origin, then the overrides by project folder.
-    pub(super) fn settings_json(&self) -> Vec<SettingJson> {
+    pub(super) fn reported(&self) -> Vec<ReportedSetting> {
         let projects = self.project_rows.iter();
-        let overrides =
-            projects.flat_map(|(cwd, rows)| rows.iter().map(|row| SettingJson::from(row).in_project(cwd)));
-        self.rows.iter().map(SettingJson::from).chain(overrides).collect()
+        let overrides = projects
+            .flat_map(|(cwd, rows)| rows.iter().map(|row| ReportedSetting::from(row).in_project(cwd)));
+        self.rows.iter().map(ReportedSetting::from).chain(overrides).collect()
     }
 
-    pub(super) fn print(&self, output: &mut Output) -> Result<(), Failure> {
-        let mut table =
-            Table::new(&[("pi's settings", Align::Left), ("value", Align::Right), ("from", Align::Left)]);
-        for row in &self.rows {
-            table.push(setting_cells(&row.key, row));
-        }
-        table.print(output, "")?;
+    pub(super) fn write(&self, rows: &[ReportedSetting], doc: &mut Doc) {
+        let of_all = rows.iter().filter(|row| row.project.is_none());
+        doc.table(ReportedSetting::table("pi's settings", Align::Right, of_all));
         if self.settings.files().next().is_none() {
-            let line = format!("{} does not exist: pi uses its defaults", self.settings.global().display());
-            output.line(Tone::Dim, &line)?;
+            let words = format!("{} does not exist: pi uses its defaults", self.settings.global().display());
+            doc.say(Tone::Dim, &words);
         }
-        for (cwd, rows) in &self.project_rows {
-            output.line(Tone::Plain, "")?;
-            let mut table = Table::new(&[
-                ("project setting", Align::Left),
-                ("value", Align::Right),
-                ("from", Align::Left),
-            ]);
-            for row in rows {
-                table.push(setting_cells(&row.key, row));
-            }
-            output.line(Tone::Plain, cwd)?;
-            table.print(output, "  ")?;
+        for (cwd, _) in &self.project_rows {
+            doc.gap();
+            doc.say(Tone::Plain, cwd);
+            let own = rows.iter().filter(|row| row.project.as_ref() == Some(cwd));
+            doc.table(ReportedSetting::table("project setting", Align::Right, own));
         }
-        Ok(output.line(Tone::Plain, "")?)
+        doc.gap();
     }
 }
 
-fn setting_cells(key: &str, row: &ResolvedSetting) -> Vec<Cell> {
-    let over = if row.overridden.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", overridden_text(&row.overridden))
-    };
-    let value = if row.value == Value::Null { "-".to_owned() } else { format_value(None, &row.value) };
-    vec![key.into(), value.as_str().into(), Cell::new(&format!("{}{over}", row.provenance), Tone::Dim)]
-}
-
+/// A setting with its origin.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct SettingJson {
+pub(super) struct ReportedSetting {
     /// The folder whose own settings hold it; absent in the settings of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    key: String,
-    value: Value,
+    pub key: String,
+    pub value: Value,
     /// The origin of the value.
     from: String,
     /// The origins that it overrides.
     over: Vec<String>,
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
-impl SettingJson {
+impl ReportedSetting {
     pub(super) fn new(key: &str, value: &Value, from: &Provenance, over: &[Provenance]) -> Self {
         Self {
             project: None,
@@ -134,7 +114,23 @@ impl SettingJson {
             value: masked_value(value),
             from: from.to_string(),
             over: over.iter().map(ToString::to_string).collect(),
+            is_default: *from == Provenance::Default,
         }
+    }
+
+    /// Lists settings by key under the name of their group.
+    pub(super) fn table<'a>(name: &str, values: Align, rows: impl Iterator<Item = &'a Self>) -> Table {
+        let mut table = Table::new(&[(name, Align::Left), ("value", values), ("from", Align::Left)]);
+        for row in rows {
+            let value = match &row.value {
+                Value::Object(_) => js::stringify(&row.value),
+                Value::Null => "-".to_owned(),
+                value => format_value(None, value),
+            };
+            let from = format!("{} {}", row.from, overridden_text(&row.over));
+            table.push(vec![row.key.as_str().into(), value.into(), Cell::new(from.trim_end(), Tone::Dim)]);
+        }
+        table
     }
 
     pub(super) fn in_project(self, folder: &str) -> Self {
@@ -142,7 +138,7 @@ impl SettingJson {
     }
 }
 
-impl From<&ResolvedSetting> for SettingJson {
+impl From<&ResolvedSetting> for ReportedSetting {
     fn from(row: &ResolvedSetting) -> Self {
         Self::new(&row.key, &row.value, &row.provenance, &row.overridden)
     }

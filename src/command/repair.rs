@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::environment::Workspace;
-use super::output::Output;
 use crate::commit::{CommitError, RecoveredCommit, SystemClock, SystemDisk, recover_commit};
-use crate::doc::Tone;
+use crate::doc::{Doc, Tone};
 use crate::session::list::unfinished_commit_paths;
 use crate::units::Millis;
 
@@ -55,21 +54,17 @@ impl Repair {
         };
         RepairJson { path: self.path.to_string_lossy().into_owned(), found, outcome, what }
     }
-
-    fn status_line(&self) -> (Tone, String) {
-        match &self.result {
-            Ok(settled) => (Tone::Good, format!("{}: {}", self.path.display(), settled.description())),
-            Err(error) => (Tone::Bad, error.to_string()),
-        }
-    }
 }
 
-pub(super) fn print(repairs: &[Repair], output: &mut Output) -> std::io::Result<()> {
+pub(super) fn write(repairs: &[Repair], doc: &mut Doc) {
     if repairs.is_empty() {
-        return output.line(Tone::Dim, "repair     no interrupted commits");
+        doc.say(Tone::Dim, "repair     no interrupted commits");
     }
-    for (tone, line) in repairs.iter().map(Repair::status_line) {
-        output.line(tone, &format!("repair     {line}"))?;
+    for repair in repairs {
+        let (tone, line) = match &repair.result {
+            Ok(settled) => (Tone::Good, format!("{}: {}", repair.path.display(), settled.description())),
+            Err(error) => (Tone::Bad, error.to_string()),
+        };
+        doc.say(tone, &format!("repair     {line}"));
     }
-    Ok(())
 }

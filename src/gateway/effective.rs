@@ -110,7 +110,7 @@ fn setting_row(config: &GatewayConfig, path: &[&str], default: Value) -> Resolve
 }
 
 /// Names the overridden places: `over agents.json:3`; empty if there are none.
-pub fn overridden_text(over: &[Provenance]) -> String {
+pub fn overridden_text(over: &[impl ToString]) -> String {
     let places: Vec<String> = over.iter().map(ToString::to_string).collect();
     if places.is_empty() { String::new() } else { format!("over {}", places.join(", over ")) }
 }
