@@ -63,7 +63,7 @@ fn the_list_of_branches_has_the_numbers_of_the_dialog() {
     let [before, after] = listed.map(|tokens| tokens.expect("a number").whole());
     assert_eq!((before, after), shown);
     let list = text_of(&drawn(&driver.app, &dark()));
-    let [before, after] = [before, after].map(|tokens| clawscope::format::format_number(tokens));
+    let [before, after] = [before, after].map(clawscope::format::format_number);
     assert!(list.contains(&format!("{before} → ~{after}")), "{list}");
     assert!(list.contains("next prompt"), "{list}");
 }
