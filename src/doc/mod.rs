@@ -1,6 +1,7 @@
 //! A document: what a report says, written once. A command prints its lines and a screen draws them, so both say the same
 //! in the same columns.
 
+mod columns;
 mod table;
 mod wrap;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::columns::{COLUMN_GAP, Column, Layout, STACK_INDENT, Shrink, fit, total};
 use super::wrap::wrap_words;
 use super::{Cell, Line, Span, Tone};
 use crate::ids::EntryIx;
@@ -11,6 +12,10 @@ use crate::text::{truncate, visible, width};
 pub enum Align {
     /// Wraps at blanks if the line is wider than the page.
     Left,
+    /// Left-aligned names, such as those of entries: they wrap before anything else, to leave the width to sentences.
+    Names,
+    /// A sentence, left-aligned: it moves below its row if the other columns leave it less than three fifths of the page.
+    Sentence,
     /// For numbers, which never shrink; words among them wrap.
     Right,
     /// Left-aligned, and shortened if the line is wider than the page.
@@ -160,14 +165,33 @@ impl Table {
         self.lines_where(Some(width), |at| shown[at], false)
     }
 
-    /// A row takes a second line for the columns that have no room beside the others.
+    /// A row takes further lines for the columns that have no room beside the others.
     fn row_lines(&self, cells: &[Cell], layout: &Layout) -> Vec<Line> {
         let (first, second) = cells.split_at(layout.stacked_from.min(cells.len()));
-        let mut lines = self.cell_lines(first, 0, layout, 0);
+        let mut lines = self.cell_lines(first, 0, &self.widened(first, layout), 0);
         if second.iter().any(|cell| !cell.text.is_empty()) {
-            lines.extend(self.cell_lines(second, first.len(), layout, STACK_INDENT));
+            lines.extend(self.cell_lines(second, first.len(), &layout.widths, STACK_INDENT));
+        }
+        if let Some((at, columns)) = layout.below
+            && let Some(cell) = cells.get(at).filter(|cell| !cell.text.is_empty())
+        {
+            let mut widths = vec![0; self.columns.len()];
+            widths[at] = columns;
+            lines.extend(self.cell_lines(std::slice::from_ref(cell), at, &widths, STACK_INDENT));
         }
         lines
+    }
+
+    /// Gives the last text of a row the empty columns to its right.
+    fn widened(&self, cells: &[Cell], layout: &Layout) -> Vec<usize> {
+        let mut widths = layout.widths.clone();
+        let is_shown = |at: &usize| widths[*at] > 0 && !cells[*at].text.is_empty();
+        let last = (0..cells.len()).rev().find(is_shown);
+        if let Some(at) = last.filter(|at| self.columns[*at].1 != Align::Right) {
+            widths[at] = total(&widths[at..layout.stacked_from]);
+            widths[at + 1..layout.stacked_from].fill(0);
+        }
+        widths
     }
 
     fn column(&self, at: usize) -> Column {
@@ -180,6 +204,8 @@ impl Table {
         let shrink = match align {
             Align::Right if texts().all(|text| !text.contains(' ')) => Shrink::Fixed,
             Align::Right | Align::Left => Shrink::Wraps { longest_word: longest_word() },
+            Align::Names => Shrink::WrapsFirst { longest_word: longest_word() },
+            Align::Sentence => Shrink::Moves { longest_word: longest_word() },
             Align::Flexible => Shrink::Shortens,
         };
         let whole = cells().map(|cell| cell.lead_width() + width(&cell.text));
@@ -189,11 +215,11 @@ impl Table {
     }
 
     /// Puts cells that begin at column `from` side by side, over as many lines as their texts need.
-    fn cell_lines(&self, cells: &[Cell], from: usize, layout: &Layout, indent: usize) -> Vec<Line> {
+    fn cell_lines(&self, cells: &[Cell], from: usize, widths: &[usize], indent: usize) -> Vec<Line> {
         let numbered = cells.iter().enumerate().map(|(at, cell)| (from + at, cell));
         let shown: Vec<(usize, &Cell, Vec<String>)> = numbered
-            .filter(|(at, _)| layout.widths[*at] > 0)
-            .map(|(at, cell)| (at, cell, self.wrapped(cell, at, layout.widths[at])))
+            .filter(|(at, _)| widths[*at] > 0)
+            .map(|(at, cell)| (at, cell, self.wrapped(cell, at, widths[at])))
             .collect();
         let height = shown.iter().map(|(_, _, lines)| lines.len()).max().unwrap_or(0);
         let line = |nth: usize| {
@@ -202,8 +228,8 @@ impl Table {
             for (place, (at, cell, lines)) in shown.iter().enumerate() {
                 line.blanks(if place > 0 { COLUMN_GAP } else { 0 });
                 let text = lines.get(nth).map_or("", String::as_str);
-                let lead = cell.lead_width().min(layout.widths[*at]);
-                let free = layout.widths[*at].saturating_sub(lead + width(text));
+                let lead = cell.lead_width().min(widths[*at]);
+                let free = widths[*at].saturating_sub(lead + width(text));
                 let is_right = self.columns[*at].1 == Align::Right;
                 line.blanks(if is_right { free } else { 0 });
                 match &cell.lead {
@@ -221,14 +247,14 @@ impl Table {
     fn wrapped(&self, cell: &Cell, at: usize, columns: usize) -> Vec<String> {
         let columns = columns.saturating_sub(cell.lead_width());
         match self.columns[at].1 {
-            Align::Left | Align::Right => wrap_words(&cell.text, columns),
+            Align::Left | Align::Names | Align::Sentence | Align::Right => wrap_words(&cell.text, columns),
             Align::Flexible => vec![shorten(&cell.text, columns)],
         }
     }
 }
 
 impl Cell {
-    fn lead_width(&self) -> usize {
+    pub(super) fn lead_width(&self) -> usize {
         self.lead.as_ref().map_or(0, |sign| width(&sign.text))
     }
 }
@@ -270,127 +296,6 @@ impl LineBuilder {
 
     fn finish(self) -> Line {
         Line { spans: self.spans, row: None }
-    }
-}
-
-// Fits the columns of a table into a page: less important columns are left out before a sentence wraps, then the widest
-// texts shrink, and at last columns move to a second line below their row.
-
-/// Columns that a shortened text keeps.
-const MIN_FLEXIBLE: usize = 24;
-
-/// Columns that a shortened text keeps if nothing else helps.
-const MIN_NARROW: usize = 10;
-
-/// Columns that a wrapped text keeps.
-const MIN_WRAPPED: usize = 12;
-
-const COLUMN_GAP: usize = 2;
-
-/// Columns by which the second line of a row is indented.
-const STACK_INDENT: usize = 4;
-
-/// The way a column may shrink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shrink {
-    /// Never: a number.
-    Fixed,
-    /// Its cells wrap at blanks, down to this longest word.
-    Wraps { longest_word: usize },
-    /// Its cells are shortened.
-    Shortens,
-}
-
-/// A column before it is fitted.
-#[derive(Debug, Clone, Copy)]
-struct Column {
-    /// Its widest cell.
-    pub natural: usize,
-    pub shrink: Shrink,
-    /// Rank in which it is left out, from 0; `None` stays.
-    pub dropped: Option<usize>,
-}
-
-/// The fitted table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Layout {
-    /// Width of each column; 0 for a column that is left out.
-    pub widths: Vec<usize>,
-    /// The first column of the second line; the number of columns without a second line.
-    pub stacked_from: usize,
-}
-
-/// Fits columns into `terminal` columns; `None` keeps the natural widths.
-fn fit(columns: &[Column], terminal: Option<usize>) -> Layout {
-    let natural: Vec<usize> = columns.iter().map(|column| column.natural).collect();
-    let Some(terminal) = terminal else {
-        return Layout { widths: natural, stacked_from: columns.len() };
-    };
-    let mut widths: Vec<usize> = natural.iter().map(|width| (*width).min(terminal)).collect();
-    let mut droppable: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].dropped.is_some()).collect();
-    droppable.sort_by_key(|at| columns[*at].dropped);
-    for at in droppable {
-        let mut tried = widths.clone();
-        shrink(columns, &mut tried, terminal, |column| match column.shrink {
-            Shrink::Shortens => MIN_FLEXIBLE,
-            _ => usize::MAX,
-        });
-        if total(&tried) > terminal {
-            widths[at] = 0;
-        }
-    }
-    shrink(columns, &mut widths, terminal, Column::least);
-    let stacked_from = (1..=columns.len()).rev().find(|end| total(&widths[..*end]) <= terminal).unwrap_or(1);
-    let below = terminal.saturating_sub(STACK_INDENT);
-    for (width, natural) in
-        widths.iter_mut().zip(&natural).skip(stacked_from).filter(|(width, _)| **width > 0)
-    {
-        *width = (*natural).min(below);
-    }
-    if total(&widths[stacked_from..]) > below {
-        shrink(&columns[stacked_from..], &mut widths[stacked_from..], below, Column::least);
-    }
-    Layout { widths, stacked_from }
-}
-
-impl Layout {
-    /// Returns the layout for those rows of two stacked columns whose values fit beside their names.
-    fn of_pairs(&self, columns: &[Column], terminal: usize) -> Option<Self> {
-        let [name, _] = columns else { return None };
-        let beside = terminal.checked_sub(name.natural + COLUMN_GAP).filter(|room| *room >= MIN_WRAPPED)?;
-        (self.stacked_from == 1).then(|| Self { widths: vec![name.natural, beside], stacked_from: 2 })
-    }
-
-    /// Whether no word of a row is longer than its column.
-    fn fit_words(&self, cells: &[Cell]) -> bool {
-        let longest = |cell: &Cell| cell.lead_width() + cell.text.split(' ').map(width).max().unwrap_or(0);
-        cells.iter().zip(&self.widths).all(|(cell, columns)| longest(cell) <= *columns)
-    }
-}
-
-/// Width of the columns with the gaps between them.
-fn total(widths: &[usize]) -> usize {
-    let shown = widths.iter().filter(|width| **width > 0).count();
-    widths.iter().sum::<usize>() + COLUMN_GAP * shown.saturating_sub(1)
-}
-
-impl Column {
-    /// Returns the columns that it keeps if nothing else helps.
-    fn least(&self) -> usize {
-        match self.shrink {
-            Shrink::Fixed => usize::MAX,
-            Shrink::Wraps { longest_word } => longest_word.max(MIN_WRAPPED),
-            Shrink::Shortens => MIN_NARROW,
-        }
-    }
-}
-
-/// Takes columns from the widest text until the table fits or no text can shrink.
-fn shrink(columns: &[Column], widths: &mut [usize], terminal: usize, least: impl Fn(&Column) -> usize) {
-    while total(widths) > terminal {
-        let can = |at: &usize| widths[*at] > least(&columns[*at]);
-        let Some(at) = (0..widths.len()).filter(can).max_by_key(|at| (widths[*at], *at)) else { return };
-        widths[at] -= 1;
     }
 }
 
@@ -444,36 +349,44 @@ mod tests {
     }
 
     #[test]
+    fn names_wrap_before_the_sentence_beside_them() {
+        let mut table = Table::new(&[("", Align::Left), ("", Align::Names)]);
+        table.push(vec![
+            "one two three four five six seven eight".into(),
+            "aaaaaaaa bbbbbbbb cccccccc".into(),
+        ]);
+        table.push(vec!["a sentence without names has the whole line".into(), "".into()]);
+        let lines = [
+            "one two three four five six     aaaaaaaa",
+            "seven eight                     bbbbbbbb",
+            "                                cccccccc",
+            "a sentence without names has the whole line",
+        ];
+        assert_eq!(printed(&table, Some(44)).lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn a_sentence_moves_below_its_row_when_the_columns_beside_it_are_wide() {
+        let mut table = Table::new(&[("", Align::Left), ("", Align::Sentence), ("entry", Align::Left)]);
+        table.push(vec!["a long name of a thing".into(), "what is said of it in words".into(), "e1".into()]);
+        let beside = "a long name of a thing  what is said of it in words  e1";
+        assert!(printed(&table, Some(60)).contains(beside));
+        let below = [
+            "                        entry",
+            "a long name of a thing  e1",
+            "    what is said of it in words",
+        ];
+        assert_eq!(printed(&table, Some(40)).lines().collect::<Vec<_>>(), below);
+        assert_eq!(table.lines(Some(40))[2].row, Some(0));
+    }
+
+    #[test]
     fn only_flexible_columns_shrink_on_a_narrow_terminal() {
         let mut table = Table::new(&[("text", Align::Flexible), ("tokens", Align::Right)]);
         table.push(vec!["x".repeat(80).into(), "12345".into()]);
         let text = printed(&table, Some(40));
         assert!(text.lines().all(|line| width(line) <= 40) && text.contains("12345"), "{text}");
         assert!(printed(&table, None).contains(&"x".repeat(80)));
-    }
-}
-
-#[cfg(test)]
-mod table_layout_tests {
-    use super::*;
-
-    const NUMBER: Column = Column { natural: 7, shrink: Shrink::Fixed, dropped: None };
-    const NAME: Column = Column { natural: 60, shrink: Shrink::Shortens, dropped: None };
-    const WORDS: Column = Column { natural: 60, shrink: Shrink::Wraps { longest_word: 15 }, dropped: None };
-
-    #[test]
-    fn the_widest_text_shrinks_first_and_numbers_never() {
-        assert_eq!(fit(&[NAME, NUMBER, WORDS], Some(91)).widths, [40, 7, 40]);
-        assert_eq!(fit(&[NAME, NUMBER, WORDS], None).widths, [60, 7, 60]);
-    }
-
-    #[test]
-    fn the_least_important_columns_are_dropped_before_any_is_stacked() {
-        let time = Column { natural: 20, dropped: Some(0), ..NUMBER };
-        assert_eq!(fit(&[NUMBER, time, NUMBER], Some(30)), Layout { widths: vec![7, 0, 7], stacked_from: 3 });
-        let fixed = Column { natural: 40, ..NUMBER };
-        let layout = fit(&[fixed, NUMBER, WORDS], Some(52));
-        assert_eq!(layout, Layout { widths: vec![40, 7, 48], stacked_from: 2 });
     }
 
     #[test]

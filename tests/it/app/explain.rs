@@ -392,3 +392,53 @@ fn a_change_that_only_postpones_has_its_reason_at_every_width() {
     let line = frame.lines().find(|line| line.contains("bootstrapTotalMaxChars 150,000")).expect("the row");
     assert!(line.contains("✗") && line.contains("0 ("), "{frame}");
 }
+
+/// The rows of the screen between the titles of two blocks.
+fn block_lines(screen: &str, title: &str) -> Vec<String> {
+    let rows = screen.lines().skip_while(|row| !row.contains(title)).skip(1);
+    rows.take_while(|row| !row.starts_with(['─', '━'])).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_low_screen_shows_fixes_and_evidence_between_headline_and_patch() {
+    for key in ["telegram:direct:8812", "slack:channel:c07infra"] {
+        let driver = explained(key, 60, 20);
+        let screen = text_of(&drawn(&driver.app, &dark()));
+        let fixes = screen.lines().filter(|row| row.contains(" ✓ ") || row.contains(" ✗ "));
+        assert!(fixes.count() >= 2, "{screen}");
+        assert!(screen.contains("sent, the limit is 200,000"), "{screen}");
+        let page = explanation(&driver).page_rows(driver.app.size);
+        assert!(page * 2 > usize::from(driver.app.size.1), "{page} rows of\n{screen}");
+    }
+}
+
+#[test]
+fn the_provider_s_error_has_more_lines_than_a_patch_on_a_low_screen() {
+    let mut driver = explained("telegram:direct:8812", 60, 20);
+    assert_eq!(explanation(&driver).footer_rows((60, 20)), 2);
+    go_to_row(&mut driver, ExplainRow::Call);
+    assert_eq!(explanation(&driver).footer_rows((60, 20)), 4);
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("prompt is too long: 203412 tokens"), "{screen}");
+}
+
+#[test]
+fn sentences_use_the_width_of_a_narrow_page() {
+    let driver = explained("telegram:direct:8812", 80, 120);
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    for (title, sentence) in [
+        (
+            "Why nothing prevented it",
+            "by its rules it should have cut results, but the provider counted them",
+        ),
+        ("Who counted what", "compared with the thresholds of pruning and of the context guard"),
+        (
+            "Evidence and other findings",
+            "cache-misses · sure: Cache misses are most of the cost of all branches:",
+        ),
+        ("Evidence and other findings", "pause longer than the cache lifetime: 27 calls, 2,463,147"),
+    ] {
+        let lines = block_lines(&screen, title);
+        assert!(lines.iter().any(|line| line.contains(sentence)), "{sentence} in\n{}", lines.join("\n"));
+    }
+}

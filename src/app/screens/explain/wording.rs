@@ -7,6 +7,8 @@ use crate::text;
 
 /// Lines of the headline, and of the advice below it.
 const MAX_HEADLINE_LINES: usize = 3;
+/// The same on a low screen, where the page needs the rows.
+const MAX_LOW_HEADLINE_LINES: usize = 2;
 /// Blanks between the headline and the facts to its right.
 const FACTS_GAP: usize = 4;
 
@@ -20,13 +22,10 @@ pub struct Headline {
 
 impl Headline {
     /// Wraps both sentences. `facts` is the number of columns that the first one leaves free at its right.
-    pub fn new(explanation: &Explanation, width: u16, facts: usize) -> Self {
+    pub fn new(explanation: &Explanation, (width, height): (u16, u16), facts: usize) -> Self {
         let width = usize::from(width).saturating_sub(6).max(1);
-        let wrapped = |text: &str, width: usize| {
-            let mut lines = text::wrap(text, width.max(1));
-            lines.truncate(MAX_HEADLINE_LINES);
-            lines
-        };
+        let most = if height < TALL { MAX_LOW_HEADLINE_LINES } else { MAX_HEADLINE_LINES };
+        let wrapped = |text: &str, width: usize| first_lines(text::wrap(text, width.max(1)), most, width);
         let verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
         let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);
@@ -39,6 +38,17 @@ impl Headline {
     pub fn rows(&self) -> u16 {
         (self.verdict.len() + self.advice.len()) as u16
     }
+}
+
+/// Keeps the first lines; a sign at their end shows that the text continues.
+fn first_lines(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            *last = text::truncate(&format!("{last} …"), width.max(1)).0;
+        }
+    }
+    lines
 }
 
 /// Returns the next step after an overflow; without an overflow, the first line of evidence.
@@ -62,15 +72,17 @@ pub fn patch_lines(patch: &str, width: usize) -> Vec<String> {
 const CHROME_ROWS: u16 = 2;
 /// Visible lines of the patch.
 const MAX_PATCH_LINES: usize = 3;
+/// The same on a low screen: the row of the change names its values, and the whole patch can be copied.
+const MAX_LOW_PATCH_LINES: usize = 1;
 /// Rows from which a blank line is below the headline.
 const ROOMY_MIN_ROWS: u16 = 30;
 
 impl ExplainScreen {
-    pub fn headline(&self, (width, _): (u16, u16)) -> Headline {
+    pub fn headline(&self, size: (u16, u16)) -> Headline {
         let Some(explanation) = self.explanation() else { return Headline::default() };
         let class =
             explanation.verdict().map_or(0, |it| it.class.as_str().len() + it.confidence.as_str().len() + 3);
-        Headline::new(explanation, width, if width >= WIDE { class } else { 0 })
+        Headline::new(explanation, size, if size.0 >= WIDE { class } else { 0 })
     }
 
     /// Rows of the footer: a title, and the patch or the text of the selected row.
@@ -84,7 +96,15 @@ impl ExplainScreen {
         let width = usize::from(width.saturating_sub(5));
         let patches = explanation.advice.iter().map(|advice| patch_lines(&advice.patch, width).len());
         let commands = ways.iter().map(|way| text::wrap(&way.command, width.max(1)).len());
-        1 + patches.chain(commands).max().unwrap_or(0).clamp(1, MAX_PATCH_LINES) as u16
+        let most =
+            if height < TALL && self.foot_shows_patch() { MAX_LOW_PATCH_LINES } else { MAX_PATCH_LINES };
+        1 + patches.chain(commands).max().unwrap_or(0).clamp(1, most) as u16
+    }
+
+    /// Whether the footer of a low screen shows a patch, rather than words that are not elsewhere on the screen.
+    fn foot_shows_patch(&self) -> bool {
+        let has_words = |row: ExplainRow| row == ExplainRow::Call || self.way_out(row).is_some();
+        self.shown_patch().is_some() && !self.selected().is_some_and(has_words)
     }
 
     /// Rows of the headline, with the blank below it if there is room.

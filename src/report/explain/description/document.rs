@@ -197,7 +197,8 @@ impl Writer<'_> {
     }
 
     fn guards(&self) -> Doc {
-        let columns = [("guard", Align::Left), ("", Align::Left), ("", Align::Left), ("entry", Align::Left)];
+        let columns =
+            [("guard", Align::Left), ("", Align::Left), ("", Align::Sentence), ("entry", Align::Left)];
         let mut table = Table::new(&columns);
         for guard in &self.explanation.guards {
             let row = Row::from(self.guard_cells(guard)).leading_to(guard.entry).citing(guard.rule);
@@ -233,7 +234,7 @@ impl Writer<'_> {
             ("who", Align::Left),
             ("tokens", Align::Right),
             ("", Align::Right),
-            ("", Align::Left),
+            ("", Align::Sentence),
             ("entry", Align::Left),
         ]);
         for (at, count) in counts.iter().enumerate() {
@@ -256,7 +257,7 @@ impl Writer<'_> {
 
     /// The headline of the verdict is above all blocks, so only its evidence is here.
     fn findings(&self) -> Doc {
-        let mut table = Table::new(&[("", Align::Left), ("entries", Align::Left)]);
+        let mut table = Table::new(&[("", Align::Left), ("entries", Align::Names)]);
         for (at, finding) in self.explanation.findings.iter().enumerate() {
             let flips = finding.prevents_overflow == Some(true);
             let flips = if flips { " · correcting it makes every call fit" } else { "" };
