@@ -14,7 +14,7 @@ use crate::app::screens::context::{Outcome, ProgramScreen};
 use crate::app::screens::hint::{CLOSE, Hint};
 use crate::app::scroll::Scroll;
 pub use content::HelpSource;
-pub use page::{HelpArea, HelpDocument, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
+pub use page::{HelpArea, HelpDocument, HelpEntry, HelpLayout, HelpLine, sign_widths};
 
 /// The subject of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::app::message_layout::occurrences;
 use crate::app::screens::help::{
-    HelpDocument, HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, LEAD_WIDTH,
+    HelpDocument, HelpEntry, HelpLayout, HelpLine, HelpPage, HelpScreen, sign_widths,
 };
 use crate::format::format_number;
 use crate::text;
@@ -119,7 +119,7 @@ impl PagePainter<'_> {
         }
     }
 
-    fn line(&self, line: &HelpLine, widths: (u16, u16), at: Rect, buf: &mut Buffer) {
+    fn line(&self, line: &HelpLine, widths: (usize, usize), at: Rect, buf: &mut Buffer) {
         match line {
             HelpLine::Heading(words) => {
                 put(buf, (at.x, at.y), at.right(), words, self.theme.bold(Role::Focus));
@@ -131,22 +131,23 @@ impl PagePainter<'_> {
                 put(buf, (at.x, at.y), at.right(), words, self.theme.style(Role::Text));
             }
             HelpLine::Entry(entry) => self.entry(entry, widths, at, buf),
+            HelpLine::More(words, from) => {
+                let words = self.found(words, self.theme.style(Role::Muted));
+                put_spans(buf, (at.x + *from as u16, at.y), at.right(), &words);
+            }
             HelpLine::Blank => {}
         }
     }
 
-    /// Draws an entry; `sign` and `name` are the columns of signs and names around it.
-    fn entry(&self, entry: &HelpEntry, (sign, name): (u16, u16), at: Rect, buf: &mut Buffer) {
+    /// Draws an entry; `widths` are the columns of signs and names around it.
+    fn entry(&self, entry: &HelpEntry, widths: (usize, usize), at: Rect, buf: &mut Buffer) {
         let (y, end) = (at.y, at.right());
-        let lead = self.found(&entry.lead, tone_style(self.theme, entry.tone));
-        let is_sign = !entry.name.is_empty();
-        let lead_width = if is_sign { sign } else { LEAD_WIDTH as u16 };
-        let mut x = put_spans(buf, (at.x, y), end, &lead).max(at.x + lead_width) + 1;
-        if is_sign {
-            let words = self.found(&entry.name, self.theme.style(Role::Text));
-            x = put_spans(buf, (x, y), end, &words).max(x + name) + 2;
-        }
-        put_spans(buf, (x, y), end, &self.found(&entry.words, self.theme.style(Role::Muted)));
+        let (name, words) = entry.columns(widths);
+        put_spans(buf, (at.x, y), end, &self.found(&entry.lead, tone_style(self.theme, entry.tone)));
+        let text = self.theme.style(Role::Text);
+        put_spans(buf, (at.x + name as u16, y), end, &self.found(&entry.name, text));
+        let muted = self.theme.style(Role::Muted);
+        put_spans(buf, (at.x + words as u16, y), end, &self.found(&entry.words, muted));
     }
 
     /// Splits a text into spans, with the searched words marked.
@@ -171,16 +172,4 @@ impl PagePainter<'_> {
         spans.push(Span::styled(&words[from..], style));
         spans
     }
-}
-
-/// Columns of the signs and of the names in the section of a row.
-fn sign_widths(column: &[HelpLine], row: usize) -> (u16, u16) {
-    let is_entry = |line: &&HelpLine| matches!(line, HelpLine::Entry(_));
-    let before = column[..row].iter().rev().take_while(is_entry);
-    let after = column[row..].iter().take_while(is_entry);
-    let sizes = before.chain(after).filter_map(|line| match line {
-        HelpLine::Entry(entry) => Some((text::width(&entry.lead) as u16, text::width(&entry.name) as u16)),
-        _ => None,
-    });
-    sizes.fold((0, 0), |widest, size| (widest.0.max(size.0), widest.1.max(size.1)))
 }

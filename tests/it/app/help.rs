@@ -1,8 +1,10 @@
 //! The help: keys of the current screen, search, signs and the guide.
 
-use clawscope::app::screens::help::{HelpDocument, HelpLine, HelpPage, HelpScreen};
+use clawscope::app::screens::help::{HelpArea, HelpDocument, HelpLine, HelpPage, HelpScreen, sign_widths};
 use clawscope::app::state::Overlay;
+use clawscope::text;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 fn demo() -> Driver {
@@ -21,12 +23,21 @@ fn help(driver: &Driver) -> &HelpScreen {
 /// Every row of the help as text, column after column.
 pub(super) fn rows(driver: &Driver) -> Vec<String> {
     let layout = driver.app.help_layout(help(driver));
-    let text = |line: &HelpLine| match line {
-        HelpLine::Heading(words) | HelpLine::Subheading(words) | HelpLine::Text(words) => words.clone(),
-        HelpLine::Entry(entry) => format!("{} {} {}", entry.lead, entry.name, entry.words),
-        HelpLine::Blank => String::new(),
-    };
-    layout.columns.iter().flatten().map(text).collect()
+    let mut rows: Vec<String> = Vec::new();
+    for line in layout.columns.iter().flatten() {
+        rows.push(match line {
+            HelpLine::Heading(words) | HelpLine::Subheading(words) | HelpLine::Text(words) => words.clone(),
+            HelpLine::Entry(entry) => format!("{} {} {}", entry.lead, entry.name, entry.words),
+            HelpLine::More(words, _) => {
+                let entry = rows.last_mut().expect("an entry above");
+                entry.push(' ');
+                entry.push_str(words);
+                continue;
+            }
+            HelpLine::Blank => String::new(),
+        });
+    }
+    rows
 }
 
 fn place(rows: &[String], words: &str) -> usize {
@@ -185,4 +196,35 @@ fn a_key_without_an_effect_says_why() {
     app.transcript = None;
     driver.press("u");
     assert_eq!(driver.app.toast.as_ref().map(|toast| toast.text.as_str()), Some("no session is open"));
+}
+
+#[test]
+fn the_help_wraps_its_texts_instead_of_cutting_them() {
+    for size in [(60, 20), (80, 24), (120, 40), (160, 45)] {
+        let mut driver = Driver::demo(size.0, size.1);
+        driver.go_to("telegram:direct:8812");
+        for keys in ["2 ?", "4 ?", "t ?", "w ?", "e ?", "b ?", "? tab", "? tab tab", "? / text:the enter"] {
+            driver.press(keys);
+            let layout = driver.app.help_layout(help(&driver));
+            let width = HelpArea::new(size).columns / layout.columns.len() - 2;
+            for lines in &layout.columns {
+                for (row, line) in lines.iter().enumerate() {
+                    let (from, words) = match line {
+                        HelpLine::Entry(entry) => (entry.columns(sign_widths(lines, row)).1, &entry.words),
+                        HelpLine::More(words, from) => (*from, words),
+                        _ => continue,
+                    };
+                    assert!(from + text::width(words) <= width, "{size:?} {keys}: {line:?}");
+                }
+            }
+            driver.press("esc esc esc esc");
+        }
+    }
+    let mut driver = Driver::demo(60, 20);
+    driver.go_to("telegram:direct:8812");
+    driver.press("2 ?");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    let row =
+        screen.lines().position(|row| row.contains("fold or unfold, scroll, decrease")).expect("the keys");
+    assert_eq!(screen.lines().nth(row + 1).map(|row| row.contains("increase")), Some(true), "{screen}");
 }

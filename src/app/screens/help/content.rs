@@ -4,7 +4,7 @@ use crate::app::action::{ACTIONS, Action, ActionGroup, ActionRow};
 use crate::app::key_words::key_sections;
 use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::legend::{LegendRow, Tone, legend};
-use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH};
+use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH, wrapped};
 use crate::app::screens::help::{HelpDocument, HelpPage, HelpScreen, HelpSubject, numbers};
 use crate::config::CustomCommand;
 use crate::guide::TOPICS;
@@ -12,6 +12,9 @@ use crate::{rulebook, text};
 
 /// The widest line of a document.
 const MAX_WIDTH: usize = 100;
+
+/// Lines of a found paragraph in the list: opening the document shows the rest.
+const EXCERPT_LINES: usize = 2;
 
 /// Actions in opposite directions share a row.
 const PAIRS: [(Action, Action, &str); 17] = [
@@ -63,13 +66,20 @@ impl HelpSource<'_> {
             return HelpLayout::single(document_lines(document, area.columns));
         }
         if screen.is_searching() {
-            return HelpLayout::single(self.found(screen, area));
+            return HelpLayout::single(wrapped(&self.found(screen, area), area.line_width(1)));
         }
+        let balanced = |groups: Vec<Vec<HelpLine>>, columns: usize| {
+            let groups = groups.iter().map(|group| wrapped(group, area.line_width(columns)));
+            HelpLayout::balanced(&groups.collect::<Vec<_>>(), columns)
+        };
         match screen.page {
             HelpPage::Here => self.here(screen, area),
-            HelpPage::Signs => HelpLayout::balanced(&sign_groups(usize::MAX), area.sign_column_count()),
-            HelpPage::Keys => HelpLayout::balanced(&self.key_groups(), area.column_count()),
-            HelpPage::Guide => HelpLayout::single(topics().map(HelpLine::Entry).collect()),
+            HelpPage::Signs => balanced(sign_groups(usize::MAX), area.sign_column_count()),
+            HelpPage::Keys => balanced(self.key_groups(), area.column_count()),
+            HelpPage::Guide => {
+                let topics: Vec<HelpLine> = topics().map(HelpLine::Entry).collect();
+                HelpLayout::single(wrapped(&topics, area.line_width(1)))
+            }
         }
     }
 
@@ -94,18 +104,19 @@ impl HelpSource<'_> {
         let mut numbers: Vec<HelpLine> = Vec::new();
         if !notes.is_empty() {
             numbers.push(HelpLine::Heading("Numbers here".into()));
-            let width = area.column_width().saturating_sub(LEAD_WIDTH + 4);
-            numbers.extend(notes.into_iter().flat_map(|(name, words)| note_lines(name, words, width)));
+            numbers.extend(notes.into_iter().map(|(name, words)| note_line(name, words)));
         }
         let mut everywhere = vec![HelpLine::Heading("Everywhere".into())];
         everywhere.extend(others.into_iter().map(|(entry, _)| HelpLine::Entry(entry)));
         let mut signs = vec![HelpLine::Heading("Signs and colours".into())];
         signs.extend(joined(sign_groups(2)));
-        match area.column_count() {
-            1 => HelpLayout::single(joined(vec![here, numbers, everywhere, signs])),
-            2 => HelpLayout { columns: vec![joined(vec![here, numbers]), joined(vec![everywhere, signs])] },
-            _ => HelpLayout { columns: vec![here, everywhere, joined(vec![signs, numbers])] },
-        }
+        let columns = match area.column_count() {
+            1 => vec![joined(vec![here, numbers, everywhere, signs])],
+            2 => vec![joined(vec![here, numbers]), joined(vec![everywhere, signs])],
+            _ => vec![here, everywhere, joined(vec![signs, numbers])],
+        };
+        let width = area.line_width(columns.len());
+        HelpLayout { columns: columns.iter().map(|lines| wrapped(lines, width)).collect() }
     }
 
     /// Returns the keys of a context, and those that work everywhere.
@@ -219,11 +230,7 @@ impl HelpSource<'_> {
         for section in legend() {
             groups.push((section.title.into(), section.rows.iter().map(sign_entry).collect()));
         }
-        let room = area.columns.saturating_sub(2 * LEAD_WIDTH + 4);
-        groups.push((
-            "Numbers".into(),
-            numbers::all().into_iter().map(|note| number_entry(note, room)).collect(),
-        ));
+        groups.push(("Numbers".into(), numbers::all().into_iter().map(number_entry).collect()));
         let mut lines = Vec::new();
         for (title, entries) in groups {
             let found: Vec<HelpEntry> = entries.into_iter().filter(|entry| entry.contains(&words)).collect();
@@ -233,7 +240,9 @@ impl HelpSource<'_> {
             }
         }
         let found = |entries: Vec<HelpEntry>| {
-            entries.into_iter().filter_map(|entry| found_document(entry, &words)).collect::<Vec<_>>()
+            let room = EXCERPT_LINES * area.line_width(1).saturating_sub(2 * LEAD_WIDTH);
+            let found = |entry| found_document(entry, &words, room);
+            entries.into_iter().filter_map(found).collect::<Vec<_>>()
         };
         for (title, documents) in [("Guide", found(topics().collect())), ("Rules", found(rules().collect()))]
         {
@@ -270,9 +279,8 @@ fn sign_entry(row: &LegendRow) -> HelpEntry {
     }
 }
 
-fn number_entry((place, (name, words)): (&str, numbers::NumberNote), room: usize) -> HelpEntry {
-    let words = text::truncate(words, room).0;
-    HelpEntry { lead: name.into(), tone: Tone::Text, name: place.into(), words, opens: None }
+fn number_entry((place, (name, words)): (&str, numbers::NumberNote)) -> HelpEntry {
+    HelpEntry { lead: name.into(), tone: Tone::Text, name: place.into(), words: words.into(), opens: None }
 }
 
 /// The first sections of the legend, each with its title.
@@ -284,13 +292,10 @@ fn sign_groups(count: usize) -> Vec<Vec<HelpLine>> {
     legend().into_iter().take(count).map(lines).collect()
 }
 
-/// A number and its sentence, wrapped.
-fn note_lines(name: &str, words: &str, width: usize) -> Vec<HelpLine> {
-    let line = |(at, words): (usize, String)| {
-        let lead = if at == 0 { name.to_owned() } else { String::new() };
-        HelpLine::Entry(HelpEntry { lead, tone: Tone::Text, name: String::new(), words, opens: None })
-    };
-    text::wrap(words, width).into_iter().enumerate().map(line).collect()
+/// A number and its sentence.
+fn note_line(name: &str, words: &str) -> HelpLine {
+    let (lead, words) = (name.to_owned(), words.to_owned());
+    HelpLine::Entry(HelpEntry { lead, tone: Tone::Text, name: String::new(), words, opens: None })
 }
 
 fn topics() -> impl Iterator<Item = HelpEntry> {
@@ -311,8 +316,8 @@ fn document_entry(lead: String, title: &str, document: HelpDocument) -> HelpEntr
     HelpEntry { lead, tone: Tone::Key, name: String::new(), words: title.into(), opens: Some(document) }
 }
 
-/// A document that contains the words, with the first line that does.
-fn found_document(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
+/// A document that contains the words, with the first line that does, of at most `room` columns.
+fn found_document(entry: HelpEntry, words: &[String], room: usize) -> Option<HelpEntry> {
     if entry.contains(words) {
         return Some(entry);
     }
@@ -320,7 +325,8 @@ fn found_document(entry: HelpEntry, words: &[String]) -> Option<HelpEntry> {
         let line = line.to_lowercase();
         words.iter().all(|word| line.contains(word.as_str()))
     })?;
-    Some(HelpEntry { words: line.trim_start_matches(['#', '-', '|', ' ']).into(), ..entry })
+    let excerpt = text::truncate(line.trim_start_matches(['#', '-', '|', ' ']), room).0;
+    Some(HelpEntry { words: excerpt, ..entry })
 }
 
 /// Wraps the text of a document; code keeps its lines.

@@ -4,11 +4,15 @@ use crate::app::legend::Tone;
 use crate::guide::Topic;
 use crate::rulebook;
 use crate::rulebook::Rule;
+use crate::text;
 
 /// Columns of one column of entries, and of the keys before an entry.
 const COLUMN_WIDTH: usize = 42;
 
-pub const LEAD_WIDTH: usize = 14;
+pub(super) const LEAD_WIDTH: usize = 14;
+
+/// The fewest columns of the words of an entry.
+const MIN_WORDS: usize = 12;
 
 /// Columns of a row of the legend with a long meaning.
 const SIGN_COLUMN_WIDTH: usize = 62;
@@ -37,9 +41,9 @@ impl HelpArea {
         (self.columns / SIGN_COLUMN_WIDTH).clamp(1, 2)
     }
 
-    /// Columns of an entry.
-    pub fn column_width(self) -> usize {
-        self.columns / self.column_count()
+    /// Columns of a line in one of several columns, between the line at its left and a blank at its right.
+    pub(super) fn line_width(self, columns: usize) -> usize {
+        (self.columns / columns.max(1)).saturating_sub(2)
     }
 }
 
@@ -48,6 +52,8 @@ pub enum HelpLine {
     Heading(String),
     Subheading(String),
     Entry(HelpEntry),
+    /// More words of the entry above, and the column at which they begin.
+    More(String, usize),
     Text(String),
     Blank,
 }
@@ -70,6 +76,43 @@ impl HelpEntry {
         let line = format!("{} {} {}", self.lead, self.name, self.words).to_lowercase();
         words.iter().all(|word| line.contains(word.as_str()))
     }
+
+    /// Returns the column at which the name begins, and that of the words. `sign` and `name` are the columns of the
+    /// section's signs and names.
+    pub fn columns(&self, (sign, name): (usize, usize)) -> (usize, usize) {
+        let lead = if self.name.is_empty() { LEAD_WIDTH } else { sign };
+        let first = text::width(&self.lead).max(lead) + 1;
+        (first, if self.name.is_empty() { first } else { first + text::width(&self.name).max(name) + 2 })
+    }
+}
+
+/// Returns the columns of the signs and of the names in the section of a row.
+pub fn sign_widths(lines: &[HelpLine], row: usize) -> (usize, usize) {
+    let is_entry = |line: &&HelpLine| matches!(line, HelpLine::Entry(_) | HelpLine::More(..));
+    let before = lines[..row].iter().rev().take_while(is_entry);
+    let after = lines[row..].iter().take_while(is_entry);
+    let sizes = before.chain(after).filter_map(|line| match line {
+        HelpLine::Entry(entry) => Some((text::width(&entry.lead), text::width(&entry.name))),
+        _ => None,
+    });
+    sizes.fold((0, 0), |widest, size| (widest.0.max(size.0), widest.1.max(size.1)))
+}
+
+/// Wraps the words of entries for lines of `columns` columns.
+pub(super) fn wrapped(lines: &[HelpLine], columns: usize) -> Vec<HelpLine> {
+    let mut all = Vec::new();
+    for (row, line) in lines.iter().enumerate() {
+        let HelpLine::Entry(entry) = line else {
+            all.push(line.clone());
+            continue;
+        };
+        let from = entry.columns(sign_widths(lines, row)).1;
+        let mut parts = text::wrap(&entry.words, columns.saturating_sub(from).max(MIN_WORDS)).into_iter();
+        let words = parts.next().unwrap_or_default();
+        all.push(HelpLine::Entry(HelpEntry { words, ..entry.clone() }));
+        all.extend(parts.map(|words| HelpLine::More(words, from)));
+    }
+    all
 }
 
 /// The columns of a page; all scroll together.
