@@ -72,6 +72,8 @@ pub struct SettingSpec {
     /// Its place below `agents.defaults` and the releases that read it; `None` if it is not there.
     pub config: Option<ConfigKey>,
     pub hint: Hint,
+    /// The meaning of 0 where it is no amount, such as `no limit`.
+    pub zero: Option<&'static str>,
     /// One sentence for people.
     pub description: &'static str,
 }
@@ -179,6 +181,11 @@ pub struct ConfigKey {
 const MAX_SUMMARY_TOKENS: f64 = 1e6;
 
 impl SettingSpec {
+    /// Returns the meaning of a value of 0 that is no amount.
+    pub fn zero_word(&self, value: &Value) -> Option<&'static str> {
+        self.zero.filter(|_| matches!(value, Value::Number(number) if *number == 0.0))
+    }
+
     /// Returns the key without its first part, such as `softTrim.maxChars`.
     pub fn name(&self) -> &'static str {
         self.key.split_once('.').map_or(self.key, |(_, name)| name)

@@ -58,7 +58,8 @@ const fn row(
     description: &'static str,
 ) -> Row {
     let config = None;
-    let setting = SettingSpec { id, key, policy, source, control, field, config, hint, description };
+    let setting =
+        SettingSpec { id, key, policy, source, control, field, config, hint, zero: None, description };
     Row { config, setting: Some(setting) }
 }
 
@@ -113,6 +114,14 @@ impl Row {
         }
     }
 
+    /// Names the meaning of 0.
+    const fn with_zero(self, word: &'static str) -> Self {
+        match self.setting {
+            Some(setting) => Self { setting: Some(SettingSpec { zero: Some(word), ..setting }), ..self },
+            None => self,
+        }
+    }
+
     const fn since(self, release: &'static str) -> Self {
         match self.config {
             Some(key) => Self { config: Some(ConfigKey { since: Some(release), ..key }), ..self },
@@ -143,6 +152,7 @@ const PRUNE_MODE: SettingSpec = SettingSpec {
     field: Elsewhere,
     config: None,
     hint: Hint::None,
+    zero: None,
     description: "Turns pruning on; a change of another pruning setting turns it on for the preview.",
 };
 
@@ -154,7 +164,8 @@ static TABLE: [Row; 68] = [
         (DURATION, Number(|s| s.prune.ttl_ms.get_mut())),
         Hint::IdleTime,
         "Pruning waits until the provider's cache has been idle this long; 0 never prunes.",
-    ),
+    )
+    .with_zero("never"),
     pruning(
         SettingId::KeepLastAssistants,
         "contextPruning.keepLastAssistants",
@@ -317,6 +328,7 @@ static TABLE: [Row; 68] = [
         Unit::Bytes,
         "Compacts before a turn when the transcript has this size, whatever its tokens; 0 never does.",
     )
+    .with_zero("never")
     .configured()
     .since("2026.5.2"),
     key("compaction.enabled").since("2026.8.1"),
@@ -345,6 +357,7 @@ static TABLE: [Row; 68] = [
         Unit::Bytes,
         "The flush runs when the transcript has this size, whatever its tokens; 0 never does.",
     )
+    .with_zero("never")
     .configured()
     .since("2026.3.1"),
     key("compaction.memoryFlush.model").since("2026.5.2"),
@@ -361,7 +374,8 @@ static TABLE: [Row; 68] = [
         (slider(Unit::Turns, 100.0, 1.0), Number(|s| &mut s.history_limit)),
         Hint::Turns,
         "Keeps this many of the user's last turns; 0 keeps all. In direct chats the key is dmHistoryLimit.",
-    ),
+    )
+    .with_zero("no limit"),
     session(
         SettingId::ContextWindow,
         "contextWindow",

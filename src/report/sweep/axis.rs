@@ -71,6 +71,12 @@ impl Axis {
         self.id.spec().key
     }
 
+    /// Returns the text of a point on a map; 0 as its meaning where it is no amount.
+    pub fn shown_text<'a>(&self, point: &'a AxisPoint) -> &'a str {
+        let word = point.value.as_ref().and_then(|value| self.id.spec().zero_word(value));
+        word.unwrap_or(&point.text)
+    }
+
     /// Returns the policy that the axis affects: its own, or compaction for the window, because the model's window
     /// decides its trigger.
     pub fn affected_policy(&self) -> Option<Policy> {

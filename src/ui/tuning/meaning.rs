@@ -17,7 +17,13 @@ use crate::store::entry::Role;
 use crate::units::{Millis, Tokens};
 
 pub(super) fn value_text(app: &App, at: usize) -> String {
-    app.tuning.values.get(at).map(|value| column_text(app.tuning.unit(at), value)).unwrap_or_default()
+    app.tuning.values.get(at).map(|value| shown_value(app, at, value)).unwrap_or_default()
+}
+
+/// Formats a value of a setting for a column; 0 as its meaning where it is no amount.
+pub(super) fn shown_value(app: &App, at: usize, value: &Value) -> String {
+    let word = app.tuning.rows.get(at).and_then(|row| row.setting.id.spec().zero_word(value));
+    word.map_or_else(|| column_text(app.tuning.unit(at), value), str::to_owned)
 }
 
 /// Formats a value for a column: shares with two decimals, counts in groups of three.
@@ -81,7 +87,7 @@ fn kept(app: &App) -> String {
 
 fn turns(session: &LoadedSession, number: f64) -> String {
     let users = session.context.messages.iter().filter(|message| message.size.role == Role::User).count();
-    if number > 0.0 { format!("of {}", quantity(users as u64, "turn")) } else { "no limit".to_owned() }
+    format!("{} {}", if number > 0.0 { "of" } else { "all" }, quantity(users as u64, "turn"))
 }
 
 fn share_of_window(session: &LoadedSession, share: f64) -> String {

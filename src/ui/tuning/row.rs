@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::meaning::{column_text, meaning, origin, value_text};
+use super::meaning::{meaning, origin, shown_value, value_text};
 use crate::app::App;
 use crate::app::layout::{Layout, WidthClass};
 use crate::format::format_short_estimate;
@@ -152,7 +152,7 @@ impl SettingLine<'_> {
         let track = self.layout.slider_track();
         let end = self.area.right().saturating_sub(1).max(track.end);
         let muted = theme.style(Role::Muted);
-        let was = changed.then(|| column_text(app.tuning.unit(at), &row.value));
+        let was = changed.then(|| shown_value(app, at, &row.value));
         let was_spans =
             |was: String| [Span::styled("was ", muted), Span::styled(was, theme.style(Role::Text))];
         if self.is_narrow() && row.control.fixed_reason().is_some() {
@@ -243,9 +243,8 @@ impl SettingLine<'_> {
         let above = profile.iter().rposition(|total| *total != profile[last])? + 1;
         let at = |step: usize| {
             let value = slider_value(control, step as f64 / last as f64);
-            value.map_or_else(String::new, |value| {
-                column_text(tuning.unit(tuning.cursor), &Value::Number(value))
-            })
+            value
+                .map_or_else(String::new, |value| shown_value(self.app, tuning.cursor, &Value::Number(value)))
         };
         // Only report a range of several positions.
         match (below, last - above) {

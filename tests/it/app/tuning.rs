@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use clawscope::app::effect::Effect;
-use clawscope::policy::Fate;
+use clawscope::policy::settings::SettingId;
+use clawscope::policy::{Fate, Policy};
 use clawscope::units::Millis;
 
 use super::tuned;
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 #[test]
@@ -218,4 +220,30 @@ fn each_session_has_a_separate_undo_history() {
     driver.go_to("telegram:direct:8812");
     driver.press("alt-z");
     assert!(toast(&driver).starts_with("Undid softTrimRatio"));
+}
+
+#[test]
+fn a_setting_of_0_shows_what_0_means() {
+    for (width, height) in [(80, 24), (120, 40), (160, 45)] {
+        let mut driver = Driver::demo(width, height);
+        driver.go_to("telegram:direct:8812");
+        driver.press("plan 4");
+        for (policy, id, word) in [
+            (Policy::History, SettingId::HistoryLimit, "no limit"),
+            (Policy::Prune, SettingId::PruneTtl, "never"),
+        ] {
+            while driver.app.tuning.policy != policy {
+                driver.press(",");
+            }
+            driver.press("g");
+            while driver.app.tuning.focused_setting().map(|row| row.id) != Some(id) {
+                driver.press("j");
+            }
+            driver.press("enter ctrl-u text:0 enter");
+            let (screen, name) = (text_of(&drawn(&driver.app, &dark())), id.spec().name());
+            let row = screen.lines().find(|row| row.contains(&format!("{name} ")) && row.contains(word));
+            let row = row.unwrap_or_else(|| panic!("no {word} for {name} in\n{screen}"));
+            assert!(!row.contains(" 0 "), "{row}");
+        }
+    }
 }

@@ -138,8 +138,9 @@ impl CompareScreen {
     /// Columns of the row labels, 4 to 10.
     pub fn label_width(&self) -> u16 {
         let (down, _) = self.shown_axes();
-        let widest = down.into_iter().flat_map(|axis| &axis.points).map(|point| point.text.chars().count());
-        widest.max().unwrap_or(4).clamp(4, 10) as u16
+        let axis = down.into_iter();
+        let texts = axis.flat_map(|axis| axis.points.iter().map(|point| axis.shown_text(point)));
+        texts.map(|text| text.chars().count()).max().unwrap_or(4).clamp(4, 10) as u16
     }
 
     fn map_grid(&self, map: Rect) -> MapGrid {

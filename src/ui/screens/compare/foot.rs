@@ -24,7 +24,7 @@ impl View<'_> {
             put(buf, (x, area.y), area.right(), session_columns::LIGHT, self.theme.style(Role::Faint));
         }
         let points = self.screen.sweep_state.axes.iter().zip(&self.screen.point);
-        let values: Vec<String> = points.map(|(axis, at)| label(&axis.points[*at])).collect();
+        let values: Vec<String> = points.map(|(axis, at)| label(axis, &axis.points[*at])).collect();
         let after =
             put(buf, (x, area.y), end, &format!(" {} ", values.join(" / ")), self.theme.style(Role::Text));
         let changes = self.changes();

@@ -64,7 +64,8 @@ impl View<'_> {
         let room = area.width.saturating_sub(numbers + 7);
         let axes = &self.screen.sweep_state.axes;
         let wanted = |axis: &Axis| {
-            let widest = axis.points.iter().map(|point| text::width(&point.text)).max().unwrap_or(0);
+            let widest =
+                axis.points.iter().map(|point| text::width(axis.shown_text(point))).max().unwrap_or(0);
             (text::width(short_name(axis)).max(widest) as u16 + 2).clamp(MIN_SETTING_WIDTH, MAX_SETTING_WIDTH)
         };
         let mut widths: Vec<u16> = axes.iter().map(wanted).collect();
@@ -96,7 +97,7 @@ impl View<'_> {
                         (true, _) => theme.style(Role::Muted),
                         (false, _) => theme.style(Role::Text),
                     };
-                    Span::styled(label(&axis.points[point]), style)
+                    Span::styled(label(axis, &axis.points[point]), style)
                 }
             };
             let words = text::truncate(&span.content, usize::from(width.saturating_sub(1))).0.clone();

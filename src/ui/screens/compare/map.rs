@@ -59,12 +59,11 @@ impl View<'_> {
         let at = |axis: usize| self.screen.point.get(axis).copied();
         let (rows, columns) = (self.grid.rows, self.grid.columns);
         for column in columns.0..columns.0 + columns.1 {
-            let Some((point, cell)) =
-                across.and_then(|axis| axis.points.get(column)).zip(self.grid.cell(rows.0, column))
-            else {
+            let point = across.and_then(|axis| Some((axis, axis.points.get(column)?)));
+            let Some(((axis, point), cell)) = point.zip(self.grid.cell(rows.0, column)) else {
                 continue;
             };
-            let words = text::truncate(&label(point), 8).0.clone();
+            let words = text::truncate(&label(axis, point), 8).0.clone();
             let from = cell.x + cell.width.saturating_sub(text::width(&words) as u16) / 2;
             put(
                 buf,
@@ -79,7 +78,7 @@ impl View<'_> {
                 continue;
             };
             let y = cell.y + cell.height / 2;
-            let words = [Span::styled(label(point), style(at(0) == Some(row)))];
+            let words = [Span::styled(label(down, point), style(at(0) == Some(row)))];
             put_right(buf, y, area.x + 1, cell.x.saturating_sub(2), &words);
         }
         self.overflow_signs(buf);

@@ -89,12 +89,12 @@ fn short_name(axis: &Axis) -> &str {
 }
 
 /// Formats a value next to the map: whole thousands as `20k`.
-fn label(point: &AxisPoint) -> String {
+fn label(axis: &Axis, point: &AxisPoint) -> String {
     match point.number {
         Some(number) if number >= 10_000.0 && point.text.parse() == Ok(number) && number % 1000.0 == 0.0 => {
             format_short(number as u64)
         }
-        _ => point.text.clone(),
+        _ => axis.shown_text(point).to_owned(),
     }
 }
 
@@ -188,8 +188,9 @@ impl View<'_> {
     /// Returns the settings that the map does not show, with their fixed values.
     fn fixed_settings(&self) -> Vec<Span<'static>> {
         let axes = self.screen.sweep_state.axes.iter().zip(&self.screen.point).skip(2);
-        let words: Vec<String> =
-            axes.map(|(axis, at)| format!("{} {}", short_name(axis), label(&axis.points[*at]))).collect();
+        let words: Vec<String> = axes
+            .map(|(axis, at)| format!("{} {}", short_name(axis), label(axis, &axis.points[*at])))
+            .collect();
         if words.is_empty() {
             Vec::new()
         } else {
@@ -227,8 +228,9 @@ impl View<'_> {
         }
         let at = sweep.grid.points_of(cell);
         let moved = sweep.axes.iter().zip(at).filter(|(axis, at)| *at != axis.current);
-        let words: Vec<String> =
-            moved.map(|(axis, at)| format!("{} {}", short_name(axis), label(&axis.points[at]))).collect();
+        let words: Vec<String> = moved
+            .map(|(axis, at)| format!("{} {}", short_name(axis), label(axis, &axis.points[at])))
+            .collect();
         vec![
             self.span(Role::Muted, "smallest change "),
             Span::styled(words.join(", "), self.theme.bold(Role::Plan)),

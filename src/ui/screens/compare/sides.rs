@@ -10,7 +10,8 @@ use super::{dash, left_out, peak, regret};
 use crate::app::App;
 use crate::app::screens::compare::sides::{SideColumns, table_area, value_under};
 use crate::format::{format_age, format_number, format_short_estimate, quantity};
-use crate::policy::settings::SettingId;
+use crate::js::Value;
+use crate::policy::settings::{SettingId, find_setting};
 use crate::report::cost::format_cost;
 use crate::report::sweep::{Side, SideOutcome};
 use crate::report::timeline::RecordedSession;
@@ -147,7 +148,9 @@ impl Table<'_> {
         keys.dedup();
         let value = |side: &Side, key: &str| {
             let side = value_under(&recording.session, &side.changes, key);
-            let text = side.value.map_or_else(|| "config".to_owned(), |value| column_text(side.unit, &value));
+            let word = |value: &Value| find_setting(key)?.zero_word(value).map(str::to_owned);
+            let text = |value: Value| word(&value).unwrap_or_else(|| column_text(side.unit, &value));
+            let text = side.value.map_or_else(|| "config".to_owned(), text);
             (text, if side.is_set { Role::Text } else { Role::Muted })
         };
         let line = |key: &&str| {
