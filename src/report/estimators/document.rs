@@ -54,7 +54,7 @@ impl Estimates {
             let of = |text: Option<String>| text.map_or_else(|| Cell::new("—", Tone::Dim), Cell::from);
             let (mean, worst) = (deviation.map(|it| it.mean), deviation.map(|it| it.max));
             table.push(vec![
-                estimator.name().into(),
+                estimator.label().into(),
                 of(self.describe_next(estimator)),
                 error_cell(last, format_signed_percent),
                 error_cell(mean, format_deviation),
@@ -82,10 +82,10 @@ impl Estimates {
 
 fn calls(session: &LoadedSession, shown: &[MeasuredCall]) -> Table {
     let mut columns = vec![("entry", Align::Left), ("counted", Align::Right)];
-    columns.extend(Estimator::ALL.map(|estimator| (estimator.name(), Align::Right)));
+    columns.extend(Estimator::ALL.map(|estimator| (estimator.label(), Align::Right)));
     columns.push(("", Align::Left));
     let mut table = Table::new(&columns);
-    table.drop_first(&["weighted", "gateway"]);
+    table.drop_first(&["weighted", "pruning"]);
     for call in shown {
         let mut cells =
             vec![session.index.display_id(call.entry).into(), format_number(call.measured).into()];

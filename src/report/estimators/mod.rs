@@ -49,10 +49,21 @@ impl Estimator {
         }
     }
 
+    /// The name on screen, which explain and the guide use too.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pi => "chars/4",
+            Self::Gateway => "pruning",
+            Self::Weighted => "weighted",
+            Self::Usage => "usage",
+            Self::Calibrated => "calibrated",
+        }
+    }
+
     /// A short description.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Pi => "chars/4 as pi counts",
+            Self::Pi => "as pi and compaction count",
             Self::Gateway => "chars/4 as pruning counts",
             Self::Weighted => "chars/4, CJK weighs more",
             Self::Usage => "last count + chars/4 since",

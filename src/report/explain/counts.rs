@@ -4,6 +4,7 @@
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::gateway::ruleset::PiChange;
 use crate::ids::EntryIx;
+use crate::report::estimators::Estimator;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::failure::Failure;
@@ -51,14 +52,14 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// The name in JSON and on screen.
+    /// The name in JSON and on screen; an estimate has the name of its estimator.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Provider { .. } => "provider",
             Self::Runtime { .. } => "runtime",
             Self::StoredCounter { .. } => "stored counter",
-            Self::CharsByFour => "chars/4",
-            Self::Calibrated { .. } => "calibrated",
+            Self::CharsByFour => Estimator::Pi.label(),
+            Self::Calibrated { .. } => Estimator::Calibrated.label(),
         }
     }
 }

@@ -8,6 +8,8 @@ use clawscope::app::layout::Pane;
 use clawscope::app::screens::explain::{ExplainBlock, ExplainRow, ExplainScreen, FoldedReport};
 use clawscope::doc::{Doc, Row};
 use clawscope::ids::Epoch;
+use clawscope::report::estimators::Estimator;
+use clawscope::report::explain::Question;
 
 use crate::support::driver::Driver;
 
@@ -108,4 +110,27 @@ fn a_growing_session_is_estimated_again() {
     driver.event(Event::FilesChanged(vec![path]));
     assert_eq!(calls(&driver).len(), before + 1);
     assert!(calls(&driver).last().is_some_and(|call| call.text().contains("110,000")));
+}
+
+#[test]
+fn an_estimate_has_the_same_name_and_size_in_explain_and_in_the_table_of_estimators() {
+    let mut driver = Driver::demo(130, 60);
+    driver.go_to("telegram:direct:8812");
+    driver.press("e");
+    let screen = explanation(&driver);
+    let count = |name: &str| {
+        let counts = screen.doc(ExplainBlock::Answer(Question::Counts)).expect("counts");
+        let row = counts.rows().find(|row| row.title() == name).map(Row::text);
+        row.unwrap_or_else(|| panic!("no {name}"))
+    };
+    let chars4 = count(Estimator::Pi.label());
+    count(Estimator::Calibrated.label());
+    driver.press("G enter");
+    let table = explanation(&driver).estimators.shown().expect("estimates");
+    let row = table.rows().find(|row| row.title() == Estimator::Pi.label()).map(Row::text).expect("chars/4");
+    assert!(row.contains("~169,359") && chars4.contains("~169,359"), "{row} and {chars4}");
+    let guide = clawscope::guide::TOPICS.iter().find(|topic| topic.name == "context").expect("a page").text;
+    for estimator in Estimator::ALL {
+        assert!(guide.contains(&format!("\n| {} |", estimator.label())), "{}", estimator.label());
+    }
 }

@@ -64,6 +64,10 @@ const EXPLAIN: &[NumberNote] = &[
         "last, mean, worst",
         "In the estimators: an estimate compared with the provider's count of the same call.",
     ),
+    ("chars/4", "The estimate of four chars per token, as pi and the gateway's compaction count."),
+    ("pruning", "The same as context pruning counts it."),
+    ("weighted", "The same with more for Chinese, Japanese and Korean, as in gateway 2026.9."),
+    ("usage", "The provider's last count, and chars/4 of everything since."),
     ("calibrated", "The estimate after scaling to this session."),
 ];
 const BREAKDOWN: &[NumberNote] = &[
