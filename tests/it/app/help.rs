@@ -228,3 +228,18 @@ fn the_help_wraps_its_texts_instead_of_cutting_them() {
         screen.lines().position(|row| row.contains("fold or unfold, scroll, decrease")).expect("the keys");
     assert_eq!(screen.lines().nth(row + 1).map(|row| row.contains("increase")), Some(true), "{screen}");
 }
+
+#[test]
+fn the_help_of_compare_explains_the_columns_of_its_list() {
+    let mut driver = demo();
+    driver.press("w ?");
+    let rows = rows(&driver);
+    for (column, meaning) in
+        [("freed", "Tokens that the policies take out"), ("↺", "Messages that a prompt of that replay")]
+    {
+        assert!(
+            rows.iter().any(|row| row.starts_with(column) && row.contains(meaning)),
+            "{column}: {rows:#?}"
+        );
+    }
+}
