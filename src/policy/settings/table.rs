@@ -163,7 +163,8 @@ static TABLE: [Row; 68] = [
         "contextPruning.ttl",
         (DURATION, Number(|s| s.prune.ttl_ms.get_mut())),
         Hint::IdleTime,
-        "Pruning waits until the provider's cache has been idle this long; 0 never prunes.",
+        "Pruning waits until the provider's cache has been idle this long; 0 never prunes. \
+         Below the provider's own cache lifetime (5m or 1h), it throws away a cache that is still warm.",
     )
     .with_zero("never"),
     pruning(

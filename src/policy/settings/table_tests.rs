@@ -3,6 +3,7 @@
 use super::setting::ruleset_of;
 use super::{SETTINGS, Source, config_keys, find_setting, nearest_setting};
 use crate::gateway::ruleset::Ruleset;
+use crate::policy::settings::SettingId;
 
 #[test]
 fn a_key_is_read_between_the_releases_that_brought_and_dropped_it() {
@@ -81,10 +82,19 @@ fn a_mistyped_key_suggests_the_nearest_and_nonsense_suggests_none() {
 }
 
 #[test]
-fn every_setting_is_found_by_its_key_and_described_in_a_sentence() {
+fn every_setting_is_found_by_its_key_and_described_in_short_sentences() {
     for setting in &SETTINGS {
         assert_eq!(find_setting(setting.key).map(|found| found.id), Some(setting.id));
         let said = setting.description;
-        assert!(said.ends_with('.') && said.starts_with(char::is_uppercase) && said.len() <= 100, "{said}");
+        assert!(said.ends_with('.') && said.split(". ").count() <= 2, "{said}");
+        for sentence in said.split(". ") {
+            assert!(sentence.starts_with(char::is_uppercase) && sentence.len() <= 100, "{sentence}");
+        }
     }
+}
+
+#[test]
+fn the_idle_time_of_pruning_is_set_against_the_cache_lifetime_of_the_provider() {
+    let said = SettingId::PruneTtl.spec().description;
+    assert!(said.contains("the provider's own cache lifetime (5m or 1h)"), "{said}");
 }
