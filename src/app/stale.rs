@@ -25,9 +25,10 @@ impl App {
             Event::SessionAtCall { epoch, .. } => {
                 self.active_session().is_none_or(|session| session.epoch != *epoch)
             }
+            // An explanation of the branch that a write left would be shown as that of the new one.
+            Event::Explanation { epoch, .. } => self.opening.awaits_write || !self.is_displayed(*epoch),
             Event::Excerpts { epoch, .. }
             | Event::Blocks { epoch, .. }
-            | Event::Explanation { epoch, .. }
             | Event::FoldedReport { epoch, report: FoldedReport::Recovery, .. }
             | Event::Commits { epoch, .. }
             | Event::BranchesCompared { epoch, .. } => !self.is_displayed(*epoch),

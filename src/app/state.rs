@@ -366,6 +366,9 @@ pub struct Opening {
     pub error: Option<(SessionKey, String)>,
     /// Whether the open session is being read again; until then, its state may be older than the file.
     pub is_refreshing: bool,
+    /// Whether a write of this program has not been read yet: the session on display is at the leaf before it, and no
+    /// verdict on it holds.
+    pub awaits_write: bool,
 }
 
 /// The preview: the plan under the tuned settings, and all that follows from it.

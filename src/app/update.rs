@@ -281,7 +281,7 @@ impl App {
         self.tuning.configure(session);
         self.restore_after_reading();
         self.preview.policy_savings = crate::app::preview::policy_savings(session);
-        self.opening.is_refreshing = false;
+        (self.opening.is_refreshing, self.opening.awaits_write) = (false, false);
         self.replan(false);
         let mut effects = vec![Effect::DropStale { epoch: session.epoch }];
         effects.extend(alerts);
@@ -326,10 +326,13 @@ impl App {
 
     fn on_refresh_failed(&mut self, error: String) -> Vec<Effect> {
         self.opening.is_refreshing = false;
+        let explained_again =
+            if std::mem::take(&mut self.opening.awaits_write) { self.refresh_screens() } else { Vec::new() };
         self.show_toast(error, true);
         // The list says whether the file was replaced or removed.
         let demo = self.store.listing.as_ref().is_some_and(|listing| listing.demo);
         let mut effects = vec![Effect::ListSessions { demo }];
+        effects.extend(explained_again);
         effects.extend(self.reopen_write_dialog());
         effects
     }
@@ -340,7 +343,7 @@ impl App {
         self.navigation.pending_hit = None;
         self.transcript = None;
         self.preview.plan = None;
-        self.opening.is_refreshing = false;
+        (self.opening.is_refreshing, self.opening.awaits_write) = (false, false);
         self.opening.error = Some((key, error));
     }
 
@@ -419,7 +422,13 @@ impl App {
                 }
                 self.show_toast(format!("{} {}", written.message, written.next_step), false);
                 self.replan(false);
-                self.request_refresh(|_| true, |_| true)
+                let effects = self.request_refresh(|_| true, |_| true);
+                self.opening.awaits_write =
+                    effects.iter().any(|effect| matches!(effect, Effect::RefreshSession { .. }));
+                if self.opening.awaits_write {
+                    self.views.iter_mut().for_each(Overlay::forget_verdict);
+                }
+                effects
             }
             Err(reason) => {
                 dialog.stage = WriteStage::Refused(reason.to_string());

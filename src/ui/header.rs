@@ -294,6 +294,9 @@ fn source_status<'a>(app: &App, theme: &Theme) -> Fact<'a> {
 
 /// Returns the overflow mark and the number of failed calls on this path.
 fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) -> Fact<'a> {
+    if app.opening.awaits_write {
+        return vec![Span::styled("reading…", theme.style(Role::Muted))];
+    }
     let count = app.preview.totals.failed_calls;
     let overflow = session.item.has(Mark::Overflow);
     let unanswered =

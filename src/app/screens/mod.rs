@@ -241,6 +241,13 @@ impl Overlay {
         }
     }
 
+    /// Drops the verdict on a branch that a write left; the screen keeps its folds.
+    pub(super) fn forget_verdict(&mut self) {
+        if let Self::Explain(screen) = self {
+            screen.forget_result();
+        }
+    }
+
     /// Requests the data again after the session was read again or another one was opened.
     pub(super) fn refresh(&mut self, context: &ScreenContext) -> Vec<Effect> {
         if let Self::Breakdown(screen) = self {

@@ -1,5 +1,6 @@
 //! Commits and undos from the screen.
 
+use clawscope::app::effect::Effect;
 use clawscope::app::state::{Overlay, WriteStage};
 use clawscope::app::target::Target;
 
@@ -119,4 +120,53 @@ fn a_small_dialog_shows_its_last_warning_and_what_was_written_meanwhile() {
         .append("{\"type\":\"custom\",\"id\":\"aaaa0001\",\"parentId\":\"38012ce2\",\"customType\":\"x\"}\n");
     let shown = text_of(&drawn(&driver.app, &dark()));
     assert!(shown.contains("grew by 1 entry since") && !shown.contains("unchanged since"), "{shown}");
+}
+
+#[test]
+fn the_verdict_of_a_branch_ends_with_the_write_that_leaves_it() {
+    let mut driver = tuned();
+    driver.press("2 c y e");
+    let screen = |driver: &Driver| text_of(&drawn(&driver.app, &dark()));
+    let explained =
+        |driver: &Driver| matches!(driver.app.overlay(), Some(Overlay::Explain(it)) if it.result.is_some());
+    assert!(explained(&driver));
+    let old = driver.app.displayed_session().expect("a session").clone();
+    driver.press("u");
+    let mut reading = Vec::new();
+    for effect in driver.key_effects("y") {
+        for event in driver.events_of(effect) {
+            reading.extend(driver.effects(event));
+        }
+    }
+    assert!(driver.app.opening.awaits_write && !explained(&driver), "{}", screen(&driver));
+    assert!(screen(&driver).contains("Reading…"));
+    // An explanation of the old branch that comes late is not shown either.
+    let late = driver.events_of(Effect::Explain { session: old });
+    late.into_iter().for_each(|event| driver.event(event));
+    assert!(!explained(&driver), "{}", screen(&driver));
+    driver.press("esc");
+    assert!(
+        screen(&driver).contains("reading…") && !screen(&driver).contains("fits now"),
+        "{}",
+        screen(&driver)
+    );
+    driver.press("e");
+    driver.perform(reading);
+    assert!(!driver.app.opening.awaits_write && explained(&driver));
+    driver.press("esc");
+    assert!(
+        screen(&driver).contains("overflow") && !screen(&driver).contains("fits now"),
+        "{}",
+        screen(&driver)
+    );
+}
+
+#[test]
+fn the_header_says_that_the_call_fits_after_a_commit_only() {
+    let mut driver = tuned();
+    let header = |driver: &Driver| text_of(&drawn(&driver.app, &dark()));
+    driver.press("2 c y");
+    assert!(header(&driver).contains("fits now"), "{}", header(&driver));
+    driver.press("u y");
+    assert!(!header(&driver).contains("fits now"), "{}", header(&driver));
 }

@@ -92,6 +92,11 @@ impl ExplainScreen {
         self.result = Some(result);
     }
 
+    /// Drops the explanation and its rows until the next one arrives.
+    pub(in crate::app) fn forget_result(&mut self) {
+        (self.result, self.docs, self.rows) = (None, Vec::new(), Vec::new());
+    }
+
     /// Returns the document of a block on the page; `None` while it is folded, and for a block that is drawn.
     pub fn doc(&self, block: ExplainBlock) -> Option<&Doc> {
         match block {
