@@ -29,10 +29,11 @@ const MAIN_VIEWS: &[(char, Action)] = &[
 const TIMELINE_VIEWS: &[(char, Action)] = &[('x', Action::InWords), ('b', Action::CostOrCache)];
 
 const COMPARE_VIEWS: &[(char, Action)] =
-    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom), ('n', Action::ShowPresets)];
+    &[('a', Action::EditAxes), ('x', Action::TurnAxes), ('h', Action::Headroom)];
 
 /// The views and switches of every screen.
 const SHARED_VIEWS: &[(char, Action)] = &[
+    ('n', Action::ShowPresets),
     ('w', Action::Show(ScreenKind::Breakdown)),
     ('d', Action::Show(ScreenKind::Record)),
     ('!', Action::Show(ScreenKind::Problems)),

@@ -1,4 +1,4 @@
-//! Menus of two keys: the copy menu.
+//! Menus of two keys: the copy menu and the view menu.
 
 use clawscope::app::state::Overlay;
 
@@ -25,4 +25,21 @@ fn the_copy_menu_offers_the_parts_of_the_row() {
     assert_eq!(copied[7], "agent:main:telegram:direct:8812");
     driver.press("y esc");
     assert!(driver.app.overlay().is_none());
+}
+
+#[test]
+fn the_view_menu_compares_presets_on_every_screen() {
+    for before in ["1", "2", "3", "4", "t", "e", "b", "w"] {
+        let mut driver = tuned();
+        driver.press(&format!("{before} v"));
+        let Some(Overlay::Letters(window)) = driver.app.overlay() else { panic!("no menu after {before}") };
+        assert_eq!(window.rows.iter().filter(|row| row.letter == 'n').count(), 1, "after {before}");
+        driver.press("n");
+        assert!(
+            matches!(driver.app.overlay(), Some(Overlay::Compare)),
+            "{before}: {:?}",
+            driver.app.overlay()
+        );
+        assert!(driver.app.compare_screen.sides.is_some(), "after {before}");
+    }
 }
