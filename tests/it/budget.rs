@@ -12,37 +12,37 @@ use regex::Regex;
 /// Lines of code by room: a folder of `src`, or `""` for the files beside them.
 const ROOMS: &[(&str, usize)] = &[
     ("", 1196),
-    ("app", 13805),
+    ("app", 13876),
     ("cli", 860),
-    ("command", 14401),
-    ("commit", 3550),
+    ("command", 14130),
+    ("commit", 3551),
     ("config", 611),
     ("context", 2644),
     ("dataset", 1349),
-    ("doc", 483),
+    ("doc", 539),
     ("export", 2380),
     ("format", 385),
-    ("gateway", 8105),
+    ("gateway", 7088),
     ("js", 2117),
     ("plan", 600),
-    ("policy", 14001),
-    ("redact", 2728),
-    ("remote", 1281),
+    ("policy", 14018),
+    ("redact", 2739),
+    ("remote", 1337),
     ("replay", 4432),
-    ("report", 15197),
-    ("runtime", 4220),
+    ("report", 15475),
+    ("runtime", 4219),
     ("session", 10861),
     ("store", 8725),
     ("summarize", 1604),
     ("text", 200),
     ("transcript", 1238),
-    ("ui", 10052),
-    ("write", 2429),
+    ("ui", 9855),
+    ("write", 2328),
 ];
 /// Rust files in `src`, tests included.
 const FILES: usize = 958;
 /// Types that mirror a value only to be its JSON.
-const MIRRORS: usize = 167;
+const MIRRORS: usize = 162;
 /// Files that are named after a release.
 const DATED_FILES: usize = 7;
 /// Lines of `tests`, comments and blank lines included.

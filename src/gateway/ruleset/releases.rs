@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_misspelt_rule_is_an_error() {
         for (word, other) in
-            [("guard =", "gaurd ="), ("accepts_malformed_texts", "accepts_texts"), ("stops", "stop")]
+            [("guard =", "guards ="), ("accepts_malformed_texts", "accepts_texts"), ("stops", "stop")]
         {
             assert!(TEXT.contains(word) && read(&TEXT.replace(word, other)).is_err(), "{word}");
         }

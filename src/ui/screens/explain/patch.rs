@@ -41,6 +41,11 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let mut lines = patch_lines(&advice.patch, width);
     let shown = usize::from(area.height - 1);
     if lines.len() > shown {
+        // One line is for the values: the title names the file that comments before them do.
+        let values = lines.iter().position(|line| line.starts_with('{')).filter(|_| shown == 1);
+        lines.drain(..values.unwrap_or(0));
+    }
+    if lines.len() > shown {
         lines.truncate(shown);
         lines.iter_mut().skip(shown - 1).for_each(|line| line.push_str(" …"));
     }
