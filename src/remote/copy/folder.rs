@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "clawscope-copy-";
 /// A younger folder may be one that another copy has made and not locked yet.
-const MIN_AGE: Duration = Duration::from_secs(60);
+const MIN_AGE: Duration = Duration::from_mins(1);
 
 /// A folder that only the person can open; it is removed when this value is dropped.
 #[derive(Debug)]

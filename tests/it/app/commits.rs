@@ -142,7 +142,9 @@ fn the_verdict_of_a_branch_ends_with_the_write_that_leaves_it() {
     assert!(screen(&driver).contains("Reading…"));
     // An explanation of the old branch that comes late is not shown either.
     let late = driver.events_of(Effect::Explain { session: old });
-    late.into_iter().for_each(|event| driver.event(event));
+    for event in late {
+        driver.event(event);
+    }
     assert!(!explained(&driver), "{}", screen(&driver));
     driver.press("esc");
     assert!(
