@@ -7,6 +7,7 @@ use clawscope::app::screens::compare::SweepUpdate;
 use clawscope::app::state::Overlay;
 use clawscope::units::Tokens;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::Driver;
 
 /// The session that overflowed once, its settings side by side.
@@ -136,6 +137,15 @@ fn a_cell_with_settings_outside_the_tuning_pane_can_only_be_copied() {
     assert!(toast.starts_with("contextTokens: not in the tuning pane; press y to copy"), "{toast}");
     driver.press("y");
     assert!(driver.copied.last().is_some_and(|patch| patch.contains("\"contextTokens\": 120000")));
+}
+
+#[test]
+fn the_frame_of_a_cell_hides_no_digit_of_its_number() {
+    let mut driver = Driver::demo(80, 24);
+    driver.go_to("telegram:direct:8812");
+    driver.press("w v h text:40k enter j");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("[⚠~181k]") || screen.contains("[⚠ ~181k]"), "{screen}");
 }
 
 #[test]

@@ -138,7 +138,10 @@ impl View<'_> {
             words = cell.cost().map_or(words, |cost| format_short_usd(cost, is_estimated));
         }
         if does_not_fit {
-            words = format!("{} {words}", session_columns::ALERT);
+            // The frame needs the blank after the sign where the number is long.
+            let fits_framed = text::width(&words) + 4 <= usize::from(area.width);
+            let gap = if selected && !fits_framed { "" } else { " " };
+            words = format!("{}{gap}{words}", session_columns::ALERT);
         } else if let Some(level) = level.filter(|_| self.theme.uses_letters() && levels.has_several()) {
             words = format!("{} {words}", session_columns::EIGHTHS_UP[level]);
         }
