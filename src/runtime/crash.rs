@@ -2,7 +2,7 @@
 //! attach to a bug report.
 
 use std::backtrace::Backtrace;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ fn write_report(dir: &Path, text: impl FnOnce(jiff::Timestamp) -> String) -> io:
     fs::create_dir_all(dir)?;
     let now = jiff::Timestamp::now();
     let path = dir.join(format!("crash-{}-{}.txt", now.as_millisecond(), std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    let mut file = log::private_options().write(true).create_new(true).open(&path)?;
     file.write_all(text(now).as_bytes())?;
     Ok(path)
 }

@@ -49,12 +49,15 @@ fn open_log(dir: &Path) -> io::Result<File> {
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
+    private_options().append(true).create(true).open(path)
+}
+
+/// Creates files that only the person can read: the paths in them are nobody else's business.
+pub(super) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    // Its paths are nobody else's business.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options
 }
 
 /// The receiver of all events.

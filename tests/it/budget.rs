@@ -30,13 +30,13 @@ const ROOMS: &[(&str, usize)] = &[
     ("remote", 1337),
     ("replay", 4432),
     ("report", 15475),
-    ("runtime", 4219),
+    ("runtime", 4221),
     ("session", 10861),
     ("store", 8725),
     ("summarize", 1604),
     ("text", 200),
     ("transcript", 1238),
-    ("ui", 9855),
+    ("ui", 9857),
     ("write", 2328),
 ];
 /// Rust files in `src`, tests included.

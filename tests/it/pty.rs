@@ -296,16 +296,18 @@ fn a_panic_restores_the_terminal_and_writes_a_report_without_text() {
     assert!(ended.text.contains("wrote a crash report"), "{}", ended.text);
     let folder = state.path().join("clawscope");
     let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    let report = names.iter().find(|name| name.to_string_lossy().starts_with("crash-")).unwrap();
-    let report = std::fs::read_to_string(folder.join(report)).unwrap();
+    let name = names.iter().find(|name| name.to_string_lossy().starts_with("crash-")).unwrap();
+    let report = std::fs::read_to_string(folder.join(name)).unwrap();
     for part in [env!("CARGO_PKG_VERSION"), "event_loop.rs", "store opened sessions=2", "backtrace:"] {
         assert!(report.contains(part), "{part}: {report}");
     }
     assert!(!report.contains("hello there"), "{report}");
     let log = std::fs::read_to_string(folder.join("log")).unwrap();
     assert!(log.contains("store opened"), "{log}");
-    let mode = std::os::unix::fs::MetadataExt::mode(&folder.join("log").metadata().unwrap());
-    assert_eq!(mode & 0o777, 0o600, "nobody else reads the paths in it");
+    for file in [Path::new("log"), name.as_ref()] {
+        let mode = std::os::unix::fs::MetadataExt::mode(&folder.join(file).metadata().unwrap());
+        assert_eq!(mode & 0o777, 0o600, "nobody else reads the paths in {}", file.display());
+    }
 }
 
 #[test]
