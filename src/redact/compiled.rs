@@ -235,7 +235,7 @@ impl CompiledRules {
                 for (rule, exact) in &self.tokens[at.pattern().as_usize()] {
                     if start >= ends[*rule]
                         && text.as_bytes()[start..end] == *exact.as_bytes()
-                        && is_no_chance(text.as_bytes(), start, exact.len(), is_joined)
+                        && begins_token(text.as_bytes(), start, exact.len(), is_joined)
                         && let Some(hit) = self.rules[*rule].hit_at(text, start)
                     {
                         ends[*rule] = hit.to;
@@ -287,9 +287,9 @@ impl CompiledRules {
     }
 }
 
-/// Whether the letters of a token stand there on purpose: up to four occur by chance within a file in base64, and two at
-/// the end of a word, as in `this.`, unless a line was joined there.
-fn is_no_chance(text: &[u8], start: usize, letters: usize, is_joined: bool) -> bool {
+/// Whether the first letters of a token begin one: up to four also occur by chance within a file in base64, and two at the
+/// end of a word, as in `this.`, unless a line was joined there.
+fn begins_token(text: &[u8], start: usize, letters: usize, is_joined: bool) -> bool {
     let before = text[..start].iter().rev().take(LONG_RUN);
     let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric();
     let ends_word = !is_joined && letters <= 2 && before.clone().take_while(is_letter).count() >= WORD;

@@ -1,6 +1,6 @@
 //! The private folder of a copy. One whose program was killed is removed by the next copy.
 
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -43,10 +43,7 @@ impl CopyFolder {
 /// Locks a folder; `None` if another program has the lock, or where folders cannot be locked.
 fn locked(folder: &Path) -> Option<File> {
     let opened = File::open(folder).ok()?;
-    match opened.try_lock() {
-        Ok(()) => Some(opened),
-        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
-    }
+    opened.try_lock().is_ok().then_some(opened)
 }
 
 /// Removes the copies of killed programs. What cannot be removed is left to the system.

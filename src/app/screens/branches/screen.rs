@@ -64,7 +64,7 @@ impl BranchesScreen {
         std::iter::once(list).chain(compare).collect()
     }
 
-    /// Returns the document on top, or why there is none; `None` while it is being read.
+    /// Returns the document on top, or the error of reading it; `None` until one of them is there.
     pub fn page(&self) -> Option<Result<&DocPage, &EffectError>> {
         match &self.comparison {
             Some(comparison) => Some(comparison.result.as_ref()?.as_ref().map(|_| &comparison.page)),
