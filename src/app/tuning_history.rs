@@ -62,7 +62,7 @@ impl<State: PartialEq> History<State> {
     }
 }
 
-/// A value of a setting, with the text that a person would type for it.
+/// A value of a setting, with the text that a person would type for it, or the meaning of its 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TunedValue {
     pub(super) id: SettingId,
@@ -76,7 +76,8 @@ impl TunedValue {
         value: &Value,
         unit: Option<crate::gateway::setting_value::Unit>,
     ) -> Self {
-        Self { id, value: value.clone(), text: edit_text(unit, value) }
+        let text = id.spec().zero_word(value).map_or_else(|| edit_text(unit, value), str::to_owned);
+        Self { id, value: value.clone(), text }
     }
 }
 
