@@ -231,9 +231,11 @@ impl ReplayInputs {
         }
     }
 
-    /// Scales up uncounted messages before a refusal, whose prompt must have been above the window.
+    /// Scales up uncounted messages before a refusal, whose prompt must have been above the window. Refusals that follow
+    /// one another share these messages: what the first one needed counts for the next.
     fn scale_weights_to_refusals(&mut self, record: &RecordedTrace) {
         let Some((_, weights)) = &mut self.calibration else { return };
+        let fitted = weights.clone();
         for refused in self
             .refused
             .iter()
@@ -243,12 +245,14 @@ impl ReplayInputs {
             let Some(last) = (0..at).rev().find(|at| record.calls[*at].measured_tokens().is_some()) else {
                 continue;
             };
-            let estimated = record.trace[at].tokens - record.trace[last].tokens;
+            let between = record.calls[last].path_index..record.calls[at].path_index;
+            let sum = |weights: &[Tokens]| weights[between.clone()].iter().copied().sum::<Tokens>();
+            let scaled_before = sum(weights) - sum(&fitted);
+            let estimated = record.trace[at].tokens - record.trace[last].tokens + scaled_before;
             let needed =
                 refused.min_tokens - record.calls[last].measured_tokens().unwrap_or(Tokens(f64::NAN));
             let factor = (needed / estimated).min(MAX_WEIGHT_FACTOR);
             if estimated > Tokens::ZERO && factor > 1.0 {
-                let between = record.calls[last].path_index..record.calls[at].path_index;
                 weights[between].iter_mut().for_each(|weight| *weight *= factor);
             }
         }

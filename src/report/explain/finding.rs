@@ -287,6 +287,8 @@ pub struct FailedPrompt {
     pub last_accepted: Option<u64>,
     /// Tokens by the gateway's own estimate.
     pub gateway_estimate: u64,
+    /// The model of the call, such as `ollama/qwen3:8b`, where the session has another one now.
+    pub other_model: Option<String>,
 }
 
 /// A second sentence for the headline.

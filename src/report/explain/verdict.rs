@@ -199,9 +199,15 @@ fn overflow_facts(
             limit_origin: failure.limit_origin(),
             last_accepted: failure.last_counted.map(|(_, tokens)| tokens),
             gateway_estimate: failure.gateway_estimate(),
+            other_model: other_model(case, failure),
         },
         remark: remark(failure, verdict, guards),
     }
+}
+
+fn other_model(case: &OverflowCase<'_>, failure: &Failure) -> Option<String> {
+    let names = failure.session.model_names(failure.model?)?;
+    (!case.session.is_own_model(&names)).then(|| format!("{}/{}", names.0, names.1))
 }
 
 /// Returns the advice for a message that never fits, otherwise the reason why compaction did not help.

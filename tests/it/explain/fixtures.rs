@@ -193,3 +193,18 @@ fn refusals_of_every_provider_are_counted_with_their_numbers() {
         }
     }
 }
+
+/// Each refusal says by how much the same prompt was too large, so a further one makes it no larger.
+#[test]
+fn refusals_that_follow_one_another_do_not_add_up() {
+    let mut made = Made::new();
+    made.grow_to(35_000, 2_700);
+    for excess in [7_609, 7_632, 7_655, 7_701] {
+        made.user("go on");
+        made.failed(&format!("prompt too long; exceeded max context length by {excess} tokens"));
+    }
+    let explanation = made.read(131_072).said();
+    let failure = explanation.failure.as_ref().expect("a refused call");
+    let stated = failure.prompt_tokens - failure.limit;
+    assert!((7_600..7_800).contains(&stated), "{} of {}", failure.prompt_tokens, failure.limit);
+}
