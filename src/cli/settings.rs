@@ -172,7 +172,7 @@ pub enum MeasureArg {
 pub struct CheckArgs {
     #[command(flatten)]
     pub target: SessionArgs,
-    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%` [default: the window]
+    /// The limit for every prompt: tokens, or a share of the provider's window such as `80%` [default: all of it]
     #[arg(long, value_name = "N|PCT", default_value = "100%", hide_default_value = true)]
     pub budget: String,
     #[command(flatten)]

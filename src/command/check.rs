@@ -43,7 +43,8 @@ pub(super) fn run(
     };
     let is_one = replayed.replay.calls.iter().all(|call| own(call) == budget);
     let words = if is_one {
-        format!("{} tokens", format_number(budget.floor()))
+        let owner = if is_whole_window { "the provider's " } else { "" };
+        format!("{owner}{} tokens", format_number(budget.floor()))
     } else {
         format!("{} of the model's window", requested.text())
     };
@@ -60,7 +61,13 @@ pub(super) fn run(
         output.json(&report_json(&replayed, budget, &over))?;
     } else {
         let tone = if over.is_empty() { Tone::Plain } else { Tone::Warning };
-        output.line(tone, &verdict_line(&replayed, (&words, budget), &over))?;
+        let verdict = verdict_line(&replayed, (&words, budget), &over);
+        output.line(tone, &format!("{verdict}{}", describe_unjudged(&replayed)))?;
+        if is_whole_window && args.overrides.window.is_some() {
+            output.note(
+                "--window is what the gateway assumes; `--budget N` judges the calls by another limit",
+            )?;
+        }
         if let Some(error) = &replayed.session.config.error {
             output
                 .line(Tone::Bad, &format!("the configuration cannot be read, so defaults apply: {error}"))?;
@@ -99,6 +106,15 @@ fn verdict_line(replayed: &ReplayReport, (words, budget): (&str, Tokens), over: 
         "{key}: {count} of {calls} {verb} {words}; the first is {} ({entry}) {what}",
         format_ordinal(*first)
     )
+}
+
+/// Names the calls that another branch made: after a commit, those whose answers it copied.
+fn describe_unjudged(replayed: &ReplayReport) -> String {
+    match replayed.calls_elsewhere() {
+        0 => String::new(),
+        1 => "; 1 call on another branch is not judged".to_owned(),
+        calls => format!("; {} calls on other branches are not judged", format_number(calls as u64)),
+    }
 }
 
 /// Describes newest calls that failed for another reason than their size: no prompt of theirs can be judged.

@@ -16,11 +16,10 @@ use crate::format::{
     format_estimated_usd_difference, format_number, format_ordinal, format_percent, format_time, quantity,
     round_tokens,
 };
-use crate::ids::EntryIx;
 use crate::replay::{CallReplay, FiringStats, PolicyEvent, PolicyEventKind, TraceTotals};
 use crate::report::cost::{describe_cost, format_cost};
 use crate::report::timeline::Timeline;
-use crate::session::usage_totals::{answers_besides, session_usage};
+use crate::session::usage_totals::session_usage;
 use crate::units::Tokens;
 
 /// Newest calls printed without `--all`.
@@ -205,11 +204,10 @@ fn remarks(replayed: &ReplayReport, totals: &[TraceTotals; 2]) -> Vec<(Tone, Str
 /// Names the calls that the session's own cost includes and the replay does not, and the summaries that only the
 /// replay includes.
 fn describe_other_branches(replayed: &ReplayReport, recorded: &TraceTotals) -> Option<String> {
-    let own: Vec<EntryIx> = replayed.replay.calls.iter().map(|call| call.entry).collect();
-    let others = answers_besides(&replayed.session, &own)?;
-    (others.calls > 0).then(|| {
-        let calls = format_count(others.calls as u64, "call", "calls");
-        let are = if others.calls == 1 { "is" } else { "are" };
+    let others = replayed.calls_elsewhere();
+    (others > 0).then(|| {
+        let calls = format_count(others as u64, "call", "calls");
+        let are = if others == 1 { "is" } else { "are" };
         let usage = session_usage(&replayed.session);
         let answers = format_count(usage.answers.calls as u64, "answer", "answers");
         let summaries = if recorded.summary_cost > 0.0 { ", without the summaries" } else { "" };

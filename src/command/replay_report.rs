@@ -9,12 +9,14 @@ use super::ruleset::refuse_unsupported;
 use crate::cli::{ReplaySettingsArgs, StoreArgs};
 use crate::config::{self, FiringLimits};
 use crate::gateway::ruleset::RulesetChoice;
+use crate::ids::EntryIx;
 use crate::policy::{Policy, PolicySet};
 use crate::replay::{FiringLog, Replay, firing_log};
 use crate::session::LoadedSession;
 use crate::session::replay_inputs::ReplayInputs;
 use crate::session::setting_change::{SettingChange, read_changes};
 use crate::session::simulated_settings::{SimulatedSettings, left_out_policies, simulate_settings};
+use crate::session::usage_totals::answers_besides;
 
 /// A replay and its inputs.
 #[derive(Debug)]
@@ -45,6 +47,14 @@ pub(super) enum SharedRules {
 
 /// A session under the ruleset that wrote it, with its replay inputs; or the reason why no comparison is possible.
 type WriterSession = Result<Box<(LoadedSession, ReplayInputs)>, Option<SharedRules>>;
+
+impl ReplayReport {
+    /// Returns the number of answers in the file that are no calls of this branch.
+    pub(super) fn calls_elsewhere(&self) -> usize {
+        let own: Vec<EntryIx> = self.replay.calls.iter().map(|call| call.entry).collect();
+        answers_besides(&self.session, &own).map_or(0, |others| others.calls)
+    }
+}
 
 pub(super) fn replay_session(
     name: &str,

@@ -284,7 +284,8 @@ fn print(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let is_empty = items.is_empty();
-    let covers = if items.iter().any(|item| item.usage.is_some()) { " · cost: all branches" } else { "" };
+    let covers =
+        if items.iter().any(|item| item.usage.is_some()) { " · cost: answers of all branches" } else { "" };
     for (at, line) in describe_rulesets(workspace, &items).into_iter().enumerate() {
         let line = if at == 0 { format!("{} · {line}{covers}", workspace.listed.name) } else { line };
         output.line(if at == 0 { Tone::Strong } else { Tone::Dim }, &line)?;

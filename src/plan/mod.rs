@@ -176,18 +176,8 @@ pub struct CacheCost {
 }
 
 impl CacheCost {
-    /// Estimates the cost of a plan. `idle_ms` is the time since the last call; `None` means that nothing is cached.
-    /// Returns `None` for a plan that changes no message.
-    pub fn new(plan: &Plan, price: &Price, idle_ms: Option<Millis>) -> Option<Self> {
-        let first = plan.fates().iter().position(|message| message.fate.is_change())?;
-        let tokens = |counts: &[u64]| counts[first..].iter().sum::<u64>();
-        // Added messages come after the first change: at a cut, or after a call.
-        let after = tokens(&plan.tokens_after) + plan.tokens_added;
-        let prompt = plan.tokens_before.iter().sum::<u64>();
-        Some(Self::of_tail((tokens(&plan.tokens_before), after), &price.at(prompt as f64), idle_ms))
-    }
-
     /// Estimates the cost of a change from the tokens of the first changed message and all behind it, before and after.
+    /// `idle_ms` is the time since the last call; `None` means that nothing is cached.
     pub fn of_tail((before, after): (u64, u64), price: &Price, idle_ms: Option<Millis>) -> Self {
         let (before, after) = (before as f64 / 1e6, after as f64 / 1e6);
         let warm = idle_ms.is_some_and(|idle| idle < RETENTION_MS);
@@ -309,64 +299,20 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::build_context;
-    use crate::ids::LineIds;
-    use crate::plan::PlanInput;
-    use crate::policy::PolicySettings;
-    use crate::policy::preflight::FixedPressure;
-    use crate::policy::prune::Gate;
-    use crate::store::load::load_bytes;
-    use crate::transcript::{Leaf, Tree};
-    use crate::units::Tokens;
 
     const OPUS: Price = Price::flat([5.0, 25.0, 0.5, 6.25]);
 
-    /// A user message, a result of 400,000 chars that is trimmed, and three answers.
-    fn plan() -> Plan {
-        let message = |at: usize, message: &str| {
-            let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"e{at}\""));
-            format!(r#"{{"type":"message","id":"e{at}","parentId":{parent},"message":{message}}}"#)
-        };
-        let result = format!(
-            r#"{{"role":"toolResult","toolName":"exec","content":[{{"type":"text","text":"{}"}}]}}"#,
-            "x".repeat(400_000)
-        );
-        let answer = r#"{"role":"assistant","content":[]}"#;
-        let user = r#"{"role":"user","content":"hi"}"#;
-        let messages = [user, &result, answer, answer, answer];
-        let lines: Vec<String> = messages.iter().enumerate().map(|(at, text)| message(at, text)).collect();
-        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{}\n", lines.join("\n"));
-        let index = load_bytes("t.jsonl", text.as_bytes(), &mut LineIds);
-        let context = build_context(&index, &Tree::new(&index), &Leaf::Own).expect("builds");
-        Plan::new(&PlanInput {
-            index: &index,
-            context: &context,
-            branch: None,
-            features: None,
-            remembered: None,
-            settings: &PolicySettings::default(),
-            window: Tokens(200_000.0),
-            guard_window: Tokens(200_000.0),
-            gate: Gate::Open { idle_ms: Millis::ZERO },
-            drops_thinking: false,
-            is_responses_api: false,
-            fixed_pressure: FixedPressure::default(),
-        })
-        .expect("plans")
-    }
-
     #[test]
     fn a_warm_cache_is_written_again_from_the_first_change_on() {
-        let cost = CacheCost::new(&plan(), &OPUS, Some(Millis(60_000.0))).expect("a price");
-        let after = 3087_f64.div_euclid(4.0) + 1.0;
-        assert_eq!(cost.next_call, after / 1e6 * 6.25 - 0.1 * 0.5);
-        assert_eq!(cost.later_calls, (0.1 - after / 1e6) * 0.5);
+        let cost = CacheCost::of_tail((100_000, 772), &OPUS, Some(Millis(60_000.0)));
+        assert_eq!(cost.next_call, 772.0 / 1e6 * 6.25 - 0.1 * 0.5);
+        assert_eq!(cost.later_calls, (0.1 - 772.0 / 1e6) * 0.5);
         assert!(cost.is_warm);
     }
 
     #[test]
     fn a_plan_with_a_cold_cache_makes_the_next_call_cheaper() {
-        let cost = CacheCost::new(&plan(), &OPUS, Some(RETENTION_MS)).expect("a price");
+        let cost = CacheCost::of_tail((100_000, 772), &OPUS, Some(RETENTION_MS));
         assert!(!cost.is_warm && cost.next_call < -0.6 && cost.calls_to_break_even().is_none());
     }
 

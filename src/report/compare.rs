@@ -81,7 +81,7 @@ impl ComparedBranch {
         }),
         ("next prompt costs, cold", |branch| format_usd_or_none(branch.next_cost_cold)),
         ("next prompt costs, warm", |branch| format_usd_or_none(branch.next_cost_warm)),
-        ("cost of calls", |branch| format_cost_or_none(&branch.cost)),
+        ("cost of answers", |branch| format_cost_or_none(&branch.cost)),
         ("only on this branch", |branch| format_cost_or_none(&branch.unique_cost)),
     ];
 

@@ -256,9 +256,15 @@ impl LoadedSession {
         Ok(self)
     }
 
-    /// Returns the plan's cost and savings at the provider's cache, or `None` without a price.
+    /// Returns the plan's cost and savings at the provider's cache, from the same counts as the next prompt; `None` without
+    /// a price, or if the plan changes no message.
     pub fn cache_cost(&self, plan: &Plan, now_ms: Moment) -> Option<CacheCost> {
-        CacheCost::new(plan, self.price.as_ref()?, self.idle_ms(now_ms))
+        let first = plan.fates().iter().position(|message| message.fate.is_change())?;
+        let prompt = self.next_prompt.total.tokens;
+        let tail = (first..self.context.messages.len()).map(|at| self.next_prompt.tokens_of(at)).sum::<u64>();
+        let tail_after = (tail + self.next_budget_after(plan).total()).saturating_sub(prompt);
+        let price = self.price.as_ref()?.at(prompt as f64);
+        Some(CacheCost::of_tail((tail, tail_after), &price, self.idle_ms(now_ms)))
     }
 
     /// Returns the cost of a change with these tokens behind its start, before and after, or `None` without a price.

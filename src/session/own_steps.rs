@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_saves_money_for_as_many_tokens_as_it_frees() {
+        let price = crate::gateway::models::Price::flat([5.0, 25.0, 0.5, 6.25]);
+        let session = LoadedSession { price: Some(price), ..guarded(16_030) };
+        let plan = plan(&session, &[Policy::Guard]);
+        let freed = session.next_prompt.total.tokens - session.prompt_tokens_after(&plan);
+        assert!(freed > plan.total_before() - plan.total_after(), "the provider counts more than chars/4");
+        let cost = session.cache_cost(&plan, Moment(f64::MAX)).expect("a price");
+        assert!((cost.next_call + freed as f64 / 1e6 * 6.25).abs() < 1e-9, "{cost:?} for {freed}");
+    }
+
+    #[test]
     fn counts_within_the_guards_limits_are_whole() {
         let mut entries = vec![user("go")];
         for at in 0..4 {

@@ -130,5 +130,9 @@ fn check_without_a_budget_tests_the_window() {
     let window = store.json(&["check", "main", "--budget", "100%"]);
     assert_eq!((&answer["budget"], &answer["fits"]), (&window["budget"], &json!(true)));
     let (code, out, _) = run(&mut program(&["check", "8812", "--demo"]));
-    assert!(code == 1 && out.contains("exceeds 200,000 tokens"), "{out}");
+    assert!(code == 1 && out.contains("exceeds the provider's 200,000 tokens"), "{out}");
+    assert!(out.contains("; 3 calls on other branches are not judged"), "{out}");
+    let (code, out, err) = run(&mut program(&["check", "8812", "--demo", "--window", "150k"]));
+    assert!(code == 0 && out.contains("within the provider's 200,000 tokens"), "{out}");
+    assert!(err.contains("`--budget N` judges the calls by another limit"), "{err}");
 }

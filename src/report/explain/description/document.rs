@@ -26,7 +26,7 @@ const MAX_ERROR_COLUMNS: usize = 120;
 /// The most chars of an error that are read.
 const MAX_ERROR_CHARS: usize = 4_000;
 /// All calls of the branch, their summaries included.
-const COST_COLUMN: &str = "cost of this branch";
+const COST_COLUMN: &str = "cost with summaries";
 /// Share from which a count differs notably from the first.
 const NOTABLE_DIFFERENCE: f64 = 0.05;
 
