@@ -30,8 +30,8 @@ pub trait FeatureSource: std::fmt::Debug + Sync {
     /// Returns the features of the message at a position of the context.
     fn features_at(&self, at: usize) -> Option<&ContentFeatures>;
 
-    /// Returns the cache of changes that lists of this context share; `None` disables it.
-    fn edit_cache(&self) -> Option<&EditCache> {
+    /// Returns the cache of changes of a message in its present form; `None` disables it.
+    fn edit_cache(&self, _at: usize) -> Option<&EditCache> {
         None
     }
 }
@@ -44,10 +44,10 @@ impl<'a> FeatureLookup<'a> {
         }
     }
 
-    fn edit_cache(self) -> Option<&'a EditCache> {
+    fn edit_cache(self, at: usize) -> Option<&'a EditCache> {
         match self {
             Self::Slice(_) => None,
-            Self::Source(features) => features.edit_cache(),
+            Self::Source(features) => features.edit_cache(at),
         }
     }
 }
@@ -217,10 +217,11 @@ impl<'a> MessageList<'a> {
             let edits = before.iter().chain([edit]).cloned().collect();
             FullChange { size, edits, features: Some(features) }
         };
-        let cache = self.features.and_then(FeatureLookup::edit_cache);
-        let change = match (cache, self.messages[at].position()) {
-            (Some(cache), Some(position)) => cache.get_or_insert_with(position, before, edit, make),
-            _ => Arc::new(make()),
+        let cached = self.messages[at].position().zip(self.features);
+        let cached = cached.and_then(|(position, features)| Some((features.edit_cache(position)?, position)));
+        let change = match cached {
+            Some((cache, position)) => cache.get_or_insert_with(position, before, edit, make),
+            None => Arc::new(make()),
         };
         self.is_edited = true;
         self.messages[at].change = Some(MessageChange::Full(change));

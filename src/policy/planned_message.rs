@@ -145,8 +145,8 @@ impl PlannedMessage {
 // Caches the outcome of edits while the messages stay unchanged. A replay makes the same edit of the same message at
 // every call, and most of these edits need the message's text.
 
-/// Changes kept per message. Limits may move from call to call, and an old one seldom returns.
-const MAX_CHANGES: usize = 4;
+/// Changes kept per message. Limits move from call to call and from trace to trace, and an old one seldom returns.
+const MAX_CHANGES: usize = 16;
 
 /// Changes of messages, by position in a context.
 #[derive(Debug, Default)]
@@ -180,11 +180,6 @@ impl EditCache {
     /// Drops the cached changes of a message whose body changed.
     pub fn invalidate(&self, at: usize) {
         self.lock().remove(&at);
-    }
-
-    /// Drops the cached changes of all messages before `from`.
-    pub fn invalidate_before(&self, from: usize) {
-        self.lock().retain(|at, _| *at >= from);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<usize, Vec<Arc<FullChange>>>> {

@@ -17,11 +17,9 @@ impl Edit {
     pub fn predict(&self, size: &MessageSize, features: &ContentFeatures) -> (MessageSize, ContentFeatures) {
         if let Some(body) = &features.body {
             let made = self.apply(&body.value());
-            let mut after = features.remeasure(&made);
-            if *self == Self::StripDetails && after.body.is_some() {
-                after.body = body.without_details().or(after.body);
-            }
-            return (size_after(size, &made), after);
+            let (size, mut after) = (size_after(size, &made), features.remeasure(&made));
+            after.body = after.body.map(|_| body.edited(self, made));
+            return (size, after);
         }
         match self {
             Self::RemoveImages => (size_without_images(size), without_images(size, features)),

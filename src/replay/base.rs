@@ -13,6 +13,7 @@ use crate::ids::EntryIx;
 use crate::policy::edit::Edit;
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{FeatureLookup, MessageList, PlannedMessage};
+use crate::policy::planned_message::EditCache;
 use crate::policy::repair::{
     MissingResult, PairingShape, PlacedMessage, RepairRules, StubMark, pair, pair_list, repair_list,
 };
@@ -47,6 +48,8 @@ pub(super) struct ReplayBase {
     pub(super) results: Vec<usize>,
     /// Features of each result without its details; computed when a trace first needs them.
     stripped_features: Vec<OnceLock<Box<ContentFeatures>>>,
+    /// Edits of the messages as the transcript has them, and of those without their details: all traces make the same.
+    pub(super) edits: [EditCache; 2],
     is_paired: OnceLock<bool>,
 }
 

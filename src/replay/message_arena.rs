@@ -1,7 +1,7 @@
 //! The messages of a path as they are at one moment of a trace: sizes, features and tokens, after the changes that each
 //! run makes to old messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::context::tokens::chars4::estimate_or_zero;
@@ -10,7 +10,7 @@ use crate::ids::EntryIx;
 use crate::policy::edit::{Edit, has_legacy_images, size_without_images};
 use crate::policy::features::ContentFeatures;
 use crate::policy::message_list::{
-    FeatureLookup, FeatureSource, MessageChange, MessageList, MessageOrigin, PlannedMessage,
+    FeatureLookup, FeatureSource, FullChange, MessageChange, MessageList, MessageOrigin, PlannedMessage,
 };
 use crate::policy::planned_message::EditCache;
 use crate::replay::ReplaySession;
@@ -33,7 +33,9 @@ pub(super) struct MessageArena<'a> {
     /// Calls and results before this index are paired.
     pub(super) paired_until: usize,
     summaries: Vec<SummaryMessage>,
-    /// Caches the result of edits per message; invalidated when a message changes for good.
+    /// Messages of the path that this trace changed for good.
+    changed: HashSet<usize>,
+    /// Edits of messages that other traces do not have in this form.
     edit_cache: EditCache,
 }
 
@@ -58,6 +60,7 @@ impl<'a> MessageArena<'a> {
             stripped_until: 0,
             paired_until: 0,
             summaries: Vec::new(),
+            changed: HashSet::new(),
             edit_cache: EditCache::default(),
         }
     }
@@ -217,18 +220,37 @@ impl<'a> MessageArena<'a> {
 
     /// Sets a message's sizes for good, after a context edit.
     pub(super) fn resize(&mut self, at: usize, size: MessageSize) {
-        self.edit_cache.invalidate(at);
+        self.mark_changed(at);
         self.context.messages[at].size = size;
     }
 
-    /// Drops the cached edits of the messages before `from`; they are made again if a prompt has them again.
-    pub(super) fn forget_edits_before(&self, from: usize) {
-        self.edit_cache.invalidate_before(from);
+    fn mark_changed(&mut self, at: usize) {
+        self.changed.insert(at);
+        self.edit_cache.invalidate(at);
+    }
+
+    /// Predicts an edit of a message with these sizes and features, cached if it has them now.
+    pub(super) fn predict(
+        &self,
+        at: usize,
+        edit: &Edit,
+        size: &MessageSize,
+        features: &ContentFeatures,
+    ) -> Arc<FullChange> {
+        let make = || {
+            let (size, features) = edit.predict(size, features);
+            FullChange { size, edits: vec![edit.clone()], features: Some(features) }
+        };
+        let is_present = self.features(at).is_some_and(|own| std::ptr::eq(own, features));
+        match self.edit_cache(at).filter(|_| is_present && self.size(at) == size) {
+            Some(cache) => cache.get_or_insert_with(at, &[], edit, make),
+            None => Arc::new(make()),
+        }
     }
 
     /// Applies an edit for good.
     pub(super) fn apply_edit(&mut self, at: usize, edit: &Edit) {
-        self.edit_cache.invalidate(at);
+        self.mark_changed(at);
         let size = *self.size(at);
         match self.features(at).map(|features| edit.predict(&size, features)) {
             Some((after, features)) => {
@@ -250,7 +272,9 @@ impl<'a> MessageArena<'a> {
                 *features = Edit::StripDetails.predict(size, features).1;
             }
         }
-        (self.stripped_until..until).for_each(|at| self.edit_cache.invalidate(at));
+        (self.stripped_until..until)
+            .filter(|at| self.changed.contains(at))
+            .for_each(|at| self.edit_cache.invalidate(at));
         self.stripped_until = until;
     }
 
@@ -271,7 +295,12 @@ impl FeatureSource for MessageArena<'_> {
         self.features(at)
     }
 
-    fn edit_cache(&self) -> Option<&EditCache> {
-        Some(&self.edit_cache)
+    fn edit_cache(&self, at: usize) -> Option<&EditCache> {
+        let is_shared = at < self.base.len() && !self.changed.contains(&at);
+        Some(if is_shared {
+            &self.base.edits[usize::from(at < self.stripped_until)]
+        } else {
+            &self.edit_cache
+        })
     }
 }

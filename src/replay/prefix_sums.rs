@@ -353,10 +353,13 @@ impl GuardModel {
             }
             _ => return None,
         };
-        let (size, features) = edit.predict(size, features);
-        let chars = features.guard.chars.value().unwrap_or(own);
-        let clear = clear_tokens(counting, &size, Some(&features));
-        Some(GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear })
+        let done = arena.predict(at, &edit, size, features);
+        let chars = done.features.as_ref().and_then(|after| after.guard.chars.value().ok());
+        Some(GuardedSize {
+            chars: chars.unwrap_or(own),
+            tokens: arena.estimate_tokens(at, &done.size),
+            clear_tokens: clear_tokens(counting, &done.size, done.features.as_ref()),
+        })
     }
 
     fn compact_result(
@@ -368,10 +371,13 @@ impl GuardModel {
     ) -> GuardedSize {
         if counting.is_some() || features.body.is_some() || size.role != crate::store::entry::Role::ToolResult
         {
-            let (size, after) = Edit::GuardCompact.predict(size, features);
-            let chars = after.guard.chars.value().unwrap_or(Chars::NAN);
-            let clear = clear_tokens(counting, &size, Some(&after));
-            return GuardedSize { chars, tokens: arena.estimate_tokens(at, &size), clear_tokens: clear };
+            let done = arena.predict(at, &Edit::GuardCompact, size, features);
+            let chars = done.features.as_ref().and_then(|after| after.guard.chars.value().ok());
+            return GuardedSize {
+                chars: chars.unwrap_or(Chars::NAN),
+                tokens: arena.estimate_tokens(at, &done.size),
+                clear_tokens: clear_tokens(counting, &done.size, done.features.as_ref()),
+            };
         }
         let [text, blocks] = &self.compacted;
         let content = if matches!(features.content, ResultContent::Text(_)) { text } else { blocks };

@@ -95,7 +95,6 @@ impl Trace<'_> {
         self.session_start = start;
         self.run_start = start;
         // No later prompt has these messages; a long session has many.
-        self.arena.forget_edits_before(start.from);
         self.pruned_totals.retain(|(at, ..), _| *at >= start.from);
         if start.from < old.from {
             self.extend_repairs(start.from, old.from);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::ids::EntryIx;
 use crate::js::Value;
+use crate::policy::edit::{Edit, apply_all};
 
 /// Reads bodies again where the features of a path were read.
 pub trait BodySource: Debug + Send + Sync {
@@ -18,8 +19,8 @@ pub trait BodySource: Debug + Send + Sync {
 pub enum MessageBody {
     Held(Arc<Value>),
     Stored(Arc<dyn BodySource>, EntryIx),
-    /// [`Self::Stored`] without the details, which every run strips from all results.
-    StoredWithoutDetails(Arc<dyn BodySource>, EntryIx),
+    /// [`Self::Stored`] after these edits.
+    Edited(Arc<dyn BodySource>, EntryIx, Arc<[Edit]>),
 }
 
 impl MessageBody {
@@ -27,24 +28,19 @@ impl MessageBody {
         match self {
             Self::Held(value) => Arc::clone(value),
             Self::Stored(source, entry) => source.body(*entry),
-            Self::StoredWithoutDetails(source, entry) => {
-                let mut body = source.body(*entry);
-                if let Value::Object(message) = Arc::make_mut(&mut body) {
-                    message.remove("details");
-                }
-                body
-            }
+            Self::Edited(source, entry, edits) => Arc::new(apply_all(edits, &source.body(*entry))),
         }
     }
 
-    /// Returns the place of the body without its details; `None` if it is not read again.
-    pub fn without_details(&self) -> Option<Self> {
-        match self {
-            Self::Held(_) => None,
-            Self::Stored(source, entry) | Self::StoredWithoutDetails(source, entry) => {
-                Some(Self::StoredWithoutDetails(Arc::clone(source), *entry))
-            }
-        }
+    /// Returns the body after one more edit: its place and the edits, or `made`, the edited value, where no source has it.
+    pub fn edited(&self, edit: &Edit, made: Value) -> Self {
+        let (source, entry, before) = match self {
+            Self::Held(_) => return Self::Held(Arc::new(made)),
+            Self::Stored(source, entry) => (source, entry, &[][..]),
+            Self::Edited(source, entry, edits) => (source, entry, &edits[..]),
+        };
+        let edits = before.iter().chain([edit]).cloned().collect();
+        Self::Edited(Arc::clone(source), *entry, edits)
     }
 }
 
