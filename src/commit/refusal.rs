@@ -57,7 +57,7 @@ pub enum Refusal {
     #[error("{}: the parents of entry {entry} form a cycle. Repair a copy of the file first.", .path.display())]
     Cycle { path: PathBuf, entry: String },
     /// A line is not JSON, or the runtime cannot open it.
-    #[error("{}{}: cannot read the line, and the runtime may rewrite the file because of it. Remove it in a copy first.", .path.display(), line_text(*.line))]
+    #[error("{}{}: cannot read the line, and the runtime may rewrite the file because of it. Remove the line in a copy, and commit to that.", .path.display(), line_text(*.line))]
     UnparsableLine { path: PathBuf, line: Option<u64> },
     #[error("{}: the last line has no line break: a program is still writing it, or was interrupted. Wait; if no program is writing, add the line break.", .path.display())]
     UnterminatedLine { path: PathBuf },

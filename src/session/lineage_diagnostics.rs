@@ -39,8 +39,7 @@ fn describe_hidden_branch(session: &LoadedSession, found: &HiddenBranch) -> Diag
         format_count(found.messages as u64, "message", "messages"),
         format_number(found.active_messages as u64),
     );
-    let command = ManualChange::Branch(found.leaf).command(session);
-    let next = format!("`{command}` makes the longer branch active again.");
+    let next = ManualChange::Branch(found.leaf).command_for(session, "the longer branch active again");
     diagnostic_at(index, found.dead_end, Severity::Warning, what, &next)
 }
 
@@ -84,11 +83,10 @@ fn describe_cut_off(session: &LoadedSession, found: &CutOff) -> Diagnostic {
     what.push_str(" before it (");
     what.push_str(&messages);
     what.push_str(") are unreachable: they are in this same file, but are not sent");
-    let active = found
-        .last_before
-        .map(|last| ManualChange::Branch(last).command(session))
-        .map(|command| format!("; `{command}` makes the part before active"));
-    let next = format!("`clawscope tree` shows them{}.", active.unwrap_or_default());
+    let active = found.last_before.map(|last| {
+        format!(" {}", ManualChange::Branch(last).command_for(session, "the part before active"))
+    });
+    let next = format!("`clawscope tree` shows them.{}", active.unwrap_or_default());
     diagnostic_at(index, found.root, Severity::Warning, what, &next)
 }
 
@@ -109,4 +107,33 @@ fn describe_continuations(session: &LoadedSession) -> Option<Diagnostic> {
         Diagnostic::new(&*session.index.path, Severity::Warning, what, next)
             .about(session.item.key.0.clone()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::loaded_session;
+
+    #[test]
+    fn no_commit_is_offered_for_a_damaged_file() {
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-09-15T09:00:00.000Z"}"#;
+        let message = |id: &str, parent: &str, role: &str| {
+            format!(
+                r#"{{"id":"{id}","parentId":{parent},"type":"message","message":{{"role":"{role}","content":[]}}}}"#
+            )
+        };
+        let (a, b) = (message("a", "null", "user"), message("b", r#""gone""#, "assistant"));
+        let advice = |lines: &[&str]| {
+            let session = loaded_session(&format!("{}\n", lines.join("\n")), 200_000.0);
+            describe_break(&session).expect("a break").advice
+        };
+        let whole = advice(&[header, &a, &b]);
+        assert!(whole.contains("--branch a` makes the part before active."), "{whole}");
+        let damaged = advice(&[header, &a, "{broken", &b]);
+        assert!(
+            damaged.contains("No commit makes the part before active while the file is damaged: line 3"),
+            "{damaged}"
+        );
+        assert!(!damaged.contains("clawscope commit"), "{damaged}");
+    }
 }

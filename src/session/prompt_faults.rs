@@ -185,10 +185,15 @@ pub(super) fn collect(session: &LoadedSession) -> Vec<Diagnostic> {
 
 fn describe_fault(session: &LoadedSession, fault: &PromptFault) -> Diagnostic {
     let what = fault.kind.description();
-    let next = format!(
-        "Providers refuse every prompt with it. `{}` continues on a branch without it; /new starts without the history.",
-        ManualChange::Drop(vec![fault.entry]).command(session)
-    );
+    let drop = match ManualChange::Drop(vec![fault.entry]).command(session) {
+        Ok(command) => {
+            format!("`{command}` continues on a branch without it; /new starts without the history.")
+        }
+        Err(reason) => {
+            format!("/new starts without the history. No commit drops it while the file is damaged: {reason}")
+        }
+    };
+    let next = format!("Providers refuse every prompt with it. {drop}");
     diagnostic_at(&session.index, fault.entry, Severity::Warning, what, &next)
 }
 

@@ -1,6 +1,5 @@
 //! A change of the branch that ends what the verdict found: the command writes it, and the screen offers it.
 
-use crate::commit::refuse_lines;
 use crate::session::{LoadedSession, ManualChange};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +18,7 @@ pub struct Blocked(pub String);
 impl WayOut {
     /// Returns the change, unless a commit would refuse the file.
     pub(super) fn new(session: &LoadedSession, change: ManualChange) -> Result<Self, Blocked> {
-        match refuse_lines(&session.index).filter(|_| session.source.events().is_none()) {
-            Some(refusal) => Err(Blocked(refusal.to_string())),
-            None => Ok(Self { names: change.names(session), command: change.command(session), change }),
-        }
+        let command = change.command(session).map_err(Blocked)?;
+        Ok(Self { names: change.names(session), command, change })
     }
 }
