@@ -90,10 +90,18 @@ pub(super) fn message_tokens(size: &MessageSize) -> u64 {
     estimate_or_zero(size)
 }
 
-/// Formats the estimated tokens of an entry; `refused` if a refusal is all that its call recorded.
-pub(super) fn format_entry_tokens(session: &LoadedSession, entry: EntryIx, size: &MessageSize) -> String {
+/// Formats the tokens of an entry, by estimate unless they are given; `refused` if a refusal is all that its call recorded.
+pub(super) fn format_entry_tokens(
+    session: &LoadedSession,
+    entry: EntryIx,
+    size: &MessageSize,
+    tokens: Option<u64>,
+) -> String {
     let refused = session.overflow_at(entry).is_some_and(|overflow| overflow.kind.is_refusal());
-    if refused && size.usage.is_none() { "refused".to_owned() } else { format_estimate(message_tokens(size)) }
+    if refused && size.usage.is_none() {
+        return "refused".to_owned();
+    }
+    format_estimate(tokens.unwrap_or_else(|| message_tokens(size)))
 }
 
 /// Formats the non-empty parts of the budget on one line.

@@ -161,7 +161,7 @@ fn print(
         let name = pad(&index.display_id(node.entry), names);
         let what = describe_entry(session, node.entry);
         let tokens =
-            index.entry(node.entry).message.map(|size| format_entry_tokens(session, node.entry, &size));
+            index.entry(node.entry).message.map(|size| format_entry_tokens(session, node.entry, &size, None));
         let label =
             labels.get(&node.entry).map(|label| format!(" [{}]", secrets.apply(label))).unwrap_or_default();
         let end = if leaf == Some(node.entry) { " ◀" } else { "" };

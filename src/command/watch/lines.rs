@@ -127,7 +127,7 @@ pub(super) fn report_entries(
             output.json(&entry_json(loaded, *entry, (context, session), state))?;
         } else {
             let stuck = (new.last() == Some(entry) && state != CallState::Healthy).then_some(state);
-            print_entry(loaded, *entry, (context, stuck), secrets, output)?;
+            print_entry(loaded, *entry, (totals.added(*entry), context, stuck), secrets, output)?;
         }
     }
     Ok(())
@@ -137,6 +137,8 @@ pub(super) fn report_entries(
 pub(super) struct RunningTotals {
     /// The next prompt after each entry of the file.
     context: Vec<u64>,
+    /// The part of the next prompt that each entry is; `None` if it is not sent.
+    added: Vec<Option<u64>>,
     /// All message entries up to this one.
     session: Vec<u64>,
 }
@@ -148,10 +150,12 @@ impl RunningTotals {
         let fixed = loaded.next_prompt.fixed_tokens;
         let running = running_totals(fixed, loaded.next_prompt.message_tokens.iter().copied());
         let mut context = vec![None; index.entries.len()];
-        messages
-            .iter()
-            .zip(running)
-            .for_each(|(message, total)| context[message.entry.index()] = Some(total));
+        let mut added = vec![None; index.entries.len()];
+        for ((message, tokens), total) in messages.iter().zip(&loaded.next_prompt.message_tokens).zip(running)
+        {
+            let at = message.entry.index();
+            (context[at], added[at]) = (Some(total), Some(*tokens));
+        }
         let mut now = fixed;
         let known_so_far = |total: Option<u64>| {
             now = total.unwrap_or(now);
@@ -161,7 +165,12 @@ impl RunningTotals {
         let own = index.entries.iter().map(|entry| {
             entry.message.filter(|_| entry.kind == EntryKind::Message).map_or(0, |size| message_tokens(&size))
         });
-        Self { context, session: running_totals(0, own) }
+        Self { context, added, session: running_totals(0, own) }
+    }
+
+    /// Returns the tokens by which an entry lengthens the next prompt, in the measure of the totals.
+    fn added(&self, entry: EntryIx) -> Option<u64> {
+        self.added[entry.index()]
     }
 
     /// Returns the tokens of the next prompt after an entry, and of all messages up to it.
@@ -204,7 +213,7 @@ fn entry_json(
 fn print_entry(
     session: &LoadedSession,
     ix: EntryIx,
-    (context, stuck): (u64, Option<CallState>),
+    (added, context, stuck): (Option<u64>, u64, Option<CallState>),
     secrets: SecretDisplay,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -213,7 +222,7 @@ fn print_entry(
     let item = &session.item;
     let what = entry.message.map_or(entry.kind.as_str(), |size| size.role.as_str());
     let tool = entry.message.and_then(|size| tool_name(session, ix, &size)).unwrap_or_default();
-    let tokens = entry.message.map(|size| format_entry_tokens(session, ix, &size)).unwrap_or_default();
+    let tokens = entry.message.map(|size| format_entry_tokens(session, ix, &size, added)).unwrap_or_default();
     let text = read_excerpt(&session.source, index, ix)
         .map(|excerpt| excerpt.with_secrets(secrets).text_with_envelope())
         .unwrap_or_default();
@@ -236,4 +245,30 @@ fn print_entry(
         None => line,
     };
     Ok(output.line(if stuck.is_some() { Tone::Warning } else { Tone::Plain }, &line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::testing::loaded_session;
+    use crate::store::demo;
+
+    #[test]
+    fn each_message_adds_the_tokens_by_which_the_total_grows() {
+        let (mut messages, mut by_provider) = (0, 0);
+        let files = demo::files().into_iter();
+        for (_, text) in files.filter(|(path, _)| path.extension().is_some_and(|it| it == "jsonl")) {
+            let loaded = loaded_session(&String::from_utf8_lossy(&text), 200_000.0);
+            let totals = RunningTotals::new(&loaded);
+            let sent: Vec<EntryIx> = loaded.context.messages.iter().map(|message| message.entry).collect();
+            for pair in sent.windows(2).filter(|pair| pair[0] < pair[1]) {
+                let grown = totals.at(pair[1]).0 - totals.at(pair[0]).0;
+                assert_eq!(totals.added(pair[1]), Some(grown));
+                let size = loaded.index.entry(pair[1]).message;
+                by_provider += usize::from(size.is_some_and(|size| message_tokens(&size) != grown));
+                messages += 1;
+            }
+        }
+        assert!(messages > 500 && by_provider * 2 > messages, "{by_provider} of {messages}");
+    }
 }
