@@ -9,6 +9,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::counted_calls::CountedCall;
 use crate::report::explain::failure::Failure;
 use crate::session::LoadedSession;
+use crate::session::overflow::OverflowKind;
 use crate::store::entry::Role;
 use crate::units::Tokens;
 
@@ -27,7 +28,8 @@ pub struct PromptCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
     Provider {
-        /// Whether the refusal states the number; otherwise it is an estimate.
+        overflow: OverflowKind,
+        /// Whether the refusal, or the usage of the answer, states the number; otherwise it is an estimate.
         is_stated: bool,
         /// Tokens above the limit that the refusal states instead.
         excess: Option<u64>,
@@ -46,8 +48,8 @@ pub enum Counter {
     /// The fit to this number of counted calls.
     Calibrated {
         counted_calls: usize,
-        /// The provider's count of the refused prompt took part in the fit.
-        fits_refusal: bool,
+        /// The overflow whose count took part in the fit.
+        fits_overflow: Option<OverflowKind>,
     },
 }
 
@@ -68,6 +70,7 @@ impl Counter {
 pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<PromptCount> {
     let provider = PromptCount {
         counter: Counter::Provider {
+            overflow: failure.overflow.kind,
             is_stated: failure.is_measured,
             excess: failure.overflow.excess,
             is_lower_bound: failure.prompt_size().is_lower_bound,
@@ -91,7 +94,10 @@ pub(super) fn collect_counts(case: &OverflowCase<'_>, failure: &Failure) -> Vec<
     };
     let counted_calls = case.calls.len();
     let calibrated = (counted_calls > 0).then_some(PromptCount {
-        counter: Counter::Calibrated { counted_calls, fits_refusal: failure.is_measured },
+        counter: Counter::Calibrated {
+            counted_calls,
+            fits_overflow: failure.is_measured.then_some(failure.overflow.kind),
+        },
         tokens: failure.fitted_tokens,
         is_measured: false,
         entry: None,

@@ -46,6 +46,11 @@ impl OverflowKind {
     pub fn is_refusal(self) -> bool {
         matches!(self, Self::Refused | Self::Precheck | Self::Bytes | Self::Unrecorded)
     }
+
+    /// Returns the word for it in a sentence: a call that was answered was not refused.
+    pub fn noun(self) -> &'static str {
+        if self.is_refusal() { "refusal" } else { "overflow" }
+    }
 }
 
 /// A model call that overflowed.

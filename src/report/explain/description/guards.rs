@@ -69,9 +69,9 @@ impl GuardReason {
             Self::NotRecognised { release } => {
                 format!("{release} did not recognise this as an overflow, so it did not compact")
             }
-            Self::NoCompaction => "no compaction followed the refusal".to_owned(),
-            Self::CompactionsAfter(count) => {
-                format!("{} followed the refusal", quantity(*count, "compaction"))
+            Self::CompactionsAfter(0, kind) => format!("no compaction followed the {}", kind.noun()),
+            Self::CompactionsAfter(count, kind) => {
+                format!("{} followed the {}", quantity(*count, "compaction"), kind.noun())
             }
         }
     }

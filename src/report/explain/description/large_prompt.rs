@@ -2,6 +2,7 @@
 
 use crate::format::{format_number, format_short_estimate, quantity};
 use crate::report::explain::description::grounds::{Described, Evidence};
+use crate::report::explain::failure::LimitOrigin;
 use crate::report::explain::finding::FindingClass;
 use crate::report::explain::mechanism::{LargePrompt, MessageFit};
 use crate::store::entry::Role;
@@ -14,7 +15,7 @@ const MAX_ENTRIES: usize = 40;
 impl Described for LargePrompt {
     fn headline(&self) -> String {
         let tokens = format_short_estimate(self.mechanism.tokens.whole());
-        let limit = format_number(self.limit);
+        let limit = describe_limit(self);
         let counted = |noun: &str| quantity(self.mechanism.count, noun);
         match self.mechanism.class {
             FindingClass::BytesLimit if self.mechanism.count > 0 => {
@@ -103,10 +104,20 @@ impl LargePrompt {
     }
 }
 
+/// Names the limit. The gateway's own check has one that no other line shows, below the window.
+fn describe_limit(prompt: &LargePrompt) -> String {
+    let limit = format_number(prompt.limit);
+    if prompt.limit_origin == LimitOrigin::GatewayBudget {
+        format!("the {limit} that the reserve leaves")
+    } else {
+        limit
+    }
+}
+
 /// Describes a single message: too large on its own, or the one that no longer fitted.
 fn describe_size(prompt: &LargePrompt) -> String {
     let tokens = format_short_estimate(prompt.mechanism.tokens.whole());
-    let limit = format_number(prompt.limit);
+    let limit = describe_limit(prompt);
     match prompt.message_fit() {
         MessageFit::NeverFits => format!("alone is {tokens} tokens; the limit is {limit}"),
         MessageFit::NeverFitsWithFixedParts => {

@@ -302,7 +302,10 @@ impl PromptCount {
             Counter::Provider { excess: Some(excess), .. } => {
                 return format!("limit plus the {} that the refusal states", format_number(excess));
             }
-            Counter::Provider { is_stated: true, .. } => "from the refusal; only this count can refuse",
+            Counter::Provider { is_stated: true, overflow, .. } if overflow.is_refusal() => {
+                "from the refusal; only this count can refuse"
+            }
+            Counter::Provider { is_stated: true, .. } => "from the usage of the answer",
             Counter::Provider { is_lower_bound: true, .. } => "the refusal states no number",
             Counter::Provider { .. } => "estimated: the refusal states no number",
             Counter::Runtime { adds_estimate: true } => {
@@ -314,9 +317,9 @@ impl PromptCount {
             Counter::StoredCounter { is_stale: false } => "shown in the status line",
             Counter::StoredCounter { is_stale: true } => "shown in the status line, marked stale",
             Counter::CharsByFour => "compared with the thresholds of pruning and of the context guard",
-            Counter::Calibrated { counted_calls, fits_refusal } => {
-                let refusal = if fits_refusal { " and this refusal" } else { "" };
-                return format!("clawscope: fitted to {}{refusal}", quantity(counted_calls, "counted call"));
+            Counter::Calibrated { counted_calls, fits_overflow } => {
+                let own = fits_overflow.map(|kind| format!(" and this {}", kind.noun())).unwrap_or_default();
+                return format!("clawscope: fitted to {}{own}", quantity(counted_calls, "counted call"));
             }
         };
         fixed.to_owned()

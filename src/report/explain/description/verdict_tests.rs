@@ -4,6 +4,7 @@ use super::*;
 use crate::ids::EntryIx;
 use crate::report::explain::failure::PromptSize;
 use crate::report::explain::{Counter, PromptCount};
+use crate::session::overflow::OverflowKind;
 
 fn overflow(count: usize, remark: Option<VerdictRemark>) -> VerdictFacts {
     VerdictFacts::Overflow(OverflowFacts {
@@ -77,7 +78,12 @@ fn a_prompt_of_which_only_the_refusal_is_known_was_more_than_the_limit() {
     assert_eq!(size.description(), "more than 1,000");
     assert_eq!(PromptSize { is_lower_bound: false, ..size }.description(), "~1.0k");
     let count = |is_lower_bound| PromptCount {
-        counter: Counter::Provider { is_stated: false, excess: Some(1), is_lower_bound },
+        counter: Counter::Provider {
+            overflow: OverflowKind::Refused,
+            is_stated: false,
+            excess: Some(1),
+            is_lower_bound,
+        },
         tokens: 1_001,
         is_measured: false,
         entry: None,

@@ -15,6 +15,7 @@ use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
 use crate::report::explain::finding::{Confidence, FindingClass, Found};
 use crate::report::explain::replay_runner::ReplayRunner;
+use crate::session::overflow::OverflowKind;
 use crate::units::{Chars, Millis, Moment, Tokens};
 
 /// A ttl shorter than any usual pause between two runs.
@@ -174,9 +175,8 @@ pub enum GuardReason {
     NotRecognised {
         release: String,
     },
-    NoCompaction,
-    /// So many compactions followed the refusal.
-    CompactionsAfter(usize),
+    /// So many compactions followed the overflow.
+    CompactionsAfter(usize, OverflowKind),
 }
 
 /// The consequence of a comparison with the trigger.

@@ -148,12 +148,13 @@ fn recovery_guard(case: &OverflowCase<'_>, failure: &Failure) -> GuardReport {
     let own = failure.overflow.entry;
     let follows = |entry| entry > own || failure.overflow.is_compaction() && entry == own;
     let done = case.compactions.iter().filter(|it| follows(it.entry)).count();
+    let after = GuardReason::CompactionsAfter(done, failure.overflow.kind);
     let (state, reason) = match (failure.overflow.recognised, done) {
         (Some(false), 0) => {
             (GuardState::Blocked, GuardReason::NotRecognised { release: case.session.gateway_release() })
         }
-        (_, 0) => (GuardState::Failed, GuardReason::NoCompaction),
-        (_, done) => (GuardState::Acted, GuardReason::CompactionsAfter(done)),
+        (_, 0) => (GuardState::Failed, after),
+        (_, _) => (GuardState::Acted, after),
     };
     GuardReport::new(GuardKind::Recovery, state, reason).with_entry(failure.overflow.entry)
 }

@@ -6,7 +6,7 @@ use crate::ids::EntryIx;
 use crate::js::Value;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::compactions::message_text;
-use crate::report::explain::failure::{Failure, PromptSize};
+use crate::report::explain::failure::{Failure, LimitOrigin, PromptSize};
 use crate::report::explain::finding::{Confidence, FindingClass, Found, Numbers};
 use crate::store::entry::Role;
 use crate::transcript::envelope::unwrap_message;
@@ -22,6 +22,7 @@ pub struct LargePrompt {
     pub size: PromptSize,
     /// Tokens that fit.
     pub limit: u64,
+    pub limit_origin: LimitOrigin,
     /// Tokens before the messages.
     pub fixed_tokens: u64,
     /// Tokens that are in no message of the transcript.
@@ -62,6 +63,7 @@ impl LargePrompt {
             mechanism: mechanism.clone(),
             size: failure.prompt_size(),
             limit: failure.limit,
+            limit_origin: failure.limit_origin(),
             fixed_tokens: failure.fixed_tokens,
             unseen_tokens: failure.prompt_tokens.saturating_sub(seen),
             counted_more: failure
