@@ -15,7 +15,7 @@ use crate::ids::SessionKey;
 use crate::redact::SecretDisplay;
 use crate::session::item::match_part;
 use crate::session::title::shown_name;
-use crate::session::{LoadedSession, SessionItem};
+use crate::session::{LoadedSession, Mark, SessionItem};
 use crate::store::find::{FindError, find_session};
 use crate::store::foreign_file::{ForeignFile, recognise};
 use crate::store::path_kind::{PathKind, classify_path};
@@ -126,7 +126,9 @@ impl Workspace {
         if items.len() > shown.len() {
             lines.push(format!("  and {} more; `clawscope sessions` lists all", items.len() - shown.len()));
         }
-        let candidates = shown.iter().map(|item| item.key.0.clone()).collect();
+        // The first may take the place of the word, so it has a transcript where one has.
+        let (missing, readable): (Vec<_>, Vec<_>) = shown.iter().partition(|item| item.has(Mark::Missing));
+        let candidates = readable.iter().chain(&missing).map(|item| item.key.0.clone()).collect();
         Failure::Reported { exit, message: lines.join("\n"), candidates, typed: Some(text.to_owned()) }
     }
 

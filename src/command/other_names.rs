@@ -1,7 +1,7 @@
 //! Names under which people look for a command that has another name here.
 
 /// Maps a name from another program to the words of the command here; `KEY` is replaced by a session.
-const OTHER_NAMES: [(&[&str], &[&str]); 25] = [
+const OTHER_NAMES: [(&[&str], &[&str]); 26] = [
     (&["breakdown", "tokens", "usage"], &["context", "KEY", "--breakdown"]),
     (&["estimators", "estimates"], &["context", "KEY", "--estimators"]),
     (&["recorded", "trajectory"], &["context", "KEY", "--recorded"]),
@@ -27,6 +27,7 @@ const OTHER_NAMES: [(&[&str], &[&str]); 25] = [
     (&["compact"], &["simulate", "KEY", "--policy", "compact"]),
     (&["history", "log", "commits"], &["undo", "KEY", "--list"]),
     (&["follow", "tail"], &["watch"]),
+    (&["version"], &["--version"]),
 ];
 
 /// Returns the words of the command with the alias `name`.
@@ -38,6 +39,7 @@ pub(super) fn words_for(name: &str) -> Option<&'static [&'static str]> {
 mod tests {
     use super::*;
     use crate::cli::Cli;
+    use clap::error::ErrorKind;
     use clap::{CommandFactory as _, Parser as _};
 
     #[test]
@@ -48,7 +50,9 @@ mod tests {
                 assert!(commands.find_subcommand(name).is_none(), "{name} is a command");
             }
             let line = ["clawscope"].into_iter().chain(words.iter().copied());
-            assert!(Cli::try_parse_from(line).is_ok(), "{words:?}");
+            if let Err(error) = Cli::try_parse_from(line) {
+                assert_eq!(error.kind(), ErrorKind::DisplayVersion, "{words:?}");
+            }
         }
     }
 }

@@ -60,9 +60,10 @@ pub(super) fn run(
             .into_iter()
             .filter(|finding| !workspace.listed.is_about_unread_database(finding))
             .collect();
+        let all = items.len() as u64;
         let mut items: Vec<Option<SessionItem>> = items.into_iter().map(Some).collect();
         let items = chosen.iter().filter_map(|at| items[*at].take()).collect();
-        print(&workspace, items, &findings, args.sort, output)?;
+        print(&workspace, (items, all), &findings, args.sort, output)?;
     }
     workspace.require_databases()
 }
@@ -74,7 +75,9 @@ fn choose(items: &[SessionItem], args: &SessionsArgs, now_ms: Moment) -> Result<
     let texts: Vec<SearchText> = searched.iter().map(SearchText::new).collect();
     let selection = query.select(items, &texts, now_ms);
     if let Some(problem) = selection.problem {
-        return Err(Failure::usage(format!("--filter: {problem}.")));
+        let problem = problem.to_string();
+        let end = if problem.ends_with('?') { "" } else { "." };
+        return Err(Failure::usage(format!("--filter: {problem}{end}")));
     }
     let mut chosen: Vec<usize> = selection.found.into_iter().map(|(at, _)| at).collect();
     if let Some(sort) = args.sort {
@@ -278,7 +281,7 @@ fn window_guard_name(workspace: &Workspace, item: &SessionItem) -> Option<&'stat
 
 fn print(
     workspace: &Workspace,
-    items: Vec<SessionItem>,
+    (items, all): (Vec<SessionItem>, u64),
     findings: &[Diagnostic],
     sort: Option<SortBy>,
     output: &mut Output,
@@ -305,7 +308,8 @@ fn print(
         table(workspace, own.into_iter(), None, output.width()).print(output, "  ")?;
     }
     if is_empty {
-        writeln!(output, "no sessions")?;
+        let none = format!("0 of {} match", format_count(all, "session", "sessions"));
+        writeln!(output, "{}", if all == 0 { "no sessions" } else { &none })?;
     }
     // The note about the demo store is already there.
     let missing = workspace.missing_path();

@@ -3,6 +3,9 @@
 /// Similarity (Jaro-Winkler) below which a name is not a suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
+/// Share of its letters that a mistyped name has right, unless it is the start of a name: `exit` is not `export`.
+const MIN_SHARE_RIGHT: f64 = 0.6;
+
 /// [`parts_similarity`] below which a session is not a suggestion.
 pub(super) const MIN_PARTS_SIMILARITY: f64 = 0.7;
 
@@ -12,7 +15,11 @@ pub(super) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>)
     let similarity = |name: &str| strsim::jaro_winkler(&typed, &name.to_lowercase());
     let scored = names.into_iter().map(|name| (similarity(name), name));
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, name)| name)
+    let is_meant = |name: &str| {
+        let name = name.to_lowercase();
+        name.starts_with(&typed) || strsim::normalized_damerau_levenshtein(&typed, &name) >= MIN_SHARE_RIGHT
+    };
+    best.filter(|(similarity, name)| *similarity >= MIN_SIMILARITY && is_meant(name)).map(|(_, name)| name)
 }
 
 /// Returns how well the parts of `typed` match some of these words, 0 to 1. Parts end at colons and spaces, and each
@@ -64,6 +71,8 @@ mod tests {
         let names = ["explain", "export", "sessions"];
         assert_eq!(nearest("explian", names), Some("explain"));
         assert_eq!(nearest("SESSION", names), Some("sessions"));
+        assert_eq!(nearest("expl", names), Some("explain"));
+        assert_eq!(nearest("exit", names), None);
         assert_eq!(nearest("zebra", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(did_you_mean("exprot", names), " Did you mean export?");

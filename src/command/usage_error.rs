@@ -15,6 +15,7 @@ use super::suggest::{alternatives, did_you_mean, nearest};
 use crate::cli::{Cli, StoreArgs};
 use crate::format::number::Amount;
 use crate::gateway::env::absolute;
+use crate::session::item::match_part;
 use crate::session::{Mark, SessionItem};
 use crate::text::shell;
 use crate::units::Moment;
@@ -58,10 +59,10 @@ pub(super) fn missing_argument(id: &str, words: &[OsString], invocation: &Invoca
 pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<String> {
     let line = CommandLine::new(words, invocation);
     let command = line.command.as_ref()?;
-    let is_path = |word: &&str| {
-        word.contains(std::path::MAIN_SEPARATOR) || absolute(&invocation.env.cwd, Path::new(word)).exists()
-    };
-    let mut arguments = line.plain_words().skip_while(|word| *word != line.name()).skip(1);
+    if command.get_name() == "search" {
+        return line.quoted_text();
+    }
+    let mut arguments = line.arguments();
     let is_release = |word: &str| word.starts_with("20") || word.starts_with("pi-");
     let (option, typed) = match command.get_name() {
         "sessions" => ("filter", arguments.next()?),
@@ -71,7 +72,7 @@ pub(super) fn path_hint(words: &[OsString], invocation: &Invocation) -> Option<S
         _ => arguments.nth(1).and_then(|word| Some((option_for(command, word)?, word)))?,
     };
     Some(typed)
-        .filter(|word| !is_path(word))
+        .filter(|word| !line.is_path(word))
         .and_then(|typed| line.retry(typed, &[&format!("--{option}"), typed]))
 }
 
@@ -126,7 +127,7 @@ impl CommandLine<'_> {
         let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
         let Some(command) = self.command.as_ref().filter(|_| !typed.starts_with('-')) else {
             return if typed.starts_with('-') {
-                Some(self.describe_option(typed, error))
+                Some(self.describe_option(typed))
             } else {
                 Some(self.describe_command(self.first_word()?))
             };
@@ -136,27 +137,32 @@ impl CommandLine<'_> {
             Some(option) => format!("{typed}: expected after --{option}."),
             None => format!("{typed}: one argument too many. Expected: {}.", positionals(command)),
         };
-        let retry = option.and_then(|option| self.retry(typed, &[&format!("--{option}"), typed]));
+        let retry = match option {
+            Some(option) => self.retry(typed, &[&format!("--{option}"), typed]),
+            None if command.get_name() == "search" => self.quoted_text(),
+            None => None,
+        };
         Some([Some(lead), retry, Some(self.help_line())].into_iter().flatten().collect::<Vec<_>>().join("\n"))
     }
 
-    fn describe_option(&self, typed: &str, error: &clap::Error) -> String {
+    fn describe_option(&self, typed: &str) -> String {
         let name = typed.split('=').next().unwrap_or(typed);
-        let lead = format!("{} has no option {name}.", self.name());
-        if let Some(ContextValue::String(near)) = error.get(ContextKind::SuggestedArg) {
-            let retry = self.retry(typed, &[&typed.replacen(name, near, 1)]);
-            let lines = [Some(format!("{lead} Did you mean {near}?")), retry, Some(self.help_line())];
-            return lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
-        }
         let root = Cli::command();
-        let has =
-            |command: &&Command| command.get_arguments().any(|arg| arg.get_long() == name.strip_prefix("--"));
+        let has = |command: &&Command| command.get_arguments().any(|arg| is_option(arg, name));
         let owners: Vec<String> =
             root.get_subcommands().filter(has).map(|command| format!("`{}`", command.get_name())).collect();
-        let owners =
-            if owners.is_empty() { String::new() } else { format!(" {} has it.", owners.join(", ")) };
-        let owners = if owners.contains(", ") { owners.replace(" has it", " have it") } else { owners };
-        format!("{lead}{owners}\n{}", self.help_line())
+        let own = self.command.as_ref().unwrap_or(&root).get_arguments().filter_map(Arg::get_long);
+        let near = name.strip_prefix("--").filter(|_| owners.is_empty()).and_then(|long| nearest(long, own));
+        let advice = match (near, owners.as_slice()) {
+            (Some(near), _) => format!(" Did you mean --{near}?"),
+            (None, []) => String::new(),
+            (None, [only]) => format!(" {only} has it."),
+            (None, several) => format!(" {} have it.", several.join(", ")),
+        };
+        let lead = format!("{} has no option {name}.{advice}", self.name());
+        let retry =
+            near.and_then(|near| self.retry(typed, &[&typed.replacen(name, &format!("--{near}"), 1)]));
+        [Some(lead), retry, Some(self.help_line())].into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
     fn describe_command(&self, typed: &str) -> String {
@@ -167,8 +173,10 @@ impl CommandLine<'_> {
             (String::new(), words.to_vec())
         } else if let Some(near) = nearest(typed, names()) {
             (did_you_mean(typed, names()), vec![near])
-        } else {
+        } else if self.names_session(typed) {
             (" To name a session, put a command before it.".to_owned(), vec!["explain", typed])
+        } else {
+            return format!("{lead}\n`clawscope --help` lists the commands.");
         };
         let retry = self.retry_command(typed, &meant);
         format!("{lead}{advice}\n{retry}\n`clawscope --help` lists the commands.")
@@ -203,7 +211,8 @@ impl CommandLine<'_> {
             Some(ContextValue::String(typed)) if !typed.is_empty() => typed,
             _ => {
                 let lead = format!("{label} needs a value: {}.", expected(arg));
-                let lines = [Some(lead), self.example_with(&label), Some(self.help_line())];
+                let line = self.with_value(&label).or_else(|| self.example_with(&label));
+                let lines = [Some(lead), line, Some(self.help_line())];
                 return Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"));
             }
         };
@@ -249,6 +258,14 @@ fn describe_conflict(error: &clap::Error) -> Option<String> {
         "" => None,
         other if other == one => Some(format!("{one} is there twice. Remove one.")),
         _ => Some(format!("{one} and {others} cannot be combined. Remove one of them.")),
+    }
+}
+
+/// Whether an argument is the option with a name as typed, `--json` or `-o`.
+fn is_option(arg: &Arg, name: &str) -> bool {
+    match name.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| name.strip_prefix('-') == Some(&*short.to_string())),
     }
 }
 
@@ -299,7 +316,10 @@ fn describe_missing_argument(arg: &Arg) -> String {
         return format!("missing {option}: expected {}.", alternatives(&known));
     }
     let words = expected(arg);
-    format!("missing {name}: {}.", words.strip_prefix("the session: ").unwrap_or(&words))
+    let words = words.strip_prefix("the session: ").unwrap_or(&words);
+    // Another option may need an argument that is optional without it.
+    let words = words.split_once(" [default").map_or(words, |(words, _)| words);
+    format!("missing {name}: {words}.")
 }
 
 // The typed command line, and lines to type instead.
@@ -356,10 +376,50 @@ impl<'a> CommandLine<'a> {
         plain.map(String::as_str).collect::<Vec<_>>().into_iter()
     }
 
+    /// Returns the words behind the command.
+    fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.plain_words().skip_while(|word| *word != self.name()).skip(1)
+    }
+
+    fn is_path(&self, word: &str) -> bool {
+        word.contains(std::path::MAIN_SEPARATOR)
+            || absolute(&self.invocation.env.cwd, Path::new(word)).exists()
+    }
+
+    /// Returns the line with the words to search for in quotes, if there are several and none is a path.
+    fn quoted_text(&self) -> Option<String> {
+        let text: Vec<&str> = self.arguments().collect();
+        let is_text = text.len() > 1 && !text[1..].iter().any(|word| self.is_path(word));
+        let command = self.words.iter().position(|word| word == self.name()).filter(|_| is_text)?;
+        let first = command + 1 + self.words[command + 1..].iter().position(|word| word == text[0])?;
+        let mut words = self.words.clone();
+        for word in &text[1..] {
+            let at = words.iter().rposition(|other| other == word)?;
+            words.remove(at);
+        }
+        words[first] = text.join(" ");
+        Some(format!("Several words are one TEXT, in quotes.\n{}", type_line(&words)))
+    }
+
+    /// Whether a word behind a command would name a session.
+    fn names_session(&self, word: &str) -> bool {
+        let others = self.words.iter().map(String::as_str).filter(|other| *other != word);
+        let line = ["clawscope", "explain", word].into_iter().chain(others);
+        let Ok(cli) = Cli::try_parse_from(line) else { return false };
+        let workspace = Workspace::for_session(word, &cli.store, self.invocation);
+        workspace.is_ok_and(|workspace| !match_part(&workspace.listed.items, word).is_empty())
+    }
+
     /// Returns a value that an argument takes, for a line to type.
     pub(super) fn sample_value(&self, arg: &Arg) -> String {
-        if let Some(known) = possible_values(arg).first() {
-            return known.clone();
+        let known = possible_values(arg);
+        // Only a dataset is made of a whole store.
+        let is_store = self
+            .arguments()
+            .next()
+            .is_some_and(|word| absolute(&self.invocation.env.cwd, Path::new(word)).is_dir());
+        if let Some(format) = known.iter().find(|format| is_store && *format == "parquet").or(known.first()) {
+            return format.clone();
         }
         match plain_name(&arg.to_string()).as_str() {
             "SESSION" => self.newest_session(),
@@ -386,11 +446,26 @@ impl<'a> CommandLine<'a> {
         newest.map_or_else(|| ANY_SESSION.to_owned(), |item| item.key.0.clone())
     }
 
-    /// Returns the first example of the command's help that has an option, with a session of the store.
-    pub(super) fn example_with(&self, option: &str) -> Option<String> {
+    /// Returns the first example of the command's help that has an option.
+    fn example(&self, option: &str) -> Option<String> {
         let help = self.command.as_ref()?.get_after_long_help()?.to_string();
         let example = help.lines().find(|line| line.starts_with("  clawscope ") && line.contains(option))?;
-        let example = example.trim().split("   ").next()?.trim_end_matches(['\\', ' ']);
+        Some(example.trim().split("   ").next()?.trim_end_matches(['\\', ' ']).to_owned())
+    }
+
+    /// Returns the line with the value that an option has in the help's example, if the line needs nothing else.
+    fn with_value(&self, option: &str) -> Option<String> {
+        let example = self.example(option)?;
+        let value = example.split(' ').skip_while(|word| *word != option).nth(1)?;
+        let mut words = self.words.clone();
+        words.insert(words.iter().rposition(|word| word == option)? + 1, value.to_owned());
+        let line = ["clawscope"].into_iter().chain(words.iter().map(String::as_str));
+        Cli::try_parse_from(line).is_ok().then(|| type_line(&words))
+    }
+
+    /// Returns the first example of the command's help that has an option, with a session of the store.
+    pub(super) fn example_with(&self, option: &str) -> Option<String> {
+        let example = self.example(option)?;
         let place = self.words.iter().any(|word| word == "--demo").then_some("--demo");
         // The example is quoted already; only the session comes from a store.
         let words = example.split(' ').map(|word| match word {

@@ -229,7 +229,7 @@ pub enum QueryError {
     Mark(String),
     #[error("has: expects {}", near(.0, &FEATURES.map(|(name, _)| name)))]
     Feature(String),
-    #[error("unknown key {0}; expected one of {keys}", keys = FILTER_KEYS.join(", "))]
+    #[error("unknown key {0}; {keys}", keys = expected_key(.0))]
     UnknownKey(String),
 }
 
@@ -238,6 +238,19 @@ fn near(value: &str, names: &[&str]) -> String {
     let near: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(value)).collect();
     if near.is_empty() { names.join(", ") } else { near.join(", ") }
 }
+
+/// Names the key that a mistyped one is most like, else all.
+fn expected_key(key: &str) -> String {
+    let near = FILTER_KEYS.iter().map(|known| (strsim::jaro_winkler(key, known), known));
+    let near = near.max_by(|one, other| one.0.total_cmp(&other.0));
+    match near.filter(|(likeness, _)| *likeness >= MIN_LIKENESS) {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => format!("expected one of {}", FILTER_KEYS.join(", ")),
+    }
+}
+
+/// Similarity (Jaro-Winkler) below which a key is not a suggestion.
+const MIN_LIKENESS: f64 = 0.8;
 
 const fn expected_number(field: NumberField) -> &'static str {
     match field {

@@ -58,10 +58,14 @@ fn a_value_without_its_option_is_offered_with_it() {
         (&["explian", key, "--demo"], &format!("explain {key} --demo")),
         (&["explainx", "telegram"], "explain telegram"),
         (&["8812", "--demo"], "explain 8812 --demo"),
+        (&["version"], "--version"),
+        (&["search", "demo", "LTO"], "search 'demo LTO'"),
+        (&["search", "demo", "LTO", "build", "--demo"], "search 'demo LTO build' --demo"),
+        (&["sweep", "8812", "--patch", "--demo"], "sweep 8812 --patch patch.json5 --demo"),
     ] {
         let (code, error) = mistaken(words);
-        let offer = offered(&error).unwrap_or_default().join(" ");
-        assert!(code == 2 && offer.contains(expected), "{words:?}: {error}");
+        let offer = error.lines().find_map(|line| line.strip_prefix("Type: clawscope "));
+        assert!(code >= 2 && offer.is_some_and(|offer| offer.contains(expected)), "{words:?}: {error}");
     }
     let (code, out, _) = run(&mut program(&["ls", "--demo", "--json"]));
     assert!(code == 2 && out.is_empty());
@@ -86,12 +90,23 @@ fn usage_errors_name_the_expected_argument() {
         (&["sweep", "x", "--vary"], "--vary needs a value"),
         (&["search", "x", "--limit", "few"], "--limit \"few\": expected a whole number, such as 0."),
         (&["explain", "x", "--breakdown"], "explain has no option --breakdown. `context` has it."),
+        (&["context", "x", "--budget", "90%"], "context has no option --budget. `check` has it."),
+        (&["sessions", "-v"], "sessions has no option -v. `clawscope"),
+        (&["cost", "--sessions"], "cost has no option --sessions. `clawscope"),
         (&["completions", "fishy"], "SHELL \"fishy\": expected bash, elvish, fish, powershell or zsh"),
     ] {
         let (code, error) = mistaken(words);
         let error = error.replace('\n', " ");
         assert!(code == 2 && error.contains(expected), "{words:?}: {error}");
         assert!(error.contains("--help` lists"), "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn a_word_that_is_like_nothing_gets_no_line_to_type() {
+    for words in [&["exit"][..], &["nothing", "--demo"]] {
+        let (code, error) = mistaken(words);
+        assert!(code == 2 && offered(&error).is_none() && error.contains("neither a command"), "{error}");
     }
 }
 
