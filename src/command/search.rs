@@ -1,6 +1,6 @@
 //! `clawscope search TEXT`: searches every transcript of a store and prints the hits, ranked by session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -50,7 +50,8 @@ pub(super) fn run(
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let (sessions, totals) = search_all(&workspace, &query, limit);
     let secrets = secrets(args.no_redact);
-    let items = workspace.listed.items.iter().map(|item| (&item.key, item)).collect();
+    let titled = if args.list.json { Vec::new() } else { read_titles(&workspace, &sessions) };
+    let items = workspace.listed.items.iter().chain(&titled).map(|item| (&item.key, item)).collect();
     let now_ms = workspace.now_ms;
     let found = Found { items, limit, now_ms, query: &query, sessions, totals, secrets };
     if args.list.json {
@@ -60,6 +61,16 @@ pub(super) fn run(
     }
     workspace.require_databases()?;
     if found.sessions.is_empty() { Err(Failure::CheckFailed) } else { Ok(()) }
+}
+
+/// Reads the sessions with hits that have no record: their first words are their title, and their last message their time.
+fn read_titles(workspace: &Workspace, found: &[SessionHits]) -> Vec<SessionItem> {
+    let sessions = workspace.store().sessions_by_key();
+    let is_shown: HashSet<_> = found.iter().filter(|it| !it.hits.is_empty()).map(|it| &it.key).collect();
+    let has_record = |key: &SessionKey| sessions.get(key).is_some_and(|session| session.record.is_some());
+    let untitled = workspace.listed.items.iter();
+    let untitled = untitled.filter(|item| is_shown.contains(&item.key) && !has_record(&item.key));
+    untitled.filter_map(|item| workspace.count_item(item, &sessions).ok()).collect()
 }
 
 /// Hits beyond the limit that are kept in memory before they are dropped.
@@ -254,14 +265,16 @@ impl Found<'_> {
     }
 
     fn print_session(&self, session: &SessionHits, output: &mut Output) -> std::io::Result<()> {
-        let name = self.item(session).map(|item| shown_name(item, self.secrets).into_owned());
+        let item = self.item(session);
+        let name = item.map(|item| shown_name(item, self.secrets).into_owned());
         let name = name.filter(|name| *name != session.key.0).unwrap_or_default();
         let mut facts = vec![quantity(session.count as u64, "hit")];
         let aside = session.count - session.branch_count;
         if aside > 0 {
             facts.push(format!("{} on other branches", format_number(aside as u64)));
         }
-        facts.extend(session.updated_ms.map(|ms| format_age(ms, self.now_ms)));
+        let updated_ms = item.and_then(|item| item.updated_ms).or(session.updated_ms);
+        facts.extend(updated_ms.map(|ms| format_age(ms, self.now_ms)));
         let key = output.paint(Tone::Strong, &visible(&session.key.0));
         let facts = output.paint(Tone::Dim, &visible(&format!("  {name} · {}", facts.join(" · "))));
         writeln!(output, "\n{key}{facts}")
