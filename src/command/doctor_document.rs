@@ -204,6 +204,13 @@ impl DoctorReport {
             ]);
         }
         doc.table(table);
+        let due = self.lifecycles.iter().filter(|(_, it)| it.is_due(workspace.now_ms)).count();
+        if due > 0 {
+            doc.say(Tone::Dim, "due: the next message resets the session");
+        }
+        if due < self.lifecycles.len() {
+            doc.say(Tone::Dim, "a time holds unless a message comes earlier");
+        }
         let effect = first.reset_effect;
         doc.say(Tone::Dim, &format!("a reset leaves {effect}; hours are in this machine's time zone"));
         doc.gap();

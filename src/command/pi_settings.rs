@@ -15,6 +15,7 @@ use crate::js::{self, JsString, Value};
 use crate::redact::masked_value;
 use crate::store::discovery::Store;
 use crate::store::path_kind::load_settings;
+use crate::text::truncate;
 
 #[derive(Debug)]
 pub(super) struct PiSettingsReport {
@@ -90,6 +91,9 @@ impl PiSettingsReport {
     }
 }
 
+/// Columns of an object in a table; `--json` has it whole.
+const MAX_OBJECT_COLUMNS: usize = 80;
+
 /// A setting with its origin.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ReportedSetting {
@@ -123,7 +127,7 @@ impl ReportedSetting {
         let mut table = Table::new(&[(name, Align::Left), ("value", values), ("from", Align::Left)]);
         for row in rows {
             let value = match &row.value {
-                Value::Object(_) => js::stringify(&row.value),
+                Value::Object(_) => truncate(&js::stringify(&row.value), MAX_OBJECT_COLUMNS).0,
                 Value::Null => "-".to_owned(),
                 value => format_value(None, value),
             };

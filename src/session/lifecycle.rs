@@ -72,11 +72,7 @@ impl Lifecycle {
             return "unknown, because the last use is unknown".to_owned();
         };
         let (at, mode) = (format_time(next.at_ms), next.mode.as_str());
-        if self.is_due(now_ms) {
-            format!("due since {at} ({mode}): the next message resets the session")
-        } else {
-            format!("{at} ({mode}), unless a message comes earlier")
-        }
+        if self.is_due(now_ms) { format!("due since {at} ({mode})") } else { format!("{at} ({mode})") }
     }
 }
 
