@@ -44,9 +44,15 @@ pub struct Rule {
     pub text: &'static str,
 }
 
+/// Returns the document of a name in citations.
+pub fn document(word: &str) -> Option<Document> {
+    let name = if word == "sqlite" { "store-sqlite" } else { word };
+    DOCUMENTS.into_iter().find(|document| document.name == name)
+}
+
 /// Whether a word is the name of a document in citations.
 pub fn is_document(word: &str) -> bool {
-    DOCUMENTS.iter().any(|document| document.name == word) || word == "sqlite"
+    document(word).is_some()
 }
 
 /// Whether a word begins a citation: the name of a document, alone or with an id after it.

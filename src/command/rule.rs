@@ -3,17 +3,22 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::failure::Failure;
+use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::suggest::{alternatives, did_you_mean};
-use crate::doc::Tone;
+use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
 use crate::rulebook::{
-    DOCUMENTS, Document, Rule, documents_with, find_all, headings, is_document, paragraphs,
+    DOCUMENTS, Document, Rule, document, documents_with, find_all, headings, is_document, paragraphs,
 };
 
 /// Prints the cited rules.
 pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(), Failure> {
+    if let [word] = words
+        && let Some(document) = document(word)
+    {
+        return show_sections(&[document], json, output);
+    }
     let citations = parse_citations(words);
     let found: Vec<Vec<Rule>> =
         citations.iter().map(|citation| find_rules(citation)).collect::<Result<_, _>>()?;
@@ -33,16 +38,51 @@ pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(
     Ok(())
 }
 
-/// Prints Markdown: unchanged for scripts, with its paragraphs wrapped for a terminal.
+/// Prints Markdown: unchanged for scripts; for a terminal with its paragraphs wrapped, and its tables in columns.
 pub(super) fn print_markdown(text: &str, output: &mut Output) -> Result<(), Failure> {
-    let lines = match output.width() {
-        None => text.lines().map(str::to_owned).collect(),
-        Some(_) => paragraphs(text),
-    };
-    for line in lines {
-        output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, &line)?;
+    if output.width().is_none() {
+        return Ok(text.lines().try_for_each(|line| output.line(markdown_tone(line), line))?);
+    }
+    let mut lines = paragraphs(text).into_iter().peekable();
+    let mut is_code = false;
+    while let Some(line) = lines.next() {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_code || !line.starts_with(['|', '<', '*']) {
+            output.line(markdown_tone(&line), &line)?;
+        } else if line.starts_with('|') {
+            let more = std::iter::from_fn(|| lines.next_if(|next| next.starts_with('|')));
+            let rows: Vec<String> = [line].into_iter().chain(more).collect();
+            markdown_table(&rows).print(output, "")?;
+        } else if line.starts_with("<!--") {
+            lines.next_if(String::is_empty);
+        } else {
+            let title = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
+            output.line(title.map_or(Tone::Plain, |_| Tone::Strong), title.unwrap_or(&line))?;
+        }
     }
     Ok(())
+}
+
+fn markdown_tone(line: &str) -> Tone {
+    if line.starts_with('#') { Tone::Strong } else { Tone::Plain }
+}
+
+/// Reads the rows of a table in Markdown; the second is the line below the head.
+fn markdown_table(rows: &[String]) -> Table {
+    const ESCAPED: &str = "\u{1}";
+    let cells = |row: &String| -> Vec<String> {
+        let row = row.trim().trim_start_matches('|').replace("\\|", ESCAPED);
+        let row = row.trim_end_matches('|').replace('`', "");
+        row.split('|').map(|cell| cell.trim().replace(ESCAPED, "|")).collect()
+    };
+    let head: Vec<(String, Align)> =
+        rows.first().map(cells).unwrap_or_default().into_iter().map(|name| (name, Align::Left)).collect();
+    let mut table = Table::new(&head);
+    for row in rows.iter().skip(2).map(cells) {
+        let filled = row.into_iter().chain(std::iter::repeat(String::new())).take(head.len());
+        table.push(filled.map(Cell::from).collect::<Vec<_>>());
+    }
+    table
 }
 
 /// Joins words to citations: a document and an id may be one word or two.
@@ -68,12 +108,17 @@ fn find_rules(citation: &str) -> Result<Vec<Rule>, Failure> {
 }
 
 fn unknown_rule(citation: &str) -> Failure {
-    let several =
-        documents_with(citation).into_iter().map(|rule| format!("{}-{}", rule.document.name, citation));
-    let several: Vec<String> = several.collect();
+    let several = documents_with(citation);
     if !several.is_empty() {
-        let several: Vec<&str> = several.iter().map(String::as_str).collect();
-        return Failure::usage(format!("RULE {citation:?}: expected {}.", alternatives(&several)));
+        let id = |rule: &Rule| format!("{}-{citation}", rule.document.name);
+        let titled: Vec<String> =
+            several.iter().map(|rule| format!("{} ({})", id(rule), rule.title)).collect();
+        return Failure::Reported {
+            exit: Exit::Usage,
+            message: format!("RULE {citation:?}: expected {}.", alternatives(&titled)),
+            candidates: several.iter().map(id).collect(),
+            typed: Some(citation.to_owned()),
+        };
     }
     let of = DOCUMENTS.iter().filter(|document| citation.starts_with(document.name));
     let all: Vec<String> = DOCUMENTS.into_iter().flat_map(cited_ids).collect();
@@ -96,13 +141,13 @@ fn sections(document: Document) -> Vec<&'static str> {
     headings(document).into_iter().map(|rule| rule.id).filter(|id| !id.contains('.')).collect()
 }
 
-/// Prints the sections of every document.
-pub(super) fn show_sections(json: bool, output: &mut Output) -> Result<(), Failure> {
+/// Prints the sections of documents.
+pub(super) fn show_sections(documents: &[Document], json: bool, output: &mut Output) -> Result<(), Failure> {
     if json {
-        let rules = DOCUMENTS.into_iter().flat_map(headings).map(|rule| RuleJson::new(&rule, None));
+        let rules = documents.iter().copied().flat_map(headings).map(|rule| RuleJson::new(&rule, None));
         return Ok(output.json(&RuleListJson { rules: rules.collect() })?);
     }
-    for document in DOCUMENTS {
+    for document in documents {
         let title = document.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
         output.line(Tone::Strong, &format!("{}  {title}", document.name))?;
         let marks = document.text.lines().filter_map(|line| line.strip_prefix("## "));
@@ -136,5 +181,21 @@ struct RuleJson {
 impl RuleJson {
     fn new(rule: &Rule, text: Option<&'static str>) -> Self {
         Self { document: rule.document.name, id: rule.id, title: rule.title, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::Line;
+
+    #[test]
+    fn a_table_of_markdown_has_columns_and_no_signs() {
+        let rows = ["| key | does |", "|---|---|", "| `j` `down` | down |", "| `a\\|b` | a long `word` |"];
+        let table = markdown_table(&rows.map(str::to_owned));
+        let text = |line: &Line| line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
+        let lines: Vec<String> =
+            table.lines(Some(40)).iter().map(|line| text(line).trim_end().to_owned()).collect();
+        assert_eq!(lines, ["key     does", "j down  down", "a|b     a long word"]);
     }
 }

@@ -17,7 +17,7 @@ use crate::export::json::JsonOutput;
 use crate::gateway::registry::Provenance;
 use crate::gateway::ruleset::{ReleaseStatus, Ruleset, RulesetChoice, Topic};
 use crate::policy::settings::{ConfigKey, config_keys};
-use crate::rulebook::begins_citation;
+use crate::rulebook::{DOCUMENTS, begins_citation};
 
 pub(super) fn run(
     args: &RulesArgs,
@@ -29,7 +29,7 @@ pub(super) fn run(
         return show_releases(args.json, output);
     }
     if args.sections {
-        return rule::show_sections(args.json, output);
+        return rule::show_sections(&DOCUMENTS, args.json, output);
     }
     let store = match args.targets.as_slice() {
         [word, ..] if begins_citation(word) || !names_store(word, &invocation.env.cwd) => {
@@ -195,12 +195,13 @@ fn print_keys(
     Ok(())
 }
 
-const RELEASE_COLUMN: &str = "releases (* asked, ~ between two that answered alike, ? never asked)";
+const RELEASE_COLUMN: &str =
+    "releases, asked themselves unless marked ~ (between two that answered alike) or ? (never asked)";
 
 /// The mark of a release in [`RELEASE_COLUMN`].
 fn evidence_mark(evidence: ReleaseStatus) -> &'static str {
     match evidence {
-        ReleaseStatus::Asked => "*",
+        ReleaseStatus::Asked => "",
         ReleaseStatus::Between => "~",
         ReleaseStatus::NeverAsked | ReleaseStatus::Unpublished => "?",
     }
@@ -220,7 +221,7 @@ fn show_releases(json: bool, output: &mut Output) -> Result<(), Failure> {
     for ruleset in Ruleset::all_known() {
         let releases: Vec<String> = ruleset
             .releases()
-            .map(|(release, evidence)| format!("{release}{}", evidence_mark(evidence)))
+            .map(|(release, evidence)| format!("2026.{release}{}", evidence_mark(evidence)))
             .collect();
         let releases =
             if releases.is_empty() { ruleset.display_name().to_owned() } else { releases.join(" ") };

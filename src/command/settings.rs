@@ -11,6 +11,7 @@ use super::output::Output;
 use super::preview::format_value;
 use super::ruleset::{RulesetJson, print_ruleset, ruleset_json};
 use super::session_output::finite;
+use super::suggest::alternatives;
 use crate::cli::{SettingsArgs, StoreArgs};
 use crate::doc::{Align, Cell, Table, Tone};
 use crate::export::json::JsonOutput;
@@ -85,7 +86,9 @@ pub(super) fn run(
         return print_markdown(output);
     }
     let (chosen, window, listed) = if let Some(text) = &args.session {
-        let session = Workspace::for_session(text, place, invocation)?.open_session(text, output)?;
+        let workspace = Workspace::for_session(text, place, invocation)?;
+        let session =
+            workspace.open_session(text, output).map_err(|error| named_setting(text).unwrap_or(error))?;
         (session.ruleset.clone(), session.window.tokens, session_list(&session))
     } else {
         let workspace = Workspace::from_path(None, place, invocation)?;
@@ -97,6 +100,18 @@ pub(super) fn run(
     }
     print_table(&chosen, window, &listed.settings, output)?;
     print_others(&listed.others, output)
+}
+
+/// Returns the failure for the name of a setting in the place of a session.
+fn named_setting(text: &str) -> Option<Failure> {
+    let is_named =
+        |setting: &&SettingSpec| setting.key == text || setting.key.rsplit('.').next() == Some(text);
+    let keys: Vec<&str> = SETTINGS.iter().filter(is_named).map(|setting| setting.key).collect();
+    let (first, keys) = (keys.first()?, alternatives(&keys));
+    Some(Failure::usage(format!(
+        "{text}: expected a session, and this is the setting {keys}. `clawscope settings` lists its value; \
+         `clawscope simulate SESSION --set {first}=VALUE` tries another."
+    )))
 }
 
 fn print_others(others: &[OtherKey], output: &mut Output) -> Result<(), Failure> {

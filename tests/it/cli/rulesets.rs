@@ -46,6 +46,8 @@ fn a_rule_that_is_cited_can_be_printed() {
     );
     let (code, _, error) = store.run(&["rules", "pruning-99"]);
     assert!(code == 2 && error.contains("RULE \"pruning-99\": expected an id of pruning"), "{error}");
+    let (_, contents, _) = store.run(&["rules", "store"]);
+    assert!(contents.starts_with("store  ") && !contents.contains("Pruning algorithm"), "{contents}");
     let (_, contents, _) = store.run(&["rules", "--sections"]);
     assert!(contents.contains("\n  5 Pruning algorithm\n"), "{contents}");
 }
@@ -63,7 +65,7 @@ fn a_range_of_rules_and_the_id_of_an_overflow_text_can_be_printed() {
     }
     let (code, _, error) = store.run(&["rules", "5.12"]);
     assert!(
-        code == 2 && error.contains("expected pruning-5.12 or ") && !error.contains("--ruleset"),
+        code == 2 && error.contains("Type: clawscope rules pruning-5.12") && !error.contains("--ruleset"),
         "{error}"
     );
 }
