@@ -15,6 +15,7 @@ use crate::js::Value;
 use crate::policy::settings::find_setting;
 use crate::redact::masked;
 use crate::session::Mark;
+use crate::session::lifecycle::Lifecycle;
 use crate::units::{Bytes, Millis};
 
 /// Indents the lines below a named one.
@@ -204,12 +205,14 @@ impl DoctorReport {
             ]);
         }
         doc.table(table);
-        let due = self.lifecycles.iter().filter(|(_, it)| it.is_due(workspace.now_ms)).count();
-        if due > 0 {
+        let is_due = |lifecycle: &Lifecycle| lifecycle.is_due(workspace.now_ms);
+        if self.lifecycles.iter().any(|(_, lifecycle)| is_due(lifecycle)) {
             doc.say(Tone::Dim, "due: the next message resets the session");
         }
-        if due < self.lifecycles.len() {
-            doc.say(Tone::Dim, "a time holds unless a message comes earlier");
+        let is_idle =
+            |lifecycle: &Lifecycle| lifecycle.next_reset.is_some_and(|next| next.mode == ResetMode::Idle);
+        if self.lifecycles.iter().any(|(_, lifecycle)| !is_due(lifecycle) && is_idle(lifecycle)) {
+            doc.say(Tone::Dim, "idle: a message before that time moves it");
         }
         let effect = first.reset_effect;
         doc.say(Tone::Dim, &format!("a reset leaves {effect}; hours are in this machine's time zone"));
