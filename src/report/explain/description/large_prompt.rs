@@ -108,7 +108,7 @@ impl LargePrompt {
 fn describe_limit(prompt: &LargePrompt) -> String {
     let limit = format_number(prompt.limit);
     if prompt.limit_origin == LimitOrigin::GatewayBudget {
-        format!("the {limit} that the reserve leaves")
+        format!("{limit} after the reserve")
     } else {
         limit
     }

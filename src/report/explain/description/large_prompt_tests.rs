@@ -4,6 +4,7 @@ use super::*;
 use crate::ids::EntryIx;
 use crate::report::explain::mechanism::{Mechanism, mechanism_finding};
 use crate::report::explain::testing::with_failure;
+use crate::session::overflow::OverflowKind;
 use crate::units::Tokens;
 
 fn mechanism(class: FindingClass, tokens: f64) -> Mechanism {
@@ -48,6 +49,17 @@ fn every_mechanism_has_its_phrase() {
     };
     assert_eq!(bytes(1), "the request is too large in bytes (1 image); this is not a token limit");
     assert_eq!(bytes(0), "the request is too large in bytes; this is not a token limit");
+}
+
+#[test]
+fn the_limit_of_the_gateways_own_check_is_named() {
+    let said = with_failure("u:9 a:9 r:75", 1_100, 0, |case, failure| {
+        let mut checked = failure.clone();
+        (checked.overflow.kind, checked.overflow.limit) = (OverflowKind::Precheck, None);
+        let part = mechanism(FindingClass::FixedOverhead, 500.0);
+        mechanism_finding(case, &checked, &part).facts.headline()
+    });
+    assert_eq!(said, "system prompt, tools and files take ~500 of 1,000 after the reserve");
 }
 
 #[test]
