@@ -48,6 +48,14 @@ fn secrets_and_control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
+fn hits_in_an_archive_have_its_title_and_time() {
+    let (code, text, _) = run(&mut program(&["search", "cold cache", "--demo"]));
+    let head = text.lines().find(|line| line.contains(".jsonl.reset.")).expect("an archive");
+    assert_eq!(code, 0);
+    assert!(head.ends_with("  What did the build machine do last night? · 1 hit · 1d 6h ago"), "{head}");
+}
+
+#[test]
 fn the_limit_counts_hits_over_all_sessions() {
     let (code, text, _) = run(&mut program(&["search", "libatomic", "--demo", "--limit", "3"]));
     assert_eq!(code, 0);

@@ -37,6 +37,15 @@ fn sessions_lists_each_session_with_everything_a_script_needs() {
 }
 
 #[test]
+fn a_filter_without_sessions_does_not_look_like_an_empty_store() {
+    let filtered = |filter: &str| run(&mut program(&["sessions", "--demo", "--filter", filter]));
+    let (code, text, _) = filtered("nothinglikeit");
+    assert!(code == 0 && text.ends_with("\n0 of 14 sessions match\n"), "{text}");
+    let (code, _, error) = filtered("ful:>80");
+    assert!(code == 2 && error.contains("unknown key ful; did you mean full?\n"), "{error}");
+}
+
+#[test]
 fn results_after_the_last_answer_count_in_the_list_too() {
     let store = Store::new();
     let result = json!({ "role": "toolResult", "toolCallId": "t", "toolName": "exec",

@@ -101,4 +101,9 @@ fn a_damaged_file_is_advised_nothing_that_a_commit_refuses() {
     let (_, out, _) = run(&mut program(&["explain", hook, "--demo"]));
     assert!(!out.contains("clawscope commit"), "{out}");
     assert!(out.contains("/new starts over") && out.contains("line 7: cannot read the line"), "{out}");
+    for words in [&["doctor", "--demo"][..], &["export", hook, "--format", "md", "--demo"]] {
+        let (_, out, error) = run(&mut program(words));
+        assert!(out.contains("No commit makes the part before active"), "{out}{error}");
+        assert!(!out.contains("clawscope commit"), "{out}");
+    }
 }
