@@ -67,6 +67,7 @@ mod summary;
 pub mod sweep_report;
 mod sweep_text;
 mod tree;
+mod typed_line;
 mod undo;
 mod usage_error;
 mod usage_totals;
