@@ -73,7 +73,8 @@ impl App {
 
     /// Scrolls long lines by `steps`; without anything hidden on the left, going left leads to the transcript.
     pub(super) fn scroll_message_sideways(&mut self, steps: isize) -> Vec<Effect> {
-        if steps < 0 && self.message.left == 0 {
+        let is_match_moved = self.message.current_match.is_some_and(|found| found.left > 0);
+        if steps < 0 && self.message.left == 0 && !is_match_moved {
             return self.dispatch(Action::FocusTranscript);
         }
         let mut moved = false;

@@ -1,6 +1,7 @@
 //! Scrolling, searching and the views of the pane.
 
 use super::*;
+use crate::app::message_body::BodyLine;
 use crate::app::message_testing::{open, select_entry};
 use crate::units::Moment;
 
@@ -90,6 +91,22 @@ fn a_search_steps_through_matches_and_wraps_around() {
     assert_eq!(place(&app), Some((0, 10)), "around the end");
     assert_eq!(app.find_in_message("no such words"), 0);
     assert_eq!(app.message.current_match, None);
+}
+
+#[test]
+fn only_the_line_of_a_match_far_to_the_right_moves() {
+    let mut app = open((130, 36), 2, false);
+    let shown = app.message_screen().expect("a message").layout;
+    let wide = (0..shown.rows()).max_by_key(|row| shown.columns_beyond(*row..*row + 1, 0)).expect("a row");
+    let BodyLine::Single(piece) = &shown.body.lines[wide] else { panic!("a line of the text") };
+    let words = shown.body.visible(piece).into_owned().split_off(shown.text_columns(false));
+    assert!(app.find_in_message(&words) > 0);
+    let row = app.message.current_match.expect("a match").row;
+    assert!(app.message.left_of(row) > 0, "the words are on the screen");
+    assert_eq!((app.message.left, app.message.left_of(row + 1)), (0, 0), "the others stay");
+    app.scroll_message_sideways(-1);
+    assert_eq!(app.message.left_of(row), 0, "the start of the line");
+    assert_eq!(app.focus, Pane::Message);
 }
 
 #[test]

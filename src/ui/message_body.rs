@@ -11,6 +11,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::app::App;
+use crate::app::message::MessagePane;
 use crate::app::message_body::{BodyLine, ContentKind, LineTone, TextLine};
 use crate::app::message_layout::{MessageLayout, occurrences};
 use crate::format::format_number;
@@ -89,15 +90,12 @@ thread_local! {
 pub(super) struct BodyPainter<'a> {
     theme: &'a Theme,
     shown: &'a Arc<MessageLayout>,
-    query: &'a str,
-    /// Row of the current match.
-    current: Option<usize>,
+    /// The pane, which knows the search and the columns hidden on the left.
+    pane: &'a MessagePane,
     /// The fate under the plan, which colours the marks.
     fate: Option<Fate>,
     unfold_key: Option<String>,
     top: usize,
-    /// Columns hidden on the left of lines that do not wrap.
-    left: usize,
     first_line: usize,
     colours: Vec<[Spans; 2]>,
 }
@@ -113,12 +111,10 @@ impl<'a> BodyPainter<'a> {
         Self {
             theme,
             shown,
-            query: &app.message.query,
-            current: app.message.current_match.map(|found| found.row),
+            pane: &app.message,
             fate: shown.message.fate.map(|fate| fate.fate),
             unfold_key: keys.keys_for(crate::app::keymap::KeyContext::Message, fold).first().cloned(),
             top,
-            left: app.message.left,
             first_line: lines.start,
             colours: highlight::spans(shown, lines),
         }
@@ -138,7 +134,7 @@ impl<'a> BodyPainter<'a> {
             if let Some(piece) = piece {
                 // A line of megabytes fills the screen with its rows, so wrap it once.
                 if laid_out.as_ref().is_none_or(|(of, _)| *of != line) {
-                    laid_out = Some((line, self.line_layout(piece, line, right)));
+                    laid_out = Some((line, self.line_layout(piece, (line, right, self.pane.left_of(row)))));
                 }
                 if let Some((_, laid_out)) = &laid_out {
                     self.piece(piece, laid_out, (row, line, sub), right, at, buf);
@@ -158,20 +154,20 @@ impl<'a> BodyPainter<'a> {
     }
 
     /// Lays out a line once for all its rows; long lines are cached between frames.
-    fn line_layout(&self, piece: &TextLine, line: usize, right: bool) -> Arc<LineLayout> {
+    fn line_layout(&self, piece: &TextLine, (line, right, left): (usize, bool, usize)) -> Arc<LineLayout> {
         if piece.range.len() < LONG_LINE_BYTES {
-            return Arc::new(self.lay_out(piece, right));
+            return Arc::new(self.lay_out(piece, right, left));
         }
         LONG_LINES.with_borrow_mut(|cached| {
             let known = cached.iter().position(|(of, at, query, _)| {
                 std::ptr::eq(of.as_ptr(), Arc::as_ptr(self.shown))
-                    && *at == (line, right, self.left)
-                    && query == self.query
+                    && *at == (line, right, left)
+                    && *query == self.pane.query
             });
             let entry = known.map_or_else(
                 || {
-                    let (of, query) = (Arc::downgrade(self.shown), self.query.to_owned());
-                    (of, (line, right, self.left), query, Arc::new(self.lay_out(piece, right)))
+                    let (of, query) = (Arc::downgrade(self.shown), self.pane.query.clone());
+                    (of, (line, right, left), query, Arc::new(self.lay_out(piece, right, left)))
                 },
                 |at| cached.remove(at),
             );
@@ -184,11 +180,11 @@ impl<'a> BodyPainter<'a> {
         })
     }
 
-    fn lay_out(&self, piece: &TextLine, right: bool) -> LineLayout {
+    fn lay_out(&self, piece: &TextLine, right: bool, left: usize) -> LineLayout {
         #[cfg(test)]
         LAID_OUT.set(LAID_OUT.get() + 1);
-        let (visible, rows) = self.shown.text_line_rows(piece, right, self.left);
-        let matches = occurrences(&visible, self.query);
+        let (visible, rows) = self.shown.text_line_rows(piece, right, left);
+        let matches = occurrences(&visible, &self.pane.query);
         let to_visible = |at: usize| self.shown.body.visible_before(piece, at).len();
         let removed = match &piece.removed_range {
             none if none.is_empty() => 0..0,
@@ -299,30 +295,22 @@ impl<'a> BodyPainter<'a> {
         let x = at.x + self.gutter();
         let columns = usize::from(at.right().saturating_sub(x));
         let base = self.style(piece, visible);
-        let is_cut = self.left > 0 && !self.shown.wraps(piece) && !part.is_empty();
-        let (part, x) = if is_cut { self.cut_left(visible, part, (x, at.y), base, buf) } else { (part, x) };
+        let left = self.pane.left_of(row);
+        let is_cut = left > 0 && !self.shown.wraps(piece) && !part.is_empty();
+        let (part, x) = if is_cut {
+            // The sign takes the place of the first column.
+            let skipped = text::skip_columns(&visible[part.clone()], left + 1);
+            let style = base.patch(self.theme.style(Role::Muted));
+            (part.start + skipped..part.end, put(buf, (x, at.y), x + 1, session_columns::CUT, style))
+        } else {
+            (part, x)
+        };
         let columns = columns.saturating_sub(usize::from(is_cut));
         let line = StyledRow { visible, row: part, patches: &patches, base };
         let next = line.write((x, at.y), columns, buf);
         if sub + 1 == rows.len() {
             self.after(piece, next, at, buf);
         }
-    }
-
-    /// Draws the sign for the hidden start of a line; returns the rest of the line and its column.
-    fn cut_left(
-        &self,
-        visible: &str,
-        part: Range<usize>,
-        (x, y): (u16, u16),
-        base: Style,
-        buf: &mut Buffer,
-    ) -> (Range<usize>, u16) {
-        // The sign takes the place of the first column.
-        let skipped = text::skip_columns(&visible[part.clone()], self.left + 1);
-        let style = self.theme.style(Role::Muted);
-        let next = put(buf, (x, y), x + 1, session_columns::CUT, base.patch(style));
-        (part.start + skipped..part.end, next)
     }
 
     /// Draws the sign of a changed line and its number.
@@ -382,7 +370,8 @@ impl<'a> BodyPainter<'a> {
             patches.push((laid_out.removed.clone(), style));
         }
         let hot = self.theme.background(BackgroundRole::Hot).add_modifier(Modifier::UNDERLINED);
-        let current = if self.current == Some(row) { hot.add_modifier(Modifier::BOLD) } else { hot };
+        let is_current = self.pane.current_match.is_some_and(|found| found.row == row);
+        let current = if is_current { hot.add_modifier(Modifier::BOLD) } else { hot };
         patches.extend(laid_out.matches_in(part).map(|range| (range.clone(), current)));
         patches
     }

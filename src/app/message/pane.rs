@@ -59,6 +59,8 @@ pub struct SearchMatch {
     /// The number of matches.
     pub count: usize,
     pub row: usize,
+    /// Columns hidden on the left of this row, if it does not wrap: only this row moves to show the words.
+    pub left: usize,
 }
 
 impl MessagePane {
@@ -235,7 +237,16 @@ impl MessagePane {
         let reach = self.left.saturating_add_signed(by);
         let hidden = shown.columns_beyond(self.top..self.top + height, reach);
         let left = reach.min(self.left.max(hidden));
-        left != std::mem::replace(&mut self.left, left)
+        let match_moves = self.current_match.as_mut().is_some_and(|found| {
+            let is_visible = (self.top..self.top + height).contains(&found.row);
+            is_visible && left != std::mem::replace(&mut found.left, left)
+        });
+        left != std::mem::replace(&mut self.left, left) || match_moves
+    }
+
+    /// Returns the columns hidden on the left of a row that does not wrap.
+    pub fn left_of(&self, row: usize) -> usize {
+        self.current_match.filter(|found| found.row == row).map_or(self.left, |found| found.left)
     }
 
     /// Moves to the next match after the top, or the previous one before it, wrapping at the ends.
@@ -256,14 +267,16 @@ impl MessagePane {
             (None, false) => rows.iter().rposition(|row| *row < self.top).unwrap_or(last),
         };
         let row = rows[next];
-        self.current_match = Some(SearchMatch { index: next, count: rows.len(), row });
+        let left = match shown.match_columns(row, &self.query) {
+            Some((from, columns)) if from.start < self.left || self.left + columns < from.end => {
+                from.end.saturating_sub(columns * 2 / 3)
+            }
+            _ => self.left,
+        };
+        self.current_match = Some(SearchMatch { index: next, count: rows.len(), row, left });
         if row < self.top || row >= self.top + height {
             let third = row.saturating_sub(height / 3);
             self.top = third.min(shown.rows().saturating_sub(height));
-        }
-        if let Some((from, columns)) = shown.match_columns(row, &self.query) {
-            let is_visible = self.left <= from.start && from.end <= self.left + columns;
-            self.left = if is_visible { self.left } else { from.end.saturating_sub(columns * 2 / 3) };
         }
     }
 }
