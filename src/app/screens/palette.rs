@@ -171,7 +171,7 @@ impl PaletteScreen {
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut found: Vec<(u32, PaletteRow)> =
             self.all_rows().filter_map(|row| matched(row, &pattern, &mut matcher)).collect();
-        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        found.sort_by_key(|(score, row)| std::cmp::Reverse((row.name == text, *score)));
         found.into_iter().map(|(_, row)| row).collect()
     }
 
@@ -304,6 +304,7 @@ mod tests {
         assert!(typed("tgprn").contains(&"toggle-prune".to_owned()));
         assert_eq!(typed("timeline")[0], "timeline");
         assert_eq!(typed("copy patch")[0], "copy-patch");
+        assert_eq!(typed("fold")[0], "fold", "an action's own name, whatever ranks higher");
         assert!(typed("zzzq").is_empty());
     }
 
