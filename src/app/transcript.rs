@@ -14,7 +14,7 @@ use crate::context::rows::{Filter, Folds, RowInputs, RowKind, TranscriptRow, bui
 use crate::diagnostic::Diagnostic;
 use crate::ids::{EntryIx, Epoch};
 use crate::plan::Plan;
-use crate::policy::Fate;
+use crate::policy::{Fate, MessageFate};
 use crate::session::LoadedSession;
 use crate::session::message::excerpt::Excerpt;
 use crate::session::overflow::Overflow;
@@ -209,9 +209,8 @@ impl TranscriptPane {
         let range = first..(first + row.messages as usize).min(self.tokens.len());
         let sum = |tokens: &[u64]| tokens.get(range.clone()).map_or(0, |tokens| tokens.iter().sum());
         let whole = || range.clone().map(|at| self.session.next_prompt.whole_tokens_of(at)).sum();
-        let fates = plan.map_or(&[][..], |plan| plan.fates());
-        let fates = fates.get(range.clone()).unwrap_or_default();
-        let fate = fates.iter().map(|fate| fate.fate).max_by_key(|fate| fate_rank(*fate));
+        let fates = plan.map_or(&[][..], |plan| fates_of(row, plan));
+        let fate = strongest(fates).map(|message| message.fate);
         TranscriptRowTokens {
             before: if plan.is_some() { whole() } else { sum(&self.tokens) },
             after: sum(&self.tokens),
@@ -225,6 +224,11 @@ impl TranscriptPane {
             fate_count: fates.iter().filter(|message| Some(message.fate) == fate).count(),
             is_protected: plan.is_some_and(|plan| first >= plan.pruning.cutoff),
         }
+    }
+
+    /// The fate that the row under the cursor shows, with its reason.
+    pub fn selected_fate<'a>(&self, plan: &'a Plan) -> Option<&'a MessageFate> {
+        strongest(fates_of(self.selected()?, plan))
     }
 
     /// Returns the size of a row off the context; it has no running total.
@@ -394,6 +398,18 @@ fn toggle(set: &mut HashSet<EntryIx>, entry: EntryIx) {
     if !set.remove(&entry) {
         set.insert(entry);
     }
+}
+
+/// The fates of a row's messages; none for a row off the context.
+pub(in crate::app) fn fates_of<'a>(row: &TranscriptRow, plan: &'a Plan) -> &'a [MessageFate] {
+    let fates = plan.fates();
+    let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
+    range.and_then(|range| fates.get(range)).unwrap_or_default()
+}
+
+/// The fate whose sign a row shows, with its reason.
+fn strongest(fates: &[MessageFate]) -> Option<&MessageFate> {
+    fates.iter().max_by_key(|message| fate_rank(message.fate))
 }
 
 /// Ranks fates: the highest one marks a row of several messages.

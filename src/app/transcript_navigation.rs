@@ -3,7 +3,7 @@
 use crate::app::action::Action;
 use crate::app::layout::Pane;
 use crate::app::state::App;
-use crate::app::transcript::TranscriptPane;
+use crate::app::transcript::{TranscriptPane, fates_of};
 use crate::context::rows::{RowKind, TranscriptRow};
 use crate::plan::Plan;
 use crate::store::entry::Role;
@@ -44,11 +44,7 @@ impl App {
 
 /// Whether the plan changes a message of a row.
 fn is_changed_row(row: &TranscriptRow, plan: &Plan) -> bool {
-    let fates = plan.fates();
-    let range = row.message.map(|first| first..(first + row.messages as usize).min(fates.len()));
-    range
-        .and_then(|range| fates.get(range))
-        .is_some_and(|fates| fates.iter().any(|fate| fate.fate.is_change()))
+    fates_of(row, plan).iter().any(|fate| fate.fate.is_change())
 }
 
 impl TranscriptPane {

@@ -184,8 +184,7 @@ pub(super) fn note(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         at_rest::draw(app, theme, Rect { y: area.y.saturating_sub(1), height: 2, ..area }, buf);
         return;
     };
-    let fate = pane.selected().and_then(|row| plan.fates().get(row.message?));
-    if let Some(fate) = fate {
+    if let Some(fate) = pane.selected_fate(plan) {
         let spans = [
             Span::styled(format!("{} {}", fate.fate.sign(), fate.fate.word()), theme.fate(fate.fate)),
             Span::styled(format!("   {}", fate.reason.rule()), theme.style(Role::Muted)),
