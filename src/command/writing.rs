@@ -214,8 +214,11 @@ fn print_prepared(
         (false, None) => "would append",
     };
     let added = format_size(shown.appended_bytes);
-    if let Some(effect) = &shown.by_hand {
+    if let Some(effect) = &shown.effect {
         output.line(Tone::Plain, &describe_effect(job.session, effect))?;
+        if effect.prompt_tokens.1 > job.session.window.model_tokens.whole() {
+            output.line(Tone::Warning, "the next prompt does not fit the window")?;
+        }
     }
     writeln!(output)?;
     output.line(Tone::Strong, &format!("{verb} {} ({added})", shown.describe_appended(prepared.kind)))?;

@@ -58,7 +58,8 @@ pub fn describe_cache_cost(cost: &CacheCost) -> (String, String) {
         _ if next == "$0" => "on the next call: it costs the same",
         (true, true) => "once: the cache is rewritten",
         (true, false) => "on the next call, including the cache rewrite",
-        (false, _) => "on the next call: cache expired, less is written",
+        (false, true) => "on the next call: cache expired, more is written",
+        (false, false) => "on the next call: cache expired, less is written",
     };
     let later = format!("{} per call after that", format_estimated_usd_difference(-cost.later_calls));
     let later = match cost.calls_to_break_even() {

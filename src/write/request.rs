@@ -10,7 +10,7 @@ use crate::format::{format_number, quantity};
 use crate::gateway::env::Environment;
 use crate::gateway::programs::find_program;
 use crate::gateway::ruleset::Ruleset;
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, ManualChange};
 use crate::units::{Bytes, Moment};
 pub use crate::write::checks::CheckStatus;
 use crate::write::checks::run_checks;
@@ -42,8 +42,8 @@ pub struct WritePreview {
     pub appended_bytes: Bytes,
     /// Status and description of each check.
     pub checks: Vec<(CheckStatus, String)>,
-    /// The effect of a change that a person chose.
-    pub by_hand: Option<Box<ManualEffect>>,
+    /// The effect of an undo, or of a change that a person chose.
+    pub effect: Option<Box<ManualEffect>>,
     /// The bytes of the file that it was made from, for the write that a person confirms later.
     pub read: Option<ReadPrefix>,
     /// The title of the new session that carries the branch, where only the gateway writes.
@@ -153,12 +153,22 @@ pub fn preview_after(
         old_leaf: prepared.from_leaf.clone(),
         appended_bytes: prepared.byte_len(),
         checks: run_checks(request, prepared, growth, now_ms),
-        by_hand: match &request.action {
-            WriteAction::ByHand(change) => Some(Box::new(ManualEffect::new(request.session, change))),
-            WriteAction::Commit { .. } | WriteAction::Undo(_) => None,
-        },
+        effect: effect_of(request, prepared).map(Box::new),
         read: None,
         new_session: None,
+    }
+}
+
+/// The effect of a write that no plan describes. An undo makes the branch of its parent active.
+fn effect_of(request: &WriteRequest<'_>, prepared: &PreparedCommit) -> Option<ManualEffect> {
+    let session = request.session;
+    match &request.action {
+        WriteAction::Commit { .. } => None,
+        WriteAction::ByHand(change) => Some(ManualEffect::new(session, change)),
+        WriteAction::Undo(_) => {
+            let leaf = session.tree.find_by_text(&session.index, prepared.parent.as_deref()?)?;
+            Some(ManualEffect::new(session, &ManualChange::Branch(leaf)))
+        }
     }
 }
 

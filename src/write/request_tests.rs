@@ -60,6 +60,9 @@ fn a_plan_is_previewed_written_read_back_and_undone() {
         allow_orphan: false,
         now_ms: NOW_MS,
     };
+    let effect = preview(&undo, NOW_MS).unwrap().effect.unwrap();
+    let (now, then) = (after.next_prompt.total.tokens, before.next_prompt.total.tokens);
+    assert_eq!(effect.prompt_tokens, (now, then), "an undo says what it does to the next prompt");
     write(&undo, None, &SystemClock, &Environment::default()).unwrap();
     let back = opened(&listed, "telegram:direct:8812", Some(&after));
     assert_eq!(back.budget(), before.budget());

@@ -35,12 +35,19 @@ use crate::ui::widgets::{ThinBar, put, put_spans, spans_width};
 const WIDTH: u16 = DIALOG_COLUMNS;
 const LABEL_WIDTH: u16 = 13;
 
+/// The column of the checks: their signs lead narrow lines, without a label.
+fn check_column(width: u16) -> u16 {
+    if width < 60 { 0 } else { LABEL_WIDTH }
+}
+
 enum DialogLine<'a> {
     Blank,
     /// A label and its text.
     Field(&'a str, Vec<Span<'a>>),
     /// The method of the write, which small screens omit before any check.
     Method(&'a str, Vec<Span<'a>>),
+    /// A line of the checks, and whether it passed: small screens omit those before a warning.
+    Check(&'a str, bool, Vec<Span<'a>>),
     /// Shares of the window after and before the write.
     Bar(f64, f64),
     /// A hairline above the keys.
@@ -66,8 +73,11 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &
     theme.backdrop(app.layout().above_status(app.size), buf);
     let inner = dialog_line_columns(buf.area.width) as u16;
     let rows = usize::from(buf.area.height).saturating_sub(5);
-    let lines = fit_lines(Builder { app, theme, width: inner, rows }.lines(dialog), rows);
-    let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 4 };
+    let lines = Builder { app, theme, width: inner, rows }.lines(dialog);
+    let lines = fit_lines(theme, lines, rows);
+    // Lines that need it take the blank rows at the border.
+    let blanks = if lines.len() > rows { 0 } else { 1 };
+    let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 2 + 2 * blanks };
     let area = frame.draw(theme, buf);
     let body = Rect {
         x: area.x + 4,
@@ -75,7 +85,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &
         width: area.width.saturating_sub(8),
         height: area.height.saturating_sub(2),
     };
-    for (y, line) in (body.y + 1..body.bottom()).zip(&lines) {
+    for (y, line) in (body.y + blanks..body.bottom()).zip(&lines) {
         draw_line(theme, line, Rect { y, height: 1, ..body }, area, buf);
     }
 }
@@ -112,7 +122,7 @@ fn title(dialog: &WriteDialog) -> &'static str {
         }
         (_, PendingWrite::ByHand { .. }) => "Continue without this message?",
         (_, PendingWrite::Undo { target: UndoTarget::Entry(_), .. }) => {
-            "Make the branch before this commit active again?"
+            "Make the branch before this write active again?"
         }
         (_, PendingWrite::Undo { .. }) => "Make the branch before the last commit active again?",
     }
@@ -123,6 +133,11 @@ fn draw_line(theme: &Theme, line: &DialogLine, row: Rect, frame: Rect, buf: &mut
     match line {
         DialogLine::Blank => {}
         DialogLine::Field(label, spans) | DialogLine::Method(label, spans) => {
+            put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
+            put_spans(buf, (value, row.y), row.right(), spans);
+        }
+        DialogLine::Check(label, _, spans) => {
+            let value = row.x + check_column(row.width);
             put(buf, (row.x, row.y), value, label, theme.style(Role::Muted));
             put_spans(buf, (value, row.y), row.right(), spans);
         }
@@ -171,14 +186,15 @@ fn short_path(path: &Path, room: usize) -> String {
 }
 
 /// Removes lines until they fit: first blank lines, then the bar, whose numbers are also on the line above it, then the
-/// method, and at last the facts about the file. The warnings stay.
-fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
-    let least: [fn(&DialogLine) -> bool; 5] = [
+/// method, the facts about the file, and the checks that passed. The warnings stay; the last line names what is hidden.
+fn fit_lines<'a>(theme: &Theme, mut lines: Vec<DialogLine<'a>>, rows: usize) -> Vec<DialogLine<'a>> {
+    let least: [fn(&DialogLine) -> bool; 6] = [
         |line| matches!(line, DialogLine::Blank),
         |line| matches!(line, DialogLine::Bar(..)),
         |line| matches!(line, DialogLine::Method(..)),
         |line| matches!(line, DialogLine::Field("session" | "keeps", _)),
         |line| matches!(line, DialogLine::Field("appends" | "file", _)),
+        |line| matches!(line, DialogLine::Check(_, true, _)),
     ];
     for least in least {
         while lines.len() > rows
@@ -187,10 +203,18 @@ fn fit_lines(mut lines: Vec<DialogLine>, rows: usize) -> Vec<DialogLine> {
             lines.remove(at);
         }
     }
-    // Keep the keys in any case.
+    if let Some(DialogLine::Check(label, ..)) =
+        lines.iter_mut().find(|line| matches!(line, DialogLine::Check(..)))
+    {
+        *label = "checks";
+    }
+    // Keep the keys in any case. Two more rows are those at the border.
+    let rows = rows + 2;
     if lines.len() > rows {
         let keys = lines.split_off(lines.len() - 2);
-        lines.truncate(rows.saturating_sub(keys.len()));
+        let hidden = lines.split_off(rows.saturating_sub(keys.len() + 1)).len();
+        let words = format!("{} more on a larger terminal", quantity(hidden as u64, "line"));
+        lines.push(DialogLine::Text(vec![Span::styled(words, theme.style(Role::Warn))]));
         lines.extend(keys);
     }
     lines
@@ -270,7 +294,7 @@ impl<'a> Builder<'a> {
             lines.push(DialogLine::Field("changes", self.fates(plan)));
             summary_at = made.as_ref().map(|made| (lines.len(), made));
         }
-        if let Some(effect) = &preview.by_hand {
+        if let Some(effect) = &preview.effect {
             lines.extend(self.next_prompt(session, effect.prompt_tokens.1));
             lines.extend(self.wrapped("changes", &effect.description, DialogLine::Field));
         }
@@ -278,7 +302,7 @@ impl<'a> Builder<'a> {
         if let PendingWrite::Commit { plan, .. } = &dialog.write {
             lines.extend(self.cost(session.cache_cost(plan, self.app.now_ms).as_ref()));
         }
-        if let Some(effect) = &preview.by_hand {
+        if let Some(effect) = &preview.effect {
             let cost = session.cache_cost_of_tail(effect.tail_tokens, self.app.now_ms);
             lines.extend(self.cost(cost.as_ref()));
         }
@@ -301,7 +325,7 @@ impl<'a> Builder<'a> {
                 (Action::Yes, confirm_text(preview)),
                 (Action::No, "cancel"),
                 (Action::Diff, "diff"),
-                (Action::SavePlan, "save plan as JSON"),
+                (Action::SavePlan, "save plan"),
             ],
             PendingWrite::ByHand { .. } => {
                 vec![(Action::Yes, confirm_text(preview)), (Action::No, "cancel")]
@@ -337,7 +361,8 @@ impl<'a> Builder<'a> {
         let window = session.window.model_tokens.whole();
         let arrow = || self.muted(format!(" {} ", session_columns::ARROW));
         let text = |words: String| Span::styled(words, self.theme.style(Role::Text));
-        let plan_style = self.theme.bold(Role::Plan);
+        let fits = after <= window;
+        let plan_style = self.theme.bold(if fits { Role::Plan } else { Role::Danger });
         let mut prompt = vec![
             text(format_short_tokens(now, prompt.total.source == CountSource::Measured)),
             arrow(),
@@ -350,12 +375,16 @@ impl<'a> Builder<'a> {
             prompt.push(self.muted(format!(" of {}", format_short(window))));
         }
         let share = |tokens: u64| tokens as f64 / window.max(1) as f64;
-        vec![
+        let mut lines = vec![
             DialogLine::Blank,
             DialogLine::Field("next prompt", prompt),
             DialogLine::Bar(share(after), share(now)),
-            DialogLine::Blank,
-        ]
+        ];
+        if !fits {
+            lines.push(DialogLine::Field("", vec![Span::styled("does not fit the window", plan_style)]));
+        }
+        lines.push(DialogLine::Blank);
+        lines
     }
 
     fn fates(&self, plan: &Plan) -> Vec<Span<'a>> {
@@ -422,14 +451,21 @@ impl<'a> Builder<'a> {
         let role = if cost.next_call > 0.0 { Role::Warn } else { Role::Plan };
         let amount = Span::styled(amount.to_owned(), self.theme.bold(role));
         let why = Span::styled(format!(" {why}"), self.theme.style(Role::Text));
-        vec![DialogLine::Field("cost", vec![amount, why]), DialogLine::Field("", vec![self.muted(later)])]
+        let first = vec![amount, why];
+        let room = self.width.saturating_sub(LABEL_WIDTH);
+        if spans_width(&first) <= room {
+            return vec![DialogLine::Field("cost", first), DialogLine::Field("", vec![self.muted(later)])];
+        }
+        let later = text::wrap(&later, usize::from(room)).into_iter();
+        let later = later.map(|line| DialogLine::Field("", vec![self.muted(line)]));
+        self.wrapped("cost", &next, DialogLine::Field).into_iter().chain(later).collect()
     }
 
     /// Puts passed checks two to a line where they fit; warnings are whole sentences.
     fn checks(&self, preview: &WritePreview, session: &LoadedSession) -> Vec<DialogLine<'a>> {
-        let room = usize::from(self.width.saturating_sub(LABEL_WIDTH));
+        let room = usize::from(self.width.saturating_sub(check_column(self.width)));
         let second = room * 11 / 20;
-        let mut lines: Vec<Vec<Span>> = Vec::new();
+        let mut lines: Vec<(bool, Vec<Span>)> = Vec::new();
         let grown = self.growth_since(session).map(|words| (CheckStatus::Note, words));
         // The first check compares the file with what was read; it was made when the dialog opened.
         let checks = grown.iter().chain(preview.checks.iter().skip(usize::from(grown.is_some())));
@@ -443,7 +479,7 @@ impl<'a> Builder<'a> {
             let sign = Span::styled(sign, self.theme.style(role));
             let text = |line: String| Span::styled(format!(" {line}"), self.theme.style(Role::Text));
             let width = text::width(words) + 2;
-            let beside = lines.last_mut().filter(|line| {
+            let beside = lines.last_mut().map(|(_, line)| line).filter(|line| {
                 passed && line.len() == 2 && usize::from(spans_width(line)) < second && second + width <= room
             });
             if let Some(line) = beside {
@@ -452,12 +488,11 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let mut wrapped = text::wrap(words, room.saturating_sub(2)).into_iter();
-            lines.push(vec![sign, text(wrapped.next().unwrap_or_default())]);
-            lines.extend(wrapped.map(|line| vec![Span::raw(" "), text(line), Span::raw("")]));
+            lines.push((passed, vec![sign, text(wrapped.next().unwrap_or_default())]));
+            lines.extend(wrapped.map(|line| (passed, vec![Span::raw(" "), text(line), Span::raw("")])));
         }
-        let labels = std::iter::once("checks").chain(std::iter::repeat(""));
-        let fields = labels.zip(lines).map(|(label, spans)| DialogLine::Field(label, spans));
-        std::iter::once(DialogLine::Blank).chain(fields).collect()
+        let checks = lines.into_iter().map(|(passed, spans)| DialogLine::Check("", passed, spans));
+        std::iter::once(DialogLine::Blank).chain(checks).collect()
     }
 
     /// Describes the entries that another program wrote while the dialog was open.
@@ -481,15 +516,18 @@ impl<'a> Builder<'a> {
     }
 
     fn keys(&self, offers: &[(Action, &'a str)]) -> Vec<DialogLine<'a>> {
+        let key = |action: Action| self.app.key_words(KeyContext::Dialog, action);
+        let width: usize =
+            offers.iter().map(|(action, words)| text::width(&key(*action)) + text::width(words) + 6).sum();
+        let gap = if width > usize::from(self.width) + 4 { "  " } else { "    " };
         let mut spans = Vec::new();
         for (at, (action, words)) in offers.iter().enumerate() {
             let leads = *action == Action::Yes;
-            let key = self.app.key_words(KeyContext::Dialog, *action);
             let role = if leads { Role::Plan } else { Role::Text };
             if at > 0 {
-                spans.push(Span::raw("    "));
+                spans.push(Span::raw(gap));
             }
-            spans.push(Span::styled(key, self.theme.bold(role)));
+            spans.push(Span::styled(key(*action), self.theme.bold(role)));
             let style = if leads { self.theme.bold(Role::Bright) } else { self.theme.style(Role::Muted) };
             spans.push(Span::styled(format!("  {words}"), style));
         }
