@@ -10,20 +10,25 @@ use crate::ids::SessionKey;
 
 impl App {
     /// Returns the problems of the store, then those of the open session, then those of all others, with their session.
-    /// The cursor of the list counts in this order.
+    /// The cursor of the list counts in this order. What other sessions share with the open one, such as the files of a
+    /// workspace, is listed once.
     pub fn problems(&self) -> impl Iterator<Item = (&Diagnostic, Option<&SessionKey>)> {
         let store = self.store.listing.iter().flat_map(|listing| &listing.diagnostics);
         let open = self.active_session().map(|session| &session.item.key);
-        let own = self.transcript.iter().flat_map(|pane| &pane.diagnostics);
-        let others = self.problems.found().iter().filter(move |(key, _)| Some(key) != open);
+        let own = self.transcript.as_ref().map_or(&[][..], |pane| &pane.diagnostics);
+        let is_other =
+            move |(key, found): &&(SessionKey, Diagnostic)| Some(key) != open && !own.contains(found);
+        let others = self.problems.found().iter().filter(is_other);
         let store = store.map(|found| (found, None));
-        store.chain(own.map(move |found| (found, open))).chain(others.map(|(key, found)| (found, Some(key))))
+        store
+            .chain(own.iter().map(move |found| (found, open)))
+            .chain(others.map(|(key, found)| (found, Some(key))))
     }
 
     /// Reads every transcript, unless that was done and no file changed since.
     pub(super) fn start_problems(&mut self) -> Vec<Effect> {
         let known = &self.problems;
-        if known.is_running || (known.transcripts.is_some() && !known.is_outdated) {
+        if known.is_running || (known.is_complete && !known.is_outdated) {
             return Vec::new();
         }
         let request_id = known.request_id + 1;
@@ -38,9 +43,8 @@ impl App {
                 self.problems.add(sessions);
                 self.keep_problem(row);
             }
-            ProblemsUpdate::Finished { transcripts } => {
-                self.problems.is_running = false;
-                self.problems.transcripts = Some(transcripts);
+            ProblemsUpdate::Finished => {
+                (self.problems.is_running, self.problems.is_complete) = (false, true);
             }
         }
     }

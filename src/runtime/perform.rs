@@ -393,15 +393,16 @@ fn find_store_problems(request_id: u64, inputs: &Inputs, listener: &Listener<'_>
     let Some(store) = &inputs.store else { return };
     let say = |update| (listener.send)(Event::Problems { request_id, update });
     let (mut throttle, mut batch) = (Throttle::new(PROGRESS_INTERVAL), Vec::new());
-    let transcripts = find_problems(store, inputs.now_ms, listener.is_wanted, &mut |session| {
+    let is_complete = find_problems(store, inputs.now_ms, listener.is_wanted, &mut |session| {
         batch.push(session);
         if throttle.try_pass() {
             say(ProblemsUpdate::Found(std::mem::take(&mut batch)));
         }
     });
-    let Some(transcripts) = transcripts else { return };
-    say(ProblemsUpdate::Found(batch));
-    say(ProblemsUpdate::Finished { transcripts });
+    if is_complete {
+        say(ProblemsUpdate::Found(batch));
+        say(ProblemsUpdate::Finished);
+    }
 }
 
 /// Runs a sweep. Cells are sent in batches: a screen shows no more.

@@ -31,9 +31,7 @@ impl ProblemsScreen {
 pub enum ProblemsUpdate {
     Found(Vec<SessionProblems>),
     /// Every transcript was read.
-    Finished {
-        transcripts: usize,
-    },
+    Finished,
 }
 
 /// The problems that were found in transcripts.
@@ -42,8 +40,8 @@ pub struct StoreProblems {
     /// Increases with every request.
     pub request_id: u64,
     pub is_running: bool,
-    /// The number of transcripts, when all were read.
-    pub transcripts: Option<usize>,
+    /// Whether all transcripts were read.
+    pub is_complete: bool,
     /// Transcripts read so far.
     pub read: usize,
     /// Whether files changed after the last reading started.
@@ -65,8 +63,8 @@ impl StoreProblems {
     }
 
     pub(in crate::app) fn add(&mut self, sessions: Vec<SessionProblems>) {
-        self.read += sessions.len();
-        for SessionProblems { key, diagnostics } in sessions {
+        for SessionProblems { key, diagnostics, has_transcript } in sessions {
+            self.read += usize::from(has_transcript);
             for found in diagnostics {
                 if self.texts.insert(found.to_string()) {
                     self.found.push((key.clone(), found));

@@ -10,6 +10,7 @@ use crate::app::scroll::Scroll;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::format::{format_number, quantity};
 use crate::ids::SessionKey;
+use crate::session::SessionItem;
 use crate::session::title::shown_name;
 use crate::text;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
@@ -46,19 +47,20 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, scroll: Scroll, area: Rect, 
         line(app, theme, finding, row_at(list, y), buf);
     }
     scrollbar(theme, buf, list, top, count);
-    if let Some((finding, _)) = app.problems().nth(scroll.cursor) {
-        advice(theme, finding, Rect { y: list.bottom(), height: ADVICE_ROWS, ..area }, buf);
+    if let Some((finding, session)) = app.problems().nth(scroll.cursor) {
+        let own = session.and_then(|key| session_item(app, key)).and_then(|item| item.path.as_ref());
+        let is_transcript = own == Some(&finding.path);
+        advice(theme, finding, is_transcript, Rect { y: list.bottom(), height: ADVICE_ROWS, ..area }, buf);
     }
 }
 
 /// Says how many transcripts were read.
 fn progress(problems: &StoreProblems) -> String {
-    match problems.transcripts {
-        Some(all) => format!("in {}  ", quantity(all as u64, "transcript")),
-        None if problems.is_running => {
-            format!("reading, {} so far  ", quantity(problems.read as u64, "transcript"))
-        }
-        None => String::new(),
+    let read = quantity(problems.read as u64, "transcript");
+    match (problems.is_complete, problems.is_running) {
+        (true, _) => format!("in {read}  "),
+        (false, true) => format!("reading, {read} so far  "),
+        (false, false) => String::new(),
     }
 }
 
@@ -74,7 +76,7 @@ fn line(
         Severity::Warning => ("!", Role::Warn),
         Severity::Note => ("·", Role::Muted),
     };
-    let item = session.and_then(|key| app.sessions.items.iter().find(|item| item.key == *key));
+    let item = session.and_then(|key| session_item(app, key));
     let name = item.map_or_else(|| file_name(finding), |item| shown_name(item, app.secrets).into_owned());
     let end = row.right().saturating_sub(2);
     let x = put(buf, (row.x + 1, row.y), end, sign, theme.style(role)) + 1;
@@ -93,19 +95,25 @@ fn file_name(finding: &Diagnostic) -> String {
     finding.path.file_name().unwrap_or(finding.path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Returns the file with line and entry.
-fn place(finding: &Diagnostic) -> String {
-    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let subject = finding.subject.as_ref().map(|subject| format!("  {subject}")).unwrap_or_default();
-    [file_name(finding), line, subject].concat()
+fn session_item<'a>(app: &'a App, key: &SessionKey) -> Option<&'a SessionItem> {
+    app.sessions.items.iter().find(|item| item.key == *key)
 }
 
-fn advice(theme: &Theme, finding: &Diagnostic, area: Rect, buf: &mut Buffer) {
+/// Returns the file with line and entry. The row names the session of a transcript; any other file needs its folder.
+fn place(finding: &Diagnostic, is_transcript: bool) -> String {
+    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let subject = finding.subject.as_ref().map(|subject| format!("  {subject}")).unwrap_or_default();
+    let file = if is_transcript { file_name(finding) } else { finding.path.display().to_string() };
+    [file, line, subject].concat()
+}
+
+fn advice(theme: &Theme, finding: &Diagnostic, is_transcript: bool, area: Rect, buf: &mut Buffer) {
     for x in area.left()..area.right() {
         put(buf, (x, area.y), area.right(), session_columns::LIGHT, theme.style(Role::Faint));
     }
     let room = usize::from(area.width.saturating_sub(2));
-    put(buf, (area.x + 1, area.y + 1), area.right(), &place(finding), theme.style(Role::Muted));
+    let place = text::truncate_middle(&place(finding, is_transcript), room);
+    put(buf, (area.x + 1, area.y + 1), area.right(), &place, theme.style(Role::Muted));
     let lines = text::wrap(&finding.advice, room.max(2));
     for (y, words) in (area.y + 2..area.bottom()).zip(lines) {
         put(buf, (area.x + 1, y), area.right(), &words, theme.style(Role::Text));
