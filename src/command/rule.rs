@@ -6,11 +6,10 @@ use serde::Serialize;
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::suggest::{alternatives, did_you_mean};
-use crate::doc::{Align, Cell, Table, Tone};
+use crate::doc::Tone;
+use crate::doc::markdown::readable;
 use crate::export::json::JsonOutput;
-use crate::rulebook::{
-    DOCUMENTS, Document, Rule, document, documents_with, find_all, headings, is_document, paragraphs,
-};
+use crate::rulebook::{DOCUMENTS, Document, Rule, document, documents_with, find_all, headings, is_document};
 
 /// Prints the cited rules.
 pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(), Failure> {
@@ -38,51 +37,16 @@ pub(super) fn run(words: &[String], json: bool, output: &mut Output) -> Result<(
     Ok(())
 }
 
-/// Prints Markdown: unchanged for scripts; for a terminal with its paragraphs wrapped, and its tables in columns.
+/// Prints Markdown: unchanged for scripts, laid out for a terminal.
 pub(super) fn print_markdown(text: &str, output: &mut Output) -> Result<(), Failure> {
-    if output.width().is_none() {
-        return Ok(text.lines().try_for_each(|line| output.line(markdown_tone(line), line))?);
-    }
-    let mut lines = paragraphs(text).into_iter().peekable();
-    let mut is_code = false;
-    while let Some(line) = lines.next() {
-        is_code ^= line.trim_start().starts_with("```");
-        if is_code || !line.starts_with(['|', '<', '*']) {
-            output.line(markdown_tone(&line), &line)?;
-        } else if line.starts_with('|') {
-            let more = std::iter::from_fn(|| lines.next_if(|next| next.starts_with('|')));
-            let rows: Vec<String> = [line].into_iter().chain(more).collect();
-            markdown_table(&rows).print(output, "")?;
-        } else if line.starts_with("<!--") {
-            lines.next_if(String::is_empty);
-        } else {
-            let title = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
-            output.line(title.map_or(Tone::Plain, |_| Tone::Strong), title.unwrap_or(&line))?;
-        }
+    let lines = match output.width() {
+        None => text.lines().map(str::to_owned).collect(),
+        Some(width) => readable(text, width),
+    };
+    for line in lines {
+        output.line(if line.starts_with('#') { Tone::Strong } else { Tone::Plain }, &line)?;
     }
     Ok(())
-}
-
-fn markdown_tone(line: &str) -> Tone {
-    if line.starts_with('#') { Tone::Strong } else { Tone::Plain }
-}
-
-/// Reads the rows of a table in Markdown; the second is the line below the head.
-fn markdown_table(rows: &[String]) -> Table {
-    const ESCAPED: &str = "\u{1}";
-    let cells = |row: &String| -> Vec<String> {
-        let row = row.trim().trim_start_matches('|').replace("\\|", ESCAPED);
-        let row = row.trim_end_matches('|').replace('`', "");
-        row.split('|').map(|cell| cell.trim().replace(ESCAPED, "|")).collect()
-    };
-    let head: Vec<(String, Align)> =
-        rows.first().map(cells).unwrap_or_default().into_iter().map(|name| (name, Align::Left)).collect();
-    let mut table = Table::new(&head);
-    for row in rows.iter().skip(2).map(cells) {
-        let filled = row.into_iter().chain(std::iter::repeat(String::new())).take(head.len());
-        table.push(filled.map(Cell::from).collect::<Vec<_>>());
-    }
-    table
 }
 
 /// Joins words to citations: a document and an id may be one word or two.
@@ -181,21 +145,5 @@ struct RuleJson {
 impl RuleJson {
     fn new(rule: &Rule, text: Option<&'static str>) -> Self {
         Self { document: rule.document.name, id: rule.id, title: rule.title, text }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doc::Line;
-
-    #[test]
-    fn a_table_of_markdown_has_columns_and_no_signs() {
-        let rows = ["| key | does |", "|---|---|", "| `j` `down` | down |", "| `a\\|b` | a long `word` |"];
-        let table = markdown_table(&rows.map(str::to_owned));
-        let text = |line: &Line| line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
-        let lines: Vec<String> =
-            table.lines(Some(40)).iter().map(|line| text(line).trim_end().to_owned()).collect();
-        assert_eq!(lines, ["key     does", "j down  down", "a|b     a long word"]);
     }
 }

@@ -2,6 +2,7 @@
 //! in the same columns.
 
 mod columns;
+pub mod markdown;
 mod table;
 mod wrap;
 

@@ -7,6 +7,7 @@ use crate::app::legend::{LegendRow, Tone, legend};
 use crate::app::screens::help::page::{HelpArea, HelpEntry, HelpLayout, HelpLine, LEAD_WIDTH, wrapped};
 use crate::app::screens::help::{HelpDocument, HelpPage, HelpScreen, HelpSubject, numbers};
 use crate::config::CustomCommand;
+use crate::doc::markdown::{plain_line, readable};
 use crate::guide::TOPICS;
 use crate::{rulebook, text};
 
@@ -325,7 +326,8 @@ fn found_document(entry: HelpEntry, words: &[String], room: usize) -> Option<Hel
         let line = line.to_lowercase();
         words.iter().all(|word| line.contains(word.as_str()))
     })?;
-    let excerpt = text::truncate(line.trim_start_matches(['#', '-', '|', ' ']), room).0;
+    let line = plain_line(line.trim_start_matches(['#', '-', ' ']));
+    let excerpt = text::truncate(&line, room).0;
     Some(HelpEntry { words: excerpt, ..entry })
 }
 
@@ -338,7 +340,7 @@ fn document_lines(document: HelpDocument, columns: usize) -> Vec<HelpLine> {
         HelpDocument::Rule(rule) => vec![heading(rule.title), HelpLine::Blank],
     };
     let mut is_code = false;
-    for line in rulebook::paragraphs(document.text()).iter().filter(|line| !line.starts_with("<!--")) {
+    for line in &readable(document.text(), width) {
         if line.trim_start().starts_with("```") {
             is_code = !is_code;
         } else if line.is_empty() {
