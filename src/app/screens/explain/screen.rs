@@ -161,7 +161,7 @@ impl ExplainScreen {
             Some(row) if self.way_out(row).is_some() => {
                 vec![MOVE, (&[Action::Open], "commit…"), command, CLOSE]
             }
-            _ => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy"), CLOSE],
+            _ => vec![MOVE, (&[Action::Open], "go to the entry"), (&[Action::Copy], "copy the row"), CLOSE],
         }
     }
 
@@ -172,9 +172,7 @@ impl ExplainScreen {
         match action {
             Action::Open => self.open_row(),
             Action::Copy => self.copy_row(),
-            Action::CopyPatch => {
-                Outcome::copy(self.shown_patch().map(|it| it.1.patch.clone()), "config patch")
-            }
+            Action::CopyPatch => self.shown_patch().map_or(Outcome::Done, |(_, advice)| copy_patch(advice)),
             Action::CopyCommand => self.copy_command(),
             Action::NextPane | Action::PreviousPane => self.go_to_block(action, context.size),
             _ => Outcome::Ignored,
@@ -282,7 +280,7 @@ impl ExplainScreen {
     fn copy_row(&self) -> Outcome {
         let Some(row) = self.selected() else { return Outcome::Done };
         if let Some(advice) = self.advice(row) {
-            return Outcome::copy(Some(advice.patch.clone()), "config patch");
+            return copy_patch(advice);
         }
         if let Some(way) = self.way_out(row) {
             return Outcome::copy(Some(way.command.clone()), "command");
@@ -316,6 +314,12 @@ impl ExplainScreen {
             }
         }
     }
+}
+
+/// Copies the patch of a change, and says so if the change does not help.
+fn copy_patch(advice: &Advice) -> Outcome {
+    let label = if advice.fits_all { "config patch" } else { "config patch (does not help)" };
+    Outcome::copy(Some(advice.patch.clone()), label)
 }
 
 /// Returns the index of a row in the answer to a question.

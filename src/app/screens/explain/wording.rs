@@ -7,7 +7,7 @@ use crate::text;
 
 /// Lines of the headline, and of the advice below it.
 const MAX_HEADLINE_LINES: usize = 3;
-/// The same on a low screen, where the page needs the rows.
+/// Lines of the headline on a low screen, where the page needs the rows.
 const MAX_LOW_HEADLINE_LINES: usize = 2;
 /// Blanks between the headline and the facts to its right.
 const FACTS_GAP: usize = 4;
@@ -25,13 +25,17 @@ impl Headline {
     pub fn new(explanation: &Explanation, (width, height): (u16, u16), facts: usize) -> Self {
         let width = usize::from(width).saturating_sub(6).max(1);
         let most = if height < TALL { MAX_LOW_HEADLINE_LINES } else { MAX_HEADLINE_LINES };
-        let wrapped = |text: &str, width: usize| first_lines(text::wrap(text, width.max(1)), most, width);
-        let verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
+        let wrapped =
+            |text: &str, most, width: usize| first_lines(text::wrap(text, width.max(1)), most, width);
+        let mut verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
+        if let Some(found) = explanation.verdict().filter(|_| facts == 0) {
+            verdict = format!("{verdict} · {}", found.confidence.as_str());
+        }
         let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);
         Self {
-            verdict: wrapped(&verdict, beside),
-            advice: if advice.is_empty() { Vec::new() } else { wrapped(&advice, width) },
+            verdict: wrapped(&verdict, most, beside),
+            advice: if advice.is_empty() { Vec::new() } else { wrapped(&advice, MAX_HEADLINE_LINES, width) },
         }
     }
 

@@ -12,7 +12,7 @@ use crate::app::screens::explain::wording::patch_lines;
 use crate::report::explain::Advice;
 use crate::text;
 use crate::ui::theme::Role;
-use crate::ui::widgets::{on_title, put, put_spans, row_at, title};
+use crate::ui::widgets::{on_title, put, put_spans, row_at, spans_width, title};
 
 pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
@@ -35,15 +35,27 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     let Some((_, advice)) = view.screen.shown_patch() else { return };
     let after = title(view.theme, buf, row_at(area, area.y), &name, false);
     let own = selected.is_some_and(|row| view.screen.advice(row).is_some());
-    let hint = copy_hint(view, advice, if own { Action::Copy } else { Action::CopyPatch });
-    let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &hint);
-    on_title(buf, area.y, after, end.saturating_sub(1), &[view.muted(advice.outcome.description())]);
+    let mut hint = copy_hint(view, advice, if own { Action::Copy } else { Action::CopyPatch });
+    let end = area.right().saturating_sub(1);
+    let outcome = vec![view.muted(advice.outcome.description())];
+    if !advice.fits_all && after + spans_width(&hint) + spans_width(&outcome) + 6 > end {
+        // That it does not help matters more than where it would go.
+        hint.clear();
+    }
+    let end = on_title(buf, area.y, after, end, &hint);
+    on_title(buf, area.y, after, end.saturating_sub(1), &outcome);
     let mut lines = patch_lines(&advice.patch, width);
     let shown = usize::from(area.height - 1);
     if lines.len() > shown {
         // One line is for the values: the title names the file that comments before them do.
         let values = lines.iter().position(|line| line.starts_with('{')).filter(|_| shown == 1);
         lines.drain(..values.unwrap_or(0));
+    }
+    if lines.len() > shown && shown == 1 {
+        // The value is at the end.
+        let whole = lines.join(" ");
+        let hidden = text::skip_columns(&whole, text::width(&whole).saturating_sub(width - 2));
+        lines = vec![format!("… {}", &whole[hidden..])];
     }
     if lines.len() > shown {
         lines.truncate(shown);
@@ -59,7 +71,8 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
 fn copy_hint<'a>(view: &View<'_>, advice: &Advice, patch: Action) -> Vec<Span<'a>> {
     let mut spans = vec![view.muted(short_name(&advice.file_name()).to_owned())];
     let command = if advice.commands.is_empty() { "path" } else { "command" };
-    for (action, words) in [(patch, "copy"), (Action::CopyCommand, command)] {
+    let copy = if patch == Action::Copy { "copy" } else { "copies it" };
+    for (action, words) in [(patch, copy), (Action::CopyCommand, command)] {
         let key = view.app.key_words(KeyContext::List, action);
         if !key.is_empty() {
             spans.extend([
