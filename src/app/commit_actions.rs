@@ -160,8 +160,9 @@ impl App {
         vec![effect]
     }
 
-    /// Closes every screen and shows the diff of the first changed message.
+    /// Closes every screen and shows the diff of the first changed message; going back leads to the question again.
     pub(super) fn show_first_diff(&mut self) {
+        let question = self.write_dialog_mut().map(|dialog| dialog.requested_from);
         self.views.clear();
         let height = self.pane_height(Pane::Transcript);
         let first = self
@@ -176,6 +177,7 @@ impl App {
         self.message.view = MessageView::Diff;
         self.focus = Pane::Message;
         self.zoom = true;
+        self.navigation.returns_to_commit = question;
     }
 
     pub(super) fn save_plan(&mut self) -> Vec<Effect> {

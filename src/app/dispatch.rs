@@ -2,6 +2,7 @@
 
 use crate::app::action::Action;
 use crate::app::effect::Effect;
+use crate::app::keymap::KeyContext;
 use crate::app::layout::Pane;
 use crate::app::message::{MessagePane, MessageView};
 use crate::app::screens::letters::KeyMenuKind;
@@ -40,7 +41,7 @@ impl App {
             Action::ShowRule => return self.show_rule(),
             Action::Close if self.views.pop().is_some() => {}
             Action::Close | Action::Quit => return vec![Effect::Quit],
-            Action::Back => self.back(),
+            Action::Back => return self.back(),
             Action::JumpBack => return self.jump(false),
             Action::JumpForward => return self.jump(true),
             Action::Open => return self.open_selected(),
@@ -210,12 +211,14 @@ impl App {
     }
 
     /// Steps back once: the top view, the zoom, the search, then pane by pane to the left.
-    fn back(&mut self) {
+    fn back(&mut self) -> Vec<Effect> {
         let searching = self.transcript.as_ref().is_some_and(|pane| !pane.query.is_empty());
         if self.views.pop().is_some() {
         } else if self.zoom {
+            let question = self.navigation.returns_to_commit.take();
             self.set_zoom(false);
             self.message.view = MessageView::Text;
+            return question.map(|from| self.open_commit_dialog(from)).unwrap_or_default();
         } else if self.message.view != MessageView::Text {
             self.message.view = MessageView::Text;
         } else if self.return_to_search() {
@@ -232,6 +235,7 @@ impl App {
                 Pane::Transcript | Pane::Sessions => Pane::Sessions,
             });
         }
+        Vec::new()
     }
 
     fn open_selected(&mut self) -> Vec<Effect> {
@@ -315,6 +319,7 @@ impl App {
 
     pub(super) fn set_zoom(&mut self, zoom: bool) {
         self.zoom = zoom;
+        self.navigation.returns_to_commit = None;
         self.focus_pane(self.focus);
     }
 
@@ -335,7 +340,10 @@ impl App {
             } else {
                 "no plan to compare with"
             };
-            self.show_note(format!("no diff: {why}"));
+            let key = self.key_words(KeyContext::Main, Action::TogglePrune);
+            let next =
+                if self.preview.plan.is_some() { String::new() } else { format!("; {key} previews one") };
+            self.show_note(format!("no diff: {why}{next}"));
         }
     }
 

@@ -417,6 +417,8 @@ pub struct Navigation {
     pub(super) pending_hit: Option<PendingHit>,
     /// Whether going back leads to the hits, as one of them was opened.
     pub(super) returns_to_search: bool,
+    /// The call from which a commit was requested, while going back from its diff leads to its question.
+    pub(super) returns_to_commit: Option<Target>,
     /// Whether the cursor of the sessions pane opens one session after the other.
     pub(super) is_walking_sessions: bool,
 }

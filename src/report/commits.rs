@@ -152,15 +152,23 @@ impl CommitList {
 
     /// Counts commits and undos, and those that are active: `2 commits and 1 undo, 1 active`.
     fn headline(&self) -> String {
-        let undos = self.commits.iter().filter(|record| record.kind == ReceiptKind::Undo).count();
+        let undos = self.commits.iter().filter(|record| record.kind == ReceiptKind::Undo);
+        let is_undo = |id: &str| self.commits.iter().any(|own| own.id == id && own.kind == ReceiptKind::Undo);
+        let (redos, undos): (Vec<_>, Vec<_>) =
+            undos.partition(|record| record.undoes.as_deref().is_some_and(is_undo));
         let active = self.commits.iter().filter(|record| record.in_force).count();
-        let parts = [(self.commits.len() - undos, "commit"), (undos, "undo")];
+        let commits = self.commits.len() - undos.len() - redos.len();
+        let parts = [(commits, "commit"), (undos.len(), "undo"), (redos.len(), "redo")];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, word)| quantity(*count as u64, word)).collect();
         if parts.is_empty() {
             return "No commits in this session".to_owned();
         }
-        format!("{}, {active} active", parts.join(" and "))
+        let words = match parts.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+            words => words.join(", "),
+        };
+        format!("{words}, {active} active")
     }
 }
 

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::app::action::Action;
 use crate::app::keymap::KeyContext;
 use crate::app::line_editor::LineEditor;
-use crate::app::state::{InputPurpose, LineInput, ToastKind};
+use crate::app::state::{InputPurpose, LineInput, Overlay, ToastKind};
 use crate::app::status_hints::ShownHint;
 use crate::text;
 use crate::ui::session_columns;
@@ -27,7 +27,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Op
     let mut right: Vec<Vec<Span>> = app.right_hints().iter().map(|hint| hint_spans(hint, theme)).collect();
     right.extend(app.count.map(|count| vec![Span::styled(count.to_string(), theme.bold(Role::Focus))]));
     let start = put_facts_right(buf, area.y, area.x + area.width / 2, end, &right).saturating_sub(3);
-    if let Some(toast) = &app.toast {
+    // A question keeps its keys: what an alert says is on the screen behind it, too.
+    let is_question = matches!(app.overlay(), Some(Overlay::Write(_)));
+    if let Some(toast) = app.toast.as_ref().filter(|toast| !is_question || toast.kind != ToastKind::Alert) {
         let (sign, role, text_role) = match toast.kind {
             ToastKind::Done => (session_columns::PASSED, Role::User, Role::Text),
             ToastKind::Note => ("", Role::Text, Role::Text),

@@ -42,6 +42,18 @@ fn a_commit_is_confirmed_written_and_undone_without_touching_an_old_byte() {
     assert!(std::fs::read(driver.path()).expect("the transcript").starts_with(&new));
 }
 
+#[test]
+fn going_back_from_the_diff_of_a_commit_leads_to_its_question() {
+    let mut driver = tuned();
+    driver.press("2 c d");
+    assert!(driver.app.overlay().is_none() && driver.app.zoom);
+    driver.press("esc");
+    let Some(Overlay::Write(dialog)) = driver.app.overlay() else { panic!("no question") };
+    assert!(matches!(dialog.stage, WriteStage::Confirming(_)), "{:?}", dialog.stage);
+    driver.press("n 3 z esc");
+    assert!(driver.app.overlay().is_none(), "only the way back from that diff");
+}
+
 /// The prompt up to the last row.
 fn last_total(driver: &Driver) -> u64 {
     *driver.app.transcript.as_ref().expect("a transcript").running_totals.last().expect("rows")

@@ -91,7 +91,7 @@ fn d_says_why_a_message_has_no_diff() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
     driver.press("2 end d");
-    assert_eq!(toast(&driver), "no diff: no plan to compare with");
+    assert_eq!(toast(&driver), "no diff: no plan to compare with; p previews one");
     let mut driver = tuned();
     driver.press("2 end d");
     assert_eq!(toast(&driver), "no diff: the plan keeps this message");

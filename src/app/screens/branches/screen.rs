@@ -39,11 +39,13 @@ pub struct Comparison {
 }
 
 impl BranchesScreen {
-    /// Lists the commits. With the cursor on a message of another branch, compares that branch with the active one.
+    /// Lists the commits. With the cursor on a message of another branch than the shown one, compares that branch with the
+    /// active one.
     pub(in crate::app) fn open(context: &ScreenContext) -> Self {
         let Some(session) = &context.active_session else { return Self::default() };
+        let shown = context.session.as_ref().unwrap_or(session);
         let off_path = |entry: &EntryIx| {
-            !session.context.path.contains(entry) && session.index.entry(*entry).message.is_some()
+            !shown.context.path.contains(entry) && session.index.entry(*entry).message.is_some()
         };
         let comparison =
             context.selected_entry.filter(off_path).map(|entry| Comparison::of([Some(entry), None]));
