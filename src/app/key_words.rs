@@ -9,8 +9,10 @@ use crate::app::keymap::{KeyContext, Keymap};
 use crate::app::layout::Pane;
 use crate::app::screens::letters::{KeyMenu, KeyMenuKind, KeyMenuRow};
 use crate::app::state::{App, Overlay};
+use crate::export::markdown::code_block;
 use crate::format::quantity;
 use crate::js;
+use crate::store::entry::Role;
 use crate::store::sqlite::database_of;
 use crate::text::shell;
 
@@ -273,11 +275,12 @@ impl App {
 
     /// The message with a heading, as a document has it.
     fn markdown_to_copy(&self) -> Option<String> {
-        let (text, pane) = (self.text_to_copy()?, self.transcript.as_ref()?);
-        let message = pane.selected()?.message?;
-        let role =
-            pane.session.index.entry(pane.session.context.messages.get(message)?.entry).role()?.as_str();
-        Some(format!("### {role} · {}\n\n{text}\n", self.selected_entry_name()?))
+        let (text, session) = (self.text_to_copy()?, self.displayed_session()?);
+        let entry = session.index.entry(self.selected_entry()?);
+        let role = entry.role()?;
+        // The output of a tool is no Markdown.
+        let text = if role == Role::ToolResult { code_block(&text, "") } else { text };
+        Some(format!("### {} · {}\n\n{text}\n", role.as_str(), self.selected_entry_name()?))
     }
 
     /// The command that prints the entry from its file; `None` for an entry of a database.

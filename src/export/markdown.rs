@@ -115,12 +115,17 @@ fn part_text(part: &TextPart, out: &mut String) {
     }
 }
 
-/// Renders a text between fences that it cannot close; a long one is folded.
+/// Returns a text between fences that it cannot close.
+pub fn code_block(text: &str, language: &str) -> String {
+    let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+/// Renders a text as a block of code; a long one is folded.
 fn fenced(text: &str, language: &str, out: &mut String) {
     let text = sanitized(text);
-    let fence = "`".repeat(longest_run(&text, '`').max(2) + 1);
     let chars = text.encode_utf16().count();
-    let block = format!("\n{fence}{language}\n{text}\n{fence}\n");
+    let block = format!("\n{}\n", code_block(&text, language));
     if chars > FOLD_CHARS {
         let _ = writeln!(
             out,

@@ -90,7 +90,10 @@ pub(super) fn copy(
     let piped = programs(env).into_iter().any(|program| pipe_to(program, text).is_ok());
     if piped || text.len() <= MAX_TERMINAL_BYTES {
         let chars = format_number(text.encode_utf16().count() as u64);
-        return Ok(format!("Copied {what}: {chars} chars{}.", describe_secrets(text)));
+        // No terminal says whether it took a text.
+        let sent =
+            if piped { format!("Copied {what}") } else { format!("Sent {what} to the terminal's clipboard") };
+        return Ok(format!("{sent}: {chars} chars{}.", describe_secrets(text)));
     }
     let path =
         folder.save(text).map_err(|source| ClipboardError::NotSaved { what: what.to_owned(), source })?;
@@ -135,10 +138,13 @@ mod tests {
     fn without_a_desktop_a_long_text_becomes_a_private_file_until_the_end() {
         let env = Environment::new([("HOME", "/nowhere")], None, "/".into());
         let folder = CopyFolder::default();
-        assert_eq!(copy("héllo", "message", &env, &folder).unwrap(), "Copied message: 5 chars.");
+        assert_eq!(
+            copy("héllo", "message", &env, &folder).unwrap(),
+            "Sent message to the terminal's clipboard: 5 chars."
+        );
         let secret = "export GITHUB_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345";
         let note = copy(secret, "message", &env, &folder).unwrap();
-        assert_eq!(note, "Copied message: 60 chars, with 1 secret in clear.");
+        assert_eq!(note, "Sent message to the terminal's clipboard: 60 chars, with 1 secret in clear.");
         let long = "x".repeat(MAX_TERMINAL_BYTES + 1);
         let message = copy(&long, "message", &env, &folder).unwrap();
         let path = PathBuf::from(message.rsplit_once(" is in ").unwrap().1.trim_end_matches('.'));

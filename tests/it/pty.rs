@@ -542,7 +542,7 @@ fn copying_uses_the_terminals_clipboard() {
     let mut program = start(store.dir.path());
     program.until_shown("hello there");
     program.keys("yy");
-    program.until_shown("Copied");
+    program.until_shown("Sent message");
     assert_eq!(program.until_copied(), "aGVsbG8gdGhlcmU=", "hello there");
     program.keys("q");
     assert_eq!(program.ended().code, 0);
@@ -617,7 +617,7 @@ fn an_overflow_is_read_followed_to_its_entry_and_prevented_by_a_patch() {
         text.contains("1 overflow") && text.contains("simulated   peak 176k   no overflow")
     });
     program.keys(":copy-patch\r");
-    program.until_shown("Copied config patch");
+    program.until_shown("Sent config patch to");
     let copied = base64::engine::general_purpose::STANDARD.decode(program.until_copied()).unwrap();
     let patch = clawscope::js::parse(&String::from_utf8(copied).unwrap()).unwrap();
     let pruning = r#"{"agents":{"defaults":{"contextPruning":{"ttl":"30m"}}}}"#;
