@@ -19,6 +19,7 @@ use crate::session::{LoadedSession, Mark};
 use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put_facts, put_facts_right, spans_width};
+use crate::units::Tokens;
 
 type Fact<'a> = Vec<Span<'a>>;
 
@@ -311,6 +312,7 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
         return vec![Span::styled(format!("{} fits now", session_columns::PASSED), theme.style(Role::User))];
     }
     let words = match (overflow, count, short) {
+        (false, 0, false) if is_past_trigger(session) => "compaction due".to_owned(),
         (false, 0, _) => return Vec::new(),
         (true, 0 | 1, _) => "overflow".to_owned(),
         (_, count, true) => count.to_string(),
@@ -319,6 +321,12 @@ fn failures<'a>(app: &App, session: &LoadedSession, theme: &Theme, short: bool) 
     };
     let role = if overflow { Role::Danger } else { Role::Warn };
     vec![Span::styled(format!("{} {words}", session_columns::ALERT), theme.style(role))]
+}
+
+/// Whether the next prompt is larger than what makes the session compact.
+fn is_past_trigger(session: &LoadedSession) -> bool {
+    let tokens = Tokens(session.next_prompt.total.tokens as f64);
+    session.configured_settings.compaction.enabled && session.trigger_point().is_reached(tokens)
 }
 
 /// Counts the diagnostics above the severity `Note`.
