@@ -8,6 +8,7 @@ use crate::app::state::App;
 use crate::app::transcript::{FoundMatch, SearchState, TranscriptPane};
 use crate::format::format_number;
 use crate::ids::EntryIx;
+use crate::session::query::SessionQuery;
 use crate::session::search::SearchQuery;
 
 impl App {
@@ -40,7 +41,11 @@ impl App {
                 self.record_jump();
                 self.show_match(&found);
             }
-            None => self.show_note(format!("no match for “{query}”")),
+            None => {
+                let is_filter = query.contains(':') && SessionQuery::parse(query).has_condition();
+                let place = if is_filter { "; in the sessions pane it filters the list" } else { "" };
+                self.show_note(format!("no match for “{query}”{place}"));
+            }
         }
         effects
     }

@@ -126,9 +126,9 @@ impl Workspace {
         if items.len() > shown.len() {
             lines.push(format!("  and {} more; `clawscope sessions` lists all", items.len() - shown.len()));
         }
-        // The first may take the place of the word, so it has a transcript where one has.
-        let (missing, readable): (Vec<_>, Vec<_>) = shown.iter().partition(|item| item.has(Mark::Missing));
-        let candidates = readable.iter().chain(&missing).map(|item| item.key.0.clone()).collect();
+        // The first is suggested: without a transcript there is nothing to read or to write.
+        let (absent, present): (Vec<_>, Vec<_>) = shown.iter().partition(|item| item.has(Mark::Missing));
+        let candidates = present.into_iter().chain(absent).map(|item| item.key.0.clone()).collect();
         Failure::Reported { exit, message: lines.join("\n"), candidates, typed: Some(text.to_owned()) }
     }
 

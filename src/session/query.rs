@@ -67,6 +67,12 @@ impl SessionQuery {
         query
     }
 
+    /// Whether a condition such as `full:>80` is in it, not only words.
+    pub fn has_condition(&self) -> bool {
+        let is_word = |term: &Term| matches!(term.condition, Condition::Word { .. });
+        self.problem.is_some() || !self.terms.iter().all(is_word)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
