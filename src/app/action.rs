@@ -302,7 +302,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::Show(ScreenKind::Help), "help", ActionGroup::Program, "help"),
     (Action::Show(ScreenKind::Palette), "palette", ActionGroup::Program, "run any action"),
     (Action::Reload, "reload", ActionGroup::Program, "reload"),
-    (Action::TogglePause, "toggle-pause", ActionGroup::Program, "pause or resume"),
+    (Action::TogglePause, "toggle-pause", ActionGroup::Program, "pause or resume live updates"),
     (Action::Show(ScreenKind::Problems), "problems", ActionGroup::Program, "problems in files"),
     (Action::ExportHtml, "export-html", ActionGroup::Program, "export as HTML"),
     (Action::ExportMarkdown, "export-markdown", ActionGroup::Program, "export as Markdown"),

@@ -50,7 +50,7 @@ pub const SESSION_MARKS: [(Mark, LegendRow); 17] = [
         row("?", Tone::Warn, "window assumed", "a guess of the program: no setting, row or list names it"),
     ),
     (Mark::Running, row("●", Tone::User, "running", "a run writes to it now")),
-    (Mark::Missing, row("?", Tone::Warn, "missing", "its transcript is gone")),
+    (Mark::Missing, row("?", Tone::Warn, "missing", "its transcript is not there, or not yet")),
     (Mark::Foreign, row("?", Tone::Warn, "foreign", "its path is from another machine")),
     (Mark::Orphan, row("?", Tone::Muted, "orphan", "no record names the file")),
     (Mark::Backup, row("·", Tone::Muted, "backup", "a copy that the gateway kept")),

@@ -40,8 +40,7 @@ impl App {
                 plan.filter(|_| self.tuning.policy == Policy::Prune).and_then(|plan| plan.gate.reason());
             return gate.map_or(self.tuning.policy.rule(), Reason::rule);
         }
-        let message = self.transcript.as_ref().and_then(|pane| pane.selected()?.message);
-        let fate = plan.zip(message).and_then(|(plan, at)| plan.fates().get(at));
+        let fate = self.transcript.as_ref().zip(plan).and_then(|(pane, plan)| pane.selected_fate(plan));
         fate.map_or("", |fate| fate.reason.rule())
     }
 

@@ -71,7 +71,7 @@ impl Overlay {
         help: impl FnOnce() -> HelpScreen,
         palette: impl FnOnce() -> PaletteScreen,
     ) -> Result<Self, &'static str> {
-        let session = context.session.as_ref().ok_or("no session is open");
+        let session = context.session.as_ref().ok_or("no transcript is open");
         Ok(match kind {
             ScreenKind::Help => Self::Help(Box::new(help())),
             ScreenKind::Palette => Self::Palette(palette()),

@@ -117,9 +117,7 @@ fn empty_text(screen: &SearchScreen) -> String {
             let transcripts = quantity(totals.sessions as u64, "transcript");
             format!("No message of {transcripts} contains {}.", quoted(&screen.query))
         }
-        None => format!(
-            "Type at least {MIN_LIVE_BYTES} letters. A hit is a message with every word; a capital makes a word case-sensitive."
-        ),
+        None => format!("Type at least {MIN_LIVE_BYTES} letters. A hit has every word; a capital matters."),
     }
 }
 

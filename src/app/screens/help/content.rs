@@ -139,7 +139,10 @@ impl HelpSource<'_> {
             (bound.contains(&row.0) && !elsewhere) || (is_pane && (shared || row.2 == ActionGroup::Move))
         };
         let mut own = self.command_entries(context);
-        own.extend(self.entries(context, is_here));
+        // A low screen shows what only works here before what works in every list.
+        let is_own = |row: &ActionRow| bound.contains(&row.0);
+        own.extend(self.entries(context, |row| is_here(row) && is_own(row)));
+        own.extend(self.entries(context, |row| is_here(row) && !is_own(row)));
         (own, self.entries(context, |row| !is_here(row)))
     }
 
