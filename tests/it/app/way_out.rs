@@ -39,7 +39,7 @@ fn preview(driver: &Driver) -> &WritePreview {
 }
 
 fn promised(driver: &Driver) -> (String, u64) {
-    let effect = preview(driver).by_hand.clone().expect("a change by hand");
+    let effect = preview(driver).effect.clone().expect("a change by hand");
     (effect.description, effect.prompt_tokens.1)
 }
 

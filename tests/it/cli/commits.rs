@@ -47,9 +47,13 @@ fn a_commit_is_a_dry_run_until_it_is_applied_and_can_be_taken_back() {
     assert_eq!((&undone["applied"], &undone["entries"]), (&json!(true), &json!(1)));
     assert_eq!(undone["undo"], "clawscope undo agent:main:main --redo --apply");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["before"]["tokens"]);
+    let (_, out, _) = store.run(&["undo", "main", "--redo"]);
+    assert!(out.contains("becomes the last message; next prompt "), "{out}");
     let (_, out, _) = store.run(&["undo", "main", "--redo", "--apply"]);
     assert!(out.ends_with("to undo it: clawscope undo agent:main:main --apply\n"), "{out}");
     assert_eq!(store.json(&["context", "main"])["messageTokens"], planned["after"]["tokens"]);
+    let (_, list, _) = store.run(&["undo", "main", "--list"]);
+    assert!(list.contains("1 commit, 1 undo and 1 redo, "), "{list}");
 }
 
 #[test]
