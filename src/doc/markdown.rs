@@ -5,6 +5,8 @@ use crate::text;
 
 /// The fewest columns of a wrapped cell.
 const MIN_CELL: usize = 20;
+/// Before the rest of a row that goes below its first cell.
+const INDENT: &str = "    ";
 
 /// Lays a text out for `width` columns: a paragraph is one line to wrap, a table is in columns, and comments and the signs
 /// of emphasis are gone. Code keeps its lines and fences.
@@ -57,6 +59,13 @@ fn table_lines(rows: &[Vec<String>], width: usize) -> Vec<String> {
             .enumerate()
             .fold(String::new(), |head, (at, cell)| head + &text::pad(cell, column(at)) + "  ");
         let indent = text::width(&head);
+        if width < indent + MIN_CELL {
+            // Columns that are too wide: the rest of the row goes below its first cell.
+            let name = first.first().map_or("", String::as_str).to_owned();
+            let rest = text::wrap(&row[1..].join("  "), width.saturating_sub(INDENT.len()).max(MIN_CELL));
+            let rest = rest.into_iter().map(|line| format!("{INDENT}{line}"));
+            return std::iter::once(name).chain(rest).collect::<Vec<_>>();
+        }
         let leads = std::iter::once(head).chain(std::iter::repeat(" ".repeat(indent)));
         let words = text::wrap(last, width.saturating_sub(indent).max(MIN_CELL));
         leads.zip(words).map(|(lead, words)| lead + &words).collect::<Vec<_>>()
@@ -70,8 +79,8 @@ mod tests {
 
     #[test]
     fn a_table_becomes_columns_and_comments_and_emphasis_go() {
-        let text = "# T\n\n<!-- keys -->\n\n**Move** and\ngo\n\n| key | does |\n|---|---|\n| `j` | down |\n| `a \\| b` | one two three four five |\n\n```\n| kept | **x** |\n```\n";
-        let lines = readable(text, 24);
+        let text = "# T\n\n<!-- keys -->\n\n**Move** and\ngo\n\n| key | does |\n|---|---|\n| `j` | down |\n| `a \\| b` | one two three four five six seven |\n\n```\n| kept | **x** |\n```\n";
+        let lines = readable(text, 34);
         let shown = [
             "# T",
             "",
@@ -79,14 +88,18 @@ mod tests {
             "",
             "key    does",
             "j      down",
-            "a | b  one two three",
-            "       four five",
+            "a | b  one two three four five six",
+            "       seven",
             "",
             "```",
             "| kept | **x** |",
             "```",
         ];
         assert_eq!(lines, shown);
+        assert_eq!(
+            readable("| a | b |\n| long words | one |\n", 24),
+            ["a", "    b", "long words", "    one"]
+        );
         assert_eq!(plain_line("| `mode` | off |"), "mode  off");
     }
 }

@@ -29,7 +29,7 @@ impl Headline {
             |text: &str, most, width: usize| first_lines(text::wrap(text, width.max(1)), most, width);
         let mut verdict = explanation.verdict().map(Finding::headline).unwrap_or_default();
         if let Some(found) = explanation.verdict().filter(|_| facts == 0) {
-            verdict = format!("{verdict} · {}", found.confidence.as_str());
+            verdict = format!("{} · {}", verdict.trim_end_matches('.'), found.confidence.as_str());
         }
         let beside = if facts > 0 { width.saturating_sub(facts + FACTS_GAP) } else { width };
         let advice = advice_sentence(explanation);

@@ -42,8 +42,8 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
         // That it does not help matters more than where it would go.
         hint.clear();
     }
-    let end = on_title(buf, area.y, after, end, &hint);
-    on_title(buf, area.y, after, end.saturating_sub(1), &outcome);
+    let end = if hint.is_empty() { end } else { on_title(buf, area.y, after, end, &hint).saturating_sub(1) };
+    on_title(buf, area.y, after, end, &outcome);
     let mut lines = patch_lines(&advice.patch, width);
     let shown = usize::from(area.height - 1);
     if lines.len() > shown {
