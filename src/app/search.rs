@@ -36,16 +36,13 @@ impl App {
         if !jumps {
             return effects;
         }
-        match pane.next_match(true, true) {
-            Some(found) => {
-                self.record_jump();
-                self.show_match(&found);
-            }
-            None => {
-                let is_filter = query.contains(':') && SessionQuery::parse(query).has_condition();
-                let place = if is_filter { "; in the sessions pane it filters the list" } else { "" };
-                self.show_note(format!("no match for “{query}”{place}"));
-            }
+        if let Some(found) = pane.next_match(true, true) {
+            self.record_jump();
+            self.show_match(&found);
+        } else {
+            let is_filter = query.contains(':') && SessionQuery::parse(query).has_condition();
+            let place = if is_filter { "; in the sessions pane it filters the list" } else { "" };
+            self.show_note(format!("no match for “{query}”{place}"));
         }
         effects
     }

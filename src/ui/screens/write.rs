@@ -76,7 +76,7 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, dialog: &WriteDialog, buf: &
     let lines = Builder { app, theme, width: inner, rows }.lines(dialog);
     let lines = fit_lines(theme, lines, rows);
     // Lines that need it take the blank rows at the border.
-    let blanks = if lines.len() > rows { 0 } else { 1 };
+    let blanks = u16::from(lines.len() <= rows);
     let frame = Frame { title: title(dialog), width: WIDTH, height: lines.len() as u16 + 2 + 2 * blanks };
     let area = frame.draw(theme, buf);
     let body = Rect {
