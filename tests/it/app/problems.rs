@@ -47,7 +47,8 @@ fn the_list_is_the_same_whichever_session_is_open() {
     let mut first = listed(&driver);
     driver.press("esc 1 j j j j j enter v !");
     let mut second = listed(&driver);
-    (first.sort(), second.sort());
+    first.sort();
+    second.sort();
     assert_eq!(first, second);
     second.dedup();
     assert_eq!(first.len(), second.len(), "each problem once");
