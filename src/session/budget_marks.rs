@@ -38,6 +38,15 @@ impl Threshold {
             Self::Window => "window",
         }
     }
+
+    /// The label as the setting is called, where that says more.
+    pub fn long_label(self) -> Option<&'static str> {
+        match self {
+            Self::Soft => Some("soft trim"),
+            Self::Hard => Some("hard clear"),
+            Self::Flush | Self::Compact | Self::Window => None,
+        }
+    }
 }
 
 /// A threshold's position on the bar.

@@ -1,7 +1,7 @@
 //! The line below the bars: name and value of each threshold, as close to its mark as space permits.
 //!
-//! A label has several forms, and a shorter one is tried before the label is dropped: `compact 160k`, then `160k`, then
-//! none.
+//! A label has several forms, and a shorter one is tried before the label is dropped: `soft trim ~98k`, `soft ~98k`, `~98k`,
+//! then none.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -100,21 +100,18 @@ impl<F: Fn(Threshold) -> bool> Scale<'_, F> {
             _ => self.theme.style(Role::Text),
         };
         let value = value(mark, value_style);
-        let forms = |name: &'static str, value: &Span<'s>, named: bool| {
-            let mut forms = vec![vec![value.clone()]];
-            if named {
-                forms.insert(0, vec![Span::styled(format!("{name} "), muted), value.clone()]);
-            }
-            forms
-        };
-        let named = (self.is_named)(mark.threshold);
-        let mut labels =
-            vec![Label { at: self.column(mark.tokens), forms: forms(mark.threshold.label(), &value, named) }];
+        let named =
+            |name: &str, value: &Span<'s>| vec![Span::styled(format!("{name} "), muted), value.clone()];
+        let mut forms = vec![vec![value.clone()]];
+        if (self.is_named)(mark.threshold) {
+            let label = mark.threshold.label();
+            forms.insert(0, named(label, &value));
+            forms.splice(0..0, mark.threshold.long_label().map(|label| named(label, &value)));
+        }
+        let mut labels = vec![Label { at: self.column(mark.tokens), forms }];
         if let Some(was) = mark.configured_tokens {
             let old = Span::styled(format_short_tokens(was, mark.threshold.is_exact()), muted);
-            let mut forms = forms("was", &old, true);
-            forms.truncate(1);
-            labels.push(Label { at: self.column(was), forms });
+            labels.push(Label { at: self.column(was), forms: vec![named("was", &old)] });
         }
         labels
     }
