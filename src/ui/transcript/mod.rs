@@ -9,6 +9,7 @@ use ratatui::text::Span;
 
 use crate::app::App;
 use crate::app::layout::Pane;
+use crate::app::target::Target;
 use crate::app::transcript::TranscriptPane;
 use crate::context::rows::Filter;
 use crate::ui::theme::{Role, Theme};
@@ -20,7 +21,10 @@ use row::RowPainter;
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     let layout = app.layout();
     if layout.tabs.is_empty() {
-        title(theme, buf, area, Pane::Transcript.title(), app.focus == Pane::Transcript);
+        // A plan is for one prompt, also beside the bars of the whole session.
+        let is_next_call = app.target == Target::WholeSession && app.preview.plan.is_some();
+        let name = if is_next_call { "Next call" } else { Pane::Transcript.title() };
+        title(theme, buf, area, name, app.focus == Pane::Transcript);
     }
     let list = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let Some(pane) = &app.transcript else {

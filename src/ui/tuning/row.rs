@@ -7,7 +7,10 @@ use ratatui::text::Span;
 
 use super::meaning::{meaning, origin, shown_value, value_text};
 use crate::app::App;
+use crate::app::action::{Action, ScreenKind};
+use crate::app::keymap::KeyContext;
 use crate::app::layout::{Layout, WidthClass};
+use crate::app::target::Target;
 use crate::format::format_short_estimate;
 use crate::gateway::setting_value::{Control, slider_value};
 use crate::js::Value;
@@ -161,7 +164,14 @@ impl SettingLine<'_> {
         if self.is_narrow() {
             match was {
                 Some(was) => put_right(buf, y, track.end + 2, end, &was_spans(was)),
-                None => put_right(buf, y, track.end + 2, end, &[Span::styled(origin(app, at), muted)]),
+                None => {
+                    let (whole, room) = (origin(app, at), usize::from(end.saturating_sub(track.end + 2)));
+                    // The line in the file matters more than the file's name.
+                    let line = whole.rsplit_once(':').map(|(_, line)| format!("config:{line}"));
+                    let is_cut = crate::text::width(&whole) > room;
+                    let words = line.filter(|_| is_cut).unwrap_or(whole);
+                    put_right(buf, y, track.end + 2, end, &[Span::styled(words, muted)])
+                }
             };
             return;
         }
@@ -190,7 +200,9 @@ impl SettingLine<'_> {
         let (app, theme, y) = (self.app, self.theme, self.area.y);
         let profile = app.tuning.profile();
         let (_, value_end, track) = self.columns();
-        let (Some(least), Some(most)) = (profile.iter().min(), profile.iter().max()) else { return };
+        let (Some(least), Some(most)) = (profile.iter().min(), profile.iter().max()) else {
+            return self.no_profile(track.start, buf);
+        };
         let label = [Span::styled("total after", theme.style(Role::Muted))];
         put_right(buf, y, 3.min(value_end), value_end, &label);
         let cells = usize::from(track.end - track.start);
@@ -220,6 +232,20 @@ impl SettingLine<'_> {
         let flat = self.flat_note().map(muted).unwrap_or_default();
         let gap = if self.is_narrow() { 1 } else { 3 };
         put_facts(buf, (track.end + gap, y), end, &[words, flat]);
+    }
+
+    /// Says where to see the effect of the slider while the bars show every call, and a curve has one total per position.
+    fn no_profile(&self, x: u16, buf: &mut Buffer) {
+        let (app, theme) = (self.app, self.theme);
+        if app.target != Target::WholeSession || !app.tuning.preview {
+            return;
+        }
+        let key = app.key_words(KeyContext::Main, Action::Show(ScreenKind::Compare));
+        let spans = [
+            Span::styled(key, theme.bold(Role::Text)),
+            Span::styled(" replays the session under other values", theme.style(Role::Muted)),
+        ];
+        put_spans(buf, (x, self.area.y), self.area.right().saturating_sub(1), &spans);
     }
 
     /// Returns why the total is the same at every position.

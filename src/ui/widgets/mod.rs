@@ -189,10 +189,10 @@ fn hairline(theme: &Theme, buf: &mut Buffer, area: Rect) {
 }
 
 /// Writes on a title line before column `end`, with a blank on either side; returns the start. Writes nothing and
-/// returns `end` if it does not fit.
+/// returns `end` if it does not fit or there is nothing to write.
 pub fn on_title(buf: &mut Buffer, y: u16, start: u16, end: u16, spans: &[Span]) -> u16 {
     let width = spans_width(spans) + 2;
-    if start + width > end {
+    if spans.is_empty() || start + width > end {
         return end;
     }
     let from = end - width;
