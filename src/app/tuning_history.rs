@@ -100,53 +100,45 @@ impl TuningState {
         Self { preview: other.preview, ..self.clone() } != *other
     }
 
-    /// Returns the settings whose values differ in another state, with both texts.
-    fn changed<'a>(&'a self, other: &'a Self) -> Vec<(SettingId, &'a str, &'a str)> {
-        let pair = |own: &'a TunedValue| {
-            let known = other.values.iter().find(|known| known.id == own.id)?;
-            (known.value != own.value).then_some((own.id, own.text.as_str(), known.text.as_str()))
+    /// Returns the values that differ in another state.
+    fn changed<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a TunedValue> {
+        let differs = |own: &&TunedValue| {
+            other.values.iter().any(|known| known.id == own.id && known.value != own.value)
         };
-        self.values.iter().filter_map(pair).collect()
+        self.values.iter().filter(differs)
     }
 
     /// Returns the only setting whose value differs in another state.
     pub(super) fn only_change(&self, other: &Self) -> Option<SettingId> {
-        match self.changed(other)[..] {
-            [(id, ..)] => Some(id),
-            _ => None,
-        }
+        let mut changed = self.changed(other);
+        changed.next().filter(|_| changed.next().is_none()).map(|value| value.id)
     }
 
-    /// Describes the way from this state to a later one, as `softTrimRatio 0.3 → 0.4`.
-    pub(super) fn describe_change(&self, after: &Self) -> String {
-        let release =
-            |state: &Self| state.ruleset.as_ref().map(|choice| choice.id.display_name().to_string());
-        if let (Some(from), Some(to)) = (release(self), release(after))
-            && from != to
+    /// Describes this state by its differences from the one that it replaced, as `softTrimRatio is 0.4`.
+    pub(super) fn describe_against(&self, replaced: &Self) -> String {
+        let release = |state: &Self| state.ruleset.as_ref().map(|choice| choice.id.display_name());
+        if let (Some(rules), Some(old)) = (release(self), release(replaced))
+            && rules != old
         {
-            return format!("rules {from} → {to}");
+            return format!("the rules are {rules}");
         }
-        let changed = self.changed(after);
-        match changed[..] {
-            [(id, from, to)] => return format!("{} {from} → {to}", id.spec().name()),
-            [] => {}
-            _ => {
-                let names: Vec<&str> = changed.iter().map(|(id, ..)| id.spec().name()).collect();
-                return format!("{} settings: {}", names.len(), names.join(", "));
-            }
+        let values = self.changed(replaced).map(|value| (value.id.spec().name(), value.text.as_str()));
+        let switched = |policy: &Policy| self.policies.has(*policy) != replaced.policies.has(*policy);
+        let is_on = |policy: Policy| if self.policies.has(policy) { "on" } else { "off" };
+        let policies = Policy::ALL.into_iter().filter(switched).map(|policy| (policy.word(), is_on(policy)));
+        let mut differences: Vec<_> = values.collect();
+        if differences.is_empty() {
+            differences.extend(policies);
         }
-        let switched: Vec<String> = Policy::ALL
-            .into_iter()
-            .filter(|policy| self.policies.has(*policy) != after.policies.has(*policy))
-            .map(|policy| {
-                format!("{} {}", policy.word(), if after.policies.has(policy) { "on" } else { "off" })
-            })
-            .collect();
-        match (switched.is_empty(), self.respect_gates != after.respect_gates) {
-            (false, _) => switched.join(", "),
-            (true, true) if after.respect_gates => "respecting gates".to_owned(),
-            (true, true) => "ignoring gates".to_owned(),
-            (true, false) => "assumed window".to_owned(),
+        if !differences.is_empty() {
+            let differences: Vec<String> =
+                differences.into_iter().map(|(name, value)| format!("{name} is {value}")).collect();
+            return differences.join(", ");
+        }
+        match self.respect_gates == replaced.respect_gates {
+            true => "the assumed window is back".to_owned(),
+            false if self.respect_gates => "pruning waits as in the gateway".to_owned(),
+            false => "the next call is pruned anyway".to_owned(),
         }
     }
 }

@@ -100,9 +100,9 @@ impl App {
         self.tuning.keep_visible(height);
         self.replan(true);
         let words = if forward {
-            format!("Redid {}", now.describe_change(&state))
+            format!("Redid: {}", state.describe_against(&now))
         } else {
-            format!("Undid {}", state.describe_change(&now))
+            format!("Undid: {} again", state.describe_against(&now))
         };
         self.show_toast(words, false);
         match state.ruleset.clone().filter(|_| state.ruleset != now.ruleset) {

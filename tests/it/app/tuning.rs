@@ -178,19 +178,19 @@ fn changes_of_settings_are_undone_one_by_one_and_redone() {
     let ratio = tuned_values(&driver);
     driver.press("j l l . x :all-to-config");
     driver.press("alt-z");
-    assert_eq!(toast(&driver), "Undid 2 settings: softTrimRatio, hardClearRatio");
+    assert_eq!(toast(&driver), "Undid: softTrimRatio is 0.33, hardClearRatio is 0.52 again");
     driver.press("alt-z");
-    assert_eq!(toast(&driver), "Undid guard on");
+    assert_eq!(toast(&driver), "Undid: guard is off again");
     driver.press("alt-z");
-    assert_eq!(toast(&driver), "Undid hardClearRatio 0.5 → 0.52");
+    assert_eq!(toast(&driver), "Undid: hardClearRatio is 0.5 again");
     assert_eq!(tuned_values(&driver), ratio);
     driver.press("alt-z");
-    assert_eq!(toast(&driver), "Undid softTrimRatio 0.3 → 0.33");
+    assert_eq!(toast(&driver), "Undid: softTrimRatio is 0.3 again");
     assert_eq!(tuned_values(&driver), start);
     driver.press("alt-z");
     assert_eq!(toast(&driver), "no changed setting to undo");
     driver.press("alt-Z");
-    assert_eq!((toast(&driver).as_str(), tuned_values(&driver)), ("Redid softTrimRatio 0.3 → 0.33", ratio));
+    assert_eq!((toast(&driver).as_str(), tuned_values(&driver)), ("Redid: softTrimRatio is 0.33", ratio));
     driver.press("j l alt-Z");
     assert_eq!(toast(&driver), "nothing to redo");
 }
@@ -204,7 +204,7 @@ fn undo_and_redo_restore_the_version_with_its_values() {
     let (after, values) = (ruleset(&driver), tuned_values(&driver));
     assert_ne!(after, before);
     driver.press("alt-z");
-    assert!(toast(&driver).starts_with("Undid rules openclaw 2026.3.2 → openclaw "), "{}", toast(&driver));
+    assert!(toast(&driver).starts_with("Undid: the rules are openclaw 2026.3.2 again"), "{}", toast(&driver));
     assert_eq!(ruleset(&driver), before);
     driver.press("alt-Z");
     assert_eq!((ruleset(&driver), tuned_values(&driver)), (after, values));
@@ -219,7 +219,7 @@ fn each_session_has_a_separate_undo_history() {
     assert_eq!(toast(&driver), "no changed setting to undo");
     driver.go_to("telegram:direct:8812");
     driver.press("alt-z");
-    assert!(toast(&driver).starts_with("Undid softTrimRatio"));
+    assert!(toast(&driver).starts_with("Undid: softTrimRatio"));
 }
 
 #[test]
