@@ -15,6 +15,9 @@ use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role, Theme};
 use crate::ui::widgets::{apply_style, put, put_facts, put_facts_right, put_spans};
 
+/// The fewest columns of a typed text beside the reason why it is refused.
+const MIN_INPUT: u16 = 8;
+
 /// Draws the line; returns the position of the text cursor while a line is edited.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     apply_style(buf, area, theme.background(BackgroundRole::Surface));
@@ -86,7 +89,9 @@ fn draw_prompt(prompt: &LineInput, theme: &Theme, area: Rect, buf: &mut Buffer) 
         }
         (None, _) => vec![prompt_hint("enter", "search", theme), prompt_hint("esc", "cancel", theme)],
     };
-    let end = put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &words);
+    // What is wrong with the typed text matters more than room for more of it.
+    let from = if prompt.error.is_some() { x + MIN_INPUT } else { area.x + area.width / 3 };
+    let end = put_facts_right(buf, area.y, from, area.right().saturating_sub(1), &words);
     draw_input(&prompt.line, theme, (x, area.y), end.saturating_sub(2), buf)
 }
 

@@ -67,7 +67,7 @@ pub fn layout_timeline(area: Rect) -> TimelineLayout {
     };
     let bars = take_last(traces);
     let bars_title = take_last(traces.min(1));
-    let cache_lane = take_last(u16::from(tall));
+    let cache_lane = take_last(1);
     let axis = take_last(1);
     let signs = take_last(1);
     let margin = if area.width >= WIDE_MIN_COLUMNS { 17 } else { 9 };
@@ -150,12 +150,12 @@ mod tests {
         assert_eq!((wide.header, wide.title), (rect(0, 1, 80, 2), rect(0, 4, 80, 1)), "a blank between them");
         assert_eq!((wide.chart, wide.threshold_labels), (rect(2, 5, 59, 11), rect(63, 5, 17, 11)));
         assert_eq!((wide.markers, wide.axis), (rect(2, 16, 59, 1), rect(2, 17, 59, 1)));
-        assert_eq!((wide.cache_lane, at(79, 29).cache_lane.height), (rect(2, 18, 59, 1), 0));
+        assert_eq!((wide.cache_lane, at(79, 29).cache_lane), (rect(2, 18, 59, 1), rect(2, 20, 66, 1)));
         assert_eq!((wide.bars_title, wide.bars), (rect(0, 19, 80, 1), rect(2, 20, 59, 4)));
         assert_eq!((wide.call, wide.setting), (rect(0, 24, 80, 3), rect(0, 27, 80, 2)));
         let narrow = at(79, 29);
         assert_eq!((narrow.header, narrow.title), (rect(0, 1, 79, 2), rect(0, 3, 79, 1)));
-        assert_eq!((narrow.chart, narrow.threshold_labels), (rect(2, 4, 66, 15), rect(70, 4, 9, 15)));
+        assert_eq!((narrow.chart, narrow.threshold_labels), (rect(2, 4, 66, 14), rect(70, 4, 9, 14)));
         assert_eq!((narrow.bars_title, narrow.bars), (rect(0, 21, 79, 1), rect(2, 22, 66, 2)));
         assert_eq!((narrow.call, narrow.setting), (rect(0, 24, 79, 3), rect(0, 27, 79, 1)));
         let low = at(79, 23);

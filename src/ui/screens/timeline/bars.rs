@@ -8,11 +8,15 @@ use super::View;
 use crate::app::screens::timeline::BarMetric;
 use crate::format::{format_amount, format_short, quantity, round_tokens};
 use crate::replay::CallReplay;
+use crate::report::cache_ledger::format_extra_cost;
 use crate::report::timeline::TraceKind;
 use crate::ui::session_columns;
 use crate::ui::theme::{BackgroundRole, Role};
 use crate::ui::widgets::{apply_style, on_title, put, title};
 use crate::units::Tokens;
+
+/// Columns from which the sum of the misses has all its words.
+const LONG_WORDS_FROM: u16 = 100;
 
 impl View<'_> {
     /// Returns the shown measure: tokens if no call has a cost.
@@ -50,20 +54,27 @@ impl View<'_> {
         }
     }
 
-    /// Sums up the calls that missed the cache, next to the title.
+    /// Sums up the recorded calls that missed the cache, next to the title, and explains the signs of the cache.
     fn missed_calls(&self, after: u16, buf: &mut Buffer) {
         let totals = self.timeline.cache_totals();
         if totals.misses.calls == 0 {
             return;
         }
-        let missed = format!("{} missed the cache", quantity(totals.misses.calls, "call"));
-        let words = totals.describe_extra_cost().map_or(missed.clone(), |cost| format!("{missed}, {cost}"));
         let area = self.places.bars_title;
+        let is_simulated = self.timeline.is_simulated();
+        let words = if area.width < LONG_WORDS_FROM {
+            // The signs matter more than the share of the cost.
+            let extra = format_extra_cost(&totals.misses.cost).map(|cost| format!(", {cost}"));
+            let recorded = if is_simulated { "recorded " } else { "" };
+            format!("{recorded}{} missed{}", totals.misses.calls, extra.unwrap_or_default())
+        } else {
+            let calls = if is_simulated { "recorded call" } else { "call" };
+            let cost = totals.describe_extra_cost().map(|cost| format!(", {cost}"));
+            format!("{} missed the cache{}", quantity(totals.misses.calls, calls), cost.unwrap_or_default())
+        };
         let span = Span::styled(words, self.theme.style(Role::Warn));
         let end = on_title(buf, area.y, after, area.right().saturating_sub(1), &[span]);
-        if !self.places.cache_lane.is_empty() {
-            self.cache_legend(after + 1, end.saturating_sub(1), buf);
-        }
+        self.cache_legend(after + 1, end.saturating_sub(1), buf);
     }
 
     /// Returns the largest visible value of a trace.

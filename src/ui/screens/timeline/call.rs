@@ -25,6 +25,9 @@ const GAP: u16 = 3;
 /// Tokens from which a column is shown.
 const MIN_TOKENS: f64 = 50.0;
 
+/// Columns from which a call's miss is beside its tokens.
+const MISS_BESIDE_FROM: u16 = 100;
+
 type Spans = Vec<Span<'static>>;
 
 /// A column of both rows.
@@ -68,7 +71,10 @@ impl View<'_> {
         let end = area.right().saturating_sub(1);
         let shown = self.timeline.visible_traces();
         let cost = Column { rank: 0, rows: self.both(|trace| self.cost_of(trace, at)) };
-        let mut columns = self.columns(at);
+        let missed = self.missed(TraceKind::Recorded, at);
+        // A narrow screen has a whole row for the miss as long as there is no simulated call.
+        let is_below = area.width < MISS_BESIDE_FROM && shown.len() == 1 && !missed.is_empty();
+        let mut columns = self.columns(at, if is_below { Vec::new() } else { missed.clone() });
         columns.retain(|column| column.width() > 0);
         let room = area.width.saturating_sub(2 + cost.width());
         let taken = |columns: &[Column]| columns.iter().map(|column| column.width() + GAP).sum::<u16>();
@@ -86,7 +92,9 @@ impl View<'_> {
             }
             put_right(buf, y, x.min(end), end, &cost.rows[row]);
         }
-        if shown.len() == 1 {
+        if is_below {
+            put_spans(buf, (area.x + 1, area.y + 2), end, &missed);
+        } else if shown.len() == 1 {
             self.hint(buf);
         }
     }
@@ -109,7 +117,7 @@ impl View<'_> {
         TraceKind::BOTH.map(|trace| if shown.contains(&trace) { spans(trace) } else { Vec::new() })
     }
 
-    fn columns(&self, at: usize) -> Vec<Column> {
+    fn columns(&self, at: usize, missed: Spans) -> Vec<Column> {
         let column = |rank, rows| Column { rank, rows };
         vec![
             column(0, self.both(|trace| vec![self.styled(trace.as_str(), Self::role(trace))])),
@@ -120,7 +128,7 @@ impl View<'_> {
             column(3, self.split("write", at, |call| call.split.write.get())),
             column(4, self.split("input", at, |call| call.split.input.get())),
             column(2, self.both(|trace| self.policy_effects(trace, at))),
-            column(2, self.both(|trace| self.missed(trace, at))),
+            column(2, [missed, Vec::new()]),
         ]
     }
 
@@ -198,12 +206,17 @@ impl View<'_> {
             return [Vec::new(), Vec::new()];
         }
         let costly = name != "cache read" && parts[1] > parts[0] + 1000.0;
+        let is_sent = |trace: TraceKind| !self.timeline.trace(trace)[at].split.is_zero();
         let numbers = align_rows(self.both(|trace| {
+            if !is_sent(trace) {
+                return Vec::new();
+            }
             let role = if costly && trace == TraceKind::Simulated { Role::Warn } else { Role::Text };
             vec![self.styled(format_short(round_tokens(Tokens(parts[trace as usize]))), role)]
         }));
+        let mut traces = TraceKind::BOTH.into_iter();
         numbers.map(|mut spans| {
-            if spans_width(&spans) > 0 {
+            if traces.next().is_some_and(is_sent) && spans_width(&spans) > 0 {
                 spans.insert(0, self.styled(format!("{name} "), Role::Muted));
             }
             spans

@@ -95,7 +95,7 @@ impl View<'_> {
         let mut words = vec![self.muted("replayed with ")];
         if changed > 0 {
             let count = quantity(changed as u64, "changed setting");
-            words.extend([Span::styled(count, self.theme.style(Role::Plan)), self.muted(": ")]);
+            words.extend([Span::styled(count, self.theme.style(Role::Plan)), self.muted("; policies: ")]);
         }
         words.push(self.muted(policies));
         words

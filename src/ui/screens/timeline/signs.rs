@@ -202,15 +202,16 @@ impl View<'_> {
         let ticks = (signs.left()..signs.right())
             .any(|x| buf.cell((x, signs.y)).is_some_and(|cell| cell.symbol() == session_columns::OLD_MARK));
         let word = match (known.contains(&Fate::Cleared), known.contains(&Fate::SoftTrimmed)) {
-            (true, _) => Some((Fate::Cleared, "cleared")),
-            (false, true) => Some((Fate::SoftTrimmed, "trimmed")),
+            (true, _) => Some((Fate::Cleared, "cleared", "clear")),
+            (false, true) => Some((Fate::SoftTrimmed, "trimmed", "trim")),
             _ => None,
         };
-        if let Some((fate, word)) = word {
-            let x = put(buf, (margin.x + 3, signs.y), margin.right(), fate.sign(), self.theme.fate(fate));
-            if margin.width >= 14 {
-                put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
-            }
+        if let Some((fate, word, short)) = word {
+            let is_wide = margin.width >= 14;
+            let from = (margin.x + if is_wide { 3 } else { 2 }, signs.y);
+            let x = put(buf, from, margin.right(), fate.sign(), self.theme.fate(fate));
+            let word = if is_wide { word } else { short };
+            put(buf, (x + 1, signs.y), margin.right(), word, self.theme.style(Role::Muted));
         } else if ticks {
             let words = format!("{} idle", session_columns::OLD_MARK);
             put(buf, (margin.x + 3, signs.y), margin.right(), &words, self.theme.style(Role::Muted));
