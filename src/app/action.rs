@@ -275,7 +275,7 @@ pub const ACTIONS: &[ActionRow] = &[
     (Action::TogglePolicy, "toggle-policy", ActionGroup::Tuning, "toggle the policy"),
     (Action::NextPolicy, "next-policy", ActionGroup::Tuning, "next policy"),
     (Action::PreviousPolicy, "previous-policy", ActionGroup::Tuning, "previous policy"),
-    (Action::ToggleGate, "toggle-gate", ActionGroup::Tuning, "respect or ignore gates"),
+    (Action::ToggleGate, "toggle-gate", ActionGroup::Tuning, "prune anyway, or wait as the gateway does"),
     (Action::Less, "less", ActionGroup::Tuning, "decrease; fold everything"),
     (Action::More, "more", ActionGroup::Tuning, "increase; unfold everything"),
     (Action::ToDefault, "to-default", ActionGroup::Tuning, "reset to default"),

@@ -55,9 +55,13 @@ impl App {
             return Vec::new();
         }
         if plan.is_empty() {
-            let why = match plan.gate.reason() {
-                Some(_) => "the gate is closed; ignore gates in tuning to preview anyway",
-                None => "no message changes",
+            let why = match session.describe_closed_gate(plan.gate) {
+                Some(why) => {
+                    let focus = self.key_words(KeyContext::Main, Action::FocusTuning);
+                    let key = self.key_words(KeyContext::Tuning, Action::ToggleGate);
+                    format!("{why}; {focus} {key} prunes it anyway")
+                }
+                None => "no message changes".to_owned(),
             };
             self.show_note(format!("nothing to write for the next call: {why}"));
             return Vec::new();

@@ -91,13 +91,14 @@ impl App {
             Action::TogglePolicy => self.toggle_policy(),
             Action::NextPolicy => self.focus_policy_by(1),
             Action::PreviousPolicy => self.focus_policy_by(-1),
-            Action::TogglePrune => return self.toggle_preview(),
             Action::ToggleGate if self.target != Target::NextCall => {
-                self.show_note("a past call keeps its gates; they can be ignored for the next call".into());
+                self.show_note("only the next call can be pruned anyway".into());
             }
-            Action::ToggleGate | Action::ToDefault | Action::ToConfig | Action::AllToConfig => {
-                self.dispatch_tuning(action);
-            }
+            Action::TogglePrune
+            | Action::ToggleGate
+            | Action::ToDefault
+            | Action::ToConfig
+            | Action::AllToConfig => self.dispatch_tuning(action),
             Action::NextOrder => self.sort_by_next_column(),
             Action::ReverseOrder => self.reverse_order(),
             Action::NextTarget => return self.select_next_target(),

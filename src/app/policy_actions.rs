@@ -5,9 +5,9 @@ use crate::app::effect::Effect;
 use crate::app::effect_error::EffectError;
 use crate::app::layout::Pane;
 use crate::app::policy_effects::{MeasuredEffect, PolicyLine, policy_lines};
+use crate::app::preview::OPEN_GATE;
 use crate::app::state::{App, Overlay};
 use crate::plan::Plan;
-use crate::policy::prune::Gate;
 use crate::policy::{Policy, PolicySet, PolicySettings};
 use crate::session::LoadedSession;
 use crate::write::summary::job::{SummaryCalls, SummaryCallsRequest};
@@ -42,8 +42,9 @@ impl App {
         (Some(*request) == self.summary_calls_request()).then_some(answer.as_ref())
     }
 
-    /// Measures every policy alone, and the policies that are on one after another, if the pane shows them.
-    pub(super) fn measure_policies(&mut self, session: &LoadedSession, gate: Gate) {
+    /// Measures every policy alone, once its gates are open, and the policies that are on one after another, if the pane
+    /// shows them.
+    pub(super) fn measure_policies(&mut self, session: &LoadedSession) {
         if !self.shows_policies() {
             return;
         }
@@ -51,7 +52,7 @@ impl App {
         let settings = self.tuning.policy_settings(session);
         let measure = |policy: Policy| {
             let settings = PolicySettings { enabled: PolicySet::of(&[policy]), ..settings.clone() };
-            let mut plan = session.plan(&settings, gate).ok()?;
+            let mut plan = session.plan(&settings, OPEN_GATE).ok()?;
             let prompt_tokens = session.prompt_tokens_after(&plan);
             Some(MeasuredEffect { effect: plan.effects.pop()?, prompt_tokens })
         };

@@ -24,6 +24,9 @@ const FLASH_MS: Millis = Millis(400.0);
 /// reads texts takes as long as all others together.
 const MAX_PROFILE_MESSAGES: usize = 3_000;
 
+/// The gate of a plan that shows pruning as if it ran.
+pub(super) const OPEN_GATE: Gate = Gate::Open { idle_ms: Millis(f64::NAN) };
+
 /// A replayed prompt that differs from the plan by more than a sixth contains other messages: the replay compacted
 /// earlier.
 const DEVIATION_DIVISOR: u64 = 6;
@@ -51,7 +54,7 @@ impl App {
             self.update_profile(&session);
             self.preview.planned_values = Some(self.tuning.values.clone());
         }
-        self.measure_policies(&session, gate);
+        self.measure_policies(&session);
         let height = self.pane_height(Pane::Transcript);
         if let Some(pane) = &mut self.transcript {
             pane.apply_plan(self.preview.plan.as_deref(), height);
@@ -90,10 +93,9 @@ impl App {
         }
     }
 
-    /// Whether a shut gate prevents pruning in the plan. Only the next call may be previewed with an open gate; a
-    /// past call and the whole session show the gateway's behaviour.
+    /// Whether a closed gate prevents pruning in the plan. Only the next call may be previewed as if it were open.
     pub(super) fn respects_gates(&self) -> bool {
-        self.tuning.respect_gates || self.target != Target::NextCall
+        self.tuning.respect_gates || self.target == Target::FailedCall
     }
 
     /// Scales the bars to the target's replay, once it is finished.
@@ -157,7 +159,7 @@ impl App {
 /// Returns the pruner's gate at a time, or an open gate unless gates are respected.
 fn gate_at(settings: &PruneSettings, session: &LoadedSession, respects_gate: bool, at_ms: Moment) -> Gate {
     let gate = session.gate(true, settings, at_ms);
-    if respects_gate || gate.is_open() { gate } else { Gate::Open { idle_ms: Millis(f64::NAN) } }
+    if respects_gate || gate.is_open() { gate } else { OPEN_GATE }
 }
 
 /// Returns the tokens that each configured policy would free alone with an open gate; `None` when that cannot be
@@ -167,7 +169,7 @@ pub(super) fn policy_savings(session: &LoadedSession) -> Vec<(Policy, Option<u64
     let freed = |step| {
         let settings =
             PolicySettings { enabled: PolicySet::of(&[step]), ..session.configured_settings.clone() };
-        let plan = session.plan(&settings, Gate::Open { idle_ms: Millis(f64::NAN) }).ok()?;
+        let plan = session.plan(&settings, OPEN_GATE).ok()?;
         Some(session.tokens_freed_by(&plan))
     };
     steps.iter().map(|step| (step, freed(step))).collect()

@@ -5,10 +5,10 @@ mod prompt;
 
 use std::sync::Arc;
 
-use crate::app::action::Action;
 use crate::app::effect::Effect;
-use crate::app::layout::Pane;
+use crate::app::layout::{Pane, WidthClass};
 use crate::app::state::{App, Overlay};
+use crate::app::tuning_history::TuningState;
 use crate::report::explain::failed_call;
 use crate::session::LoadedSession;
 use crate::session::overflow::{CallState, Overflow};
@@ -76,14 +76,18 @@ impl App {
         }
     }
 
-    /// Turns the preview on or off. It starts on the call that failed, as long as that is the newest one or under the
-    /// cursor, and ends on the next call.
-    pub(super) fn toggle_preview(&mut self) -> Vec<Effect> {
-        self.dispatch_tuning(Action::TogglePrune);
-        let target = match self.target {
-            Target::NextCall => self.preview_start(),
-            Target::FailedCall if !self.tuning.preview => Target::NextCall,
-            target => target,
+    /// Moves a preview that an event turned on to its first target: the call that failed, as long as that is the newest
+    /// one or under the cursor. One that ended leaves the failed call. A preview of the next call with ignored gates
+    /// stays there, as a past call keeps its gates.
+    pub(super) fn follow_preview(&mut self, before: &TuningState) -> Vec<Effect> {
+        let target = match (before.preview, self.tuning.preview) {
+            (false, true)
+                if self.target == Target::NextCall && self.tuning.respect_gates == before.respect_gates =>
+            {
+                self.preview_start()
+            }
+            (true, false) if self.target == Target::FailedCall => Target::NextCall,
+            _ => self.target,
         };
         if target == self.target { Vec::new() } else { self.show_target(target) }
     }
@@ -121,10 +125,15 @@ impl App {
         self.show_target(target)
     }
 
-    /// Shows a target. A toast names it when the screen has no room for the switch.
+    /// Shows a target. A toast names it where neither the tabs nor the header of a narrow screen do.
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
-        if self.layout().legend.is_empty() {
+        let layout = self.layout();
+        let is_in_header = layout.width_class < WidthClass::Medium
+            && !self.zoom
+            && self.overlay().is_none()
+            && (target != Target::NextCall || self.tuning.preview);
+        if layout.legend.is_empty() && !is_in_header {
             self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();

@@ -40,7 +40,8 @@ pub struct TuningPane {
     saved_offsets: [usize; Policy::ALL.len()],
     /// Whether the plan is shown.
     pub preview: bool,
-    /// Whether a shut gate prevents pruning in the plan; otherwise the plan shows pruning as if it ran.
+    /// Whether a closed gate prevents pruning in the plan, as it does in the gateway; otherwise the plan shows pruning
+    /// as if it ran.
     pub respect_gates: bool,
     /// The total after the plan, in tokens, at each position of the focused slider.
     profile: Vec<u64>,
@@ -81,7 +82,7 @@ impl Default for TuningPane {
             saved_offsets: [0; Policy::ALL.len()],
             preview: false,
             visible_policies: Policy::visible_for(PolicySettings::default().ruleset.rules()),
-            respect_gates: false,
+            respect_gates: true,
             profile: Vec::new(),
             profile_key: None,
             assumed_changes: Vec::new(),

@@ -40,6 +40,7 @@ impl App {
         let by_person = TuningEvent::of(&event).map(|event| (event, self.tuning_state()));
         let mut effects = if self.is_stale(&event) { Vec::new() } else { self.on_event(event) };
         if let Some((event, before)) = by_person {
+            effects.extend(self.follow_preview(&before));
             self.record_tuning(before, event);
         }
         self.navigation.is_walking_sessions &= self.focus == Pane::Sessions;

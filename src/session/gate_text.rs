@@ -6,7 +6,7 @@ use crate::session::LoadedSession;
 use crate::units::Millis;
 
 impl LoadedSession {
-    /// Describes why a gate is closed: `cache is warm (4m of 1h)`; `None` if it is open.
+    /// Describes why a gate is closed: `ttl not over (4m of 1h)`; `None` if it is open.
     pub fn describe_closed_gate(&self, gate: Gate) -> Option<String> {
         Some(match gate {
             Gate::Open { .. } => return None,
@@ -17,7 +17,7 @@ impl LoadedSession {
             Gate::NoTtl => "ttl is 0".to_owned(),
             Gate::Warm { idle_ms, .. } if idle_ms < Millis::ZERO => "last call is in the future".to_owned(),
             Gate::Warm { idle_ms, ttl_ms } => {
-                format!("cache is warm ({} of {})", format_duration(idle_ms), format_duration(ttl_ms))
+                format!("ttl not over ({} of {})", format_duration(idle_ms), format_duration(ttl_ms))
             }
         })
     }

@@ -205,8 +205,8 @@ fn short_session<'a>(app: &'a App, theme: &Theme, breadth: WidthClass) -> Vec<Fa
     let Some(session) = app.displayed_session() else { return program(app, theme) };
     let mut facts =
         vec![vec![Span::styled(shown_name(&session.item, app.secrets), theme.bold(Role::Bright))]];
-    // Narrow layouts have no other line for the selected prompt.
-    if app.target != Target::NextCall {
+    // Narrow layouts have no other line for the selected prompt, and a preview is of one of them.
+    if app.target != Target::NextCall || app.tuning.preview {
         let key = app.key_words(KeyContext::Transcript, Action::NextTarget);
         facts.push(vec![
             Span::styled(app.target.label(), theme.style(Role::Plan)),

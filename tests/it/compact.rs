@@ -6,6 +6,7 @@ use std::path::Path;
 use clawscope::app::effect::{Effect, PendingWrite};
 use clawscope::app::screens::write::{SummaryStage, summary_lines};
 use clawscope::app::state::{Overlay, WriteDialog, WriteStage};
+use clawscope::app::target::Target;
 use clawscope::config::{SummarizerConfig, SummarizerKind};
 use clawscope::write::summary::job::SummaryResult;
 
@@ -20,6 +21,9 @@ fn compacting(first: &str) -> Driver {
     driver.go_to("telegram:direct:8812");
     driver.press(first);
     driver.press(COMPACT);
+    if driver.app.target == Target::FailedCall {
+        driver.press("a");
+    }
     driver.press("2");
     assert!(driver.app.preview.plan.as_ref().is_some_and(|plan| plan.compaction.is_some()), "it compacts");
     driver
@@ -94,7 +98,7 @@ fn a_compaction_is_summarised_shown_appended_and_taken_back() {
 
 #[test]
 fn a_compaction_after_pruned_results_is_written_as_a_branch() {
-    let mut driver = compacting("p a 4 j j j H H H");
+    let mut driver = compacting("p a 4 i j j j H H H");
     keep(&mut driver, "100000");
     driver.press("c");
     let plan = driver.app.preview.plan.as_ref().expect("a plan");

@@ -112,7 +112,7 @@ fn a_policy_without_settings_shows_a_message() {
 #[test]
 fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
     let mut driver = opened();
-    driver.press("2 k k k");
+    driver.press("p a 2 k k k");
     let entry = driver.app.selected_entry();
     driver.press("4 , , , , , x");
     assert_eq!(driver.app.selected_entry(), entry, "the cursor stays on its entry");
@@ -138,7 +138,7 @@ fn a_compaction_draws_its_cut_between_summarised_and_kept_messages() {
 #[test]
 fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
     let mut driver = opened();
-    driver.press("4 , , , , , x j j");
+    driver.press("4 , , , , , x a j j");
     let before = cut(&driver).expect("a line");
     driver.press("L L L L");
     let pane = driver.app.transcript.as_ref().expect("a transcript");
@@ -153,7 +153,7 @@ fn the_cut_follows_the_kept_tokens_and_survives_folds_and_filters() {
 #[test]
 fn keys_on_the_cut_lead_to_the_steps() {
     let mut driver = opened();
-    driver.press("4 , , , , , x 2 g");
+    driver.press("4 , , , , , x a 2 g");
     let at = cut(&driver).expect("a line");
     driver.press(&"j ".repeat(at));
     driver.press("space enter");
@@ -260,7 +260,7 @@ fn the_full_height_shows_the_effect_of_every_policy() {
     let prune = alone(&driver, Policy::Prune).expect("known");
     assert!(prune.effect.tokens_after < prune.effect.tokens_before);
     assert!(alone(&driver, Policy::Compact).is_some(), "the texts were read for it");
-    driver.press("x");
+    driver.press("x a i");
     assert_eq!(on(&driver), [Policy::Prune]);
     assert_eq!(plan(&driver).total_after(), prune.effect.tokens_after);
     driver.press(", , x");
@@ -276,7 +276,7 @@ fn the_full_height_shows_the_effect_of_every_policy() {
 #[test]
 fn the_predicted_calls_of_a_summary_follow_the_shown_settings() {
     let mut driver = opened();
-    driver.press(":policies , , , , ,");
+    driver.press("p a :policies , , , , ,");
     let calls = |driver: &Driver| driver.app.policy_effects.summary_calls.clone();
     let effects = driver.key_effects("x");
     let requested = calls(&driver).expect("requested").0;
@@ -357,7 +357,7 @@ fn the_patch_puts_every_key_at_its_readers_path() {
 #[test]
 fn a_kept_message_says_that_the_compaction_keeps_it() {
     let mut driver = opened();
-    driver.press("4 , , , , , x 2");
+    driver.press("4 , , , , , x a 2");
     let last = plan(&driver).fates().last().expect("a message");
     assert_eq!((last.fate, last.reason), (Fate::Kept, Reason::KeptRecent));
 }

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use crate::app::App;
 use crate::format::{format_short_estimate, quantity};
 use crate::policy::Policy;
+use crate::session::LoadedSession;
 use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::{put, put_facts, put_right};
@@ -28,15 +29,22 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
     for (step, saves) in
         prune.chain(app.preview.policy_savings.iter().filter(|(step, _)| *step != Policy::Prune))
     {
-        let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text))];
-        fact.push(Span::styled(" frees ", muted));
+        let waits = if *step == Policy::Prune { closed_gate(app, session) } else { None };
+        let frees = if waits.is_some() && *saves != Some(0) { " would free " } else { " frees " };
+        let mut fact = vec![Span::styled(step.word(), theme.style(Role::Text)), Span::styled(frees, muted)];
         fact.extend(match saves {
             None => vec![
                 Span::styled(session_columns::UNKNOWN, muted),
                 Span::styled(" cannot be measured", muted),
             ],
             Some(0) => vec![Span::styled("nothing", muted)],
-            Some(tokens) => vec![Span::styled(format_short_estimate(*tokens), theme.style(Role::Plan))],
+            Some(tokens) => {
+                let waits = waits.map_or_else(String::new, |why| format!(": {why}"));
+                vec![
+                    Span::styled(format_short_estimate(*tokens), theme.style(Role::Plan)),
+                    Span::styled(waits, muted),
+                ]
+            }
         });
         facts.push(fact);
     }
@@ -50,4 +58,9 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         count => format!("{} changed", quantity(count as u64, "setting")),
     };
     put_right(buf, y, x + 3, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
+}
+
+/// Returns why the pruner would not run for the call on display.
+fn closed_gate(app: &App, session: &LoadedSession) -> Option<String> {
+    session.describe_closed_gate(app.tuning.gate_now(session, app.call_time_ms()))
 }

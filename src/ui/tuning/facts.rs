@@ -24,15 +24,21 @@ use crate::ui::widgets::{put, put_facts_right, put_spans, spans_width};
 /// Words that are shown together or not at all.
 type Fact<'a> = Vec<Span<'a>>;
 
+/// Draws the line of the narrowest layout from a column on: why pruning waits, and the effect of the plan where it fits.
+pub(super) fn draw_beside_policies(
+    app: &App,
+    theme: &Theme,
+    (from, y): (u16, u16),
+    end: u16,
+    buf: &mut Buffer,
+) {
+    let x = gate(app, theme, (from, y), end, buf);
+    put_facts_right(buf, y, x + 1, end, &[title_facts(app, theme, false)]);
+}
+
 /// Draws the line below the title: the gate on the left, the effect of the plan on the right. The title already shows
 /// the tokens saved.
 pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
-    if !app.layout().tabs.is_empty() {
-        // The policies are on the left of this line.
-        let facts = [title_facts(app, theme, false)];
-        put_facts_right(buf, area.y, area.x + area.width / 3, area.right().saturating_sub(1), &facts);
-        return;
-    }
     let Some(plan) = &app.preview.plan else {
         at_rest::draw(app, theme, Rect { y: area.y - 1, height: 2, ..area }, buf);
         return;
@@ -215,12 +221,13 @@ fn counts<'a>(plan: &Plan, theme: &Theme, wide: bool) -> Vec<Fact<'a>> {
     facts
 }
 
-/// Draws why the pruner would not run now, or that the preview ignores this.
+/// Draws why the pruner would not run, or that the preview ignores this; shorter where there is less room, but never
+/// without the reason.
 pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut Buffer) -> u16 {
+    let warn = theme.style(Role::Warn);
     if let Some(words) = compaction_words(app) {
-        let style = theme.style(Role::Warn);
         let short = spans_width(&[Span::raw(words.as_str())]) > end.saturating_sub(at.0);
-        return put(buf, at, end, if short { " Not compacting " } else { &words }, style);
+        return put(buf, at, end, if short { " Not compacting " } else { &words }, warn);
     }
     let shown = app.preview.plan.is_some()
         && app.tuning.policy == Policy::Prune
@@ -230,33 +237,44 @@ pub(super) fn gate(app: &App, theme: &Theme, at: (u16, u16), end: u16, buf: &mut
         return at.0;
     };
     let gate = app.tuning.gate_now(session, app.call_time_ms());
-    let respects = app.tuning.respect_gates;
-    // Only a warm cache cools down without a change.
-    let verdict = match gate {
-        _ if respects || app.target != Target::NextCall => "Not pruning",
-        Gate::Warm { .. } => "Won't prune yet",
-        _ => "Won't prune",
-    };
-    let Some(why) = gate_words(gate, app) else {
+    let Some(why) = session.describe_closed_gate(gate) else {
+        // Among tabs the effect needs the whole line.
+        if !app.layout().tabs.is_empty() {
+            return at.0;
+        }
         return put(buf, at, end, " Would prune now ", theme.style(Role::Muted));
     };
-    let mut spans = vec![Span::styled(format!(" {verdict}: {why} "), theme.style(Role::Warn))];
-    if app.target == Target::NextCall {
-        let mut key = app.key_words(KeyContext::Tuning, Action::ToggleGate);
-        if app.focus != Pane::Tuning {
-            key = format!("{} {key}", app.key_words(KeyContext::Main, Action::FocusTuning));
-        }
-        let words = if respects { " preview anyway " } else { " respect gates " };
-        spans.extend([
-            Span::styled("\u{b7} ", theme.style(Role::Muted)),
-            Span::styled(key, theme.bold(Role::Text)),
-            Span::styled(words, theme.style(Role::Muted)),
-        ]);
+    let mut verdict = vec![Span::styled(format!(" {}: {why} ", gate_verdict(app, gate)), warn)];
+    let short = vec![Span::styled(format!(" {why} "), warn)];
+    let key = if app.target == Target::NextCall { gate_key(app, theme) } else { Vec::new() };
+    verdict.extend(key);
+    let forms = [&verdict[..], &verdict[..1], &short];
+    let fits = |form: &&[Span]| spans_width(form) <= end.saturating_sub(at.0);
+    put_spans(buf, at, end, forms.into_iter().find(fits).unwrap_or(&short))
+}
+
+/// Returns the key that shows the next call with or without pruning while the gate is closed.
+fn gate_key<'a>(app: &App, theme: &Theme) -> Vec<Span<'a>> {
+    let mut key = app.key_words(KeyContext::Tuning, Action::ToggleGate);
+    if app.focus != Pane::Tuning {
+        key = format!("{} {key}", app.key_words(KeyContext::Main, Action::FocusTuning));
     }
-    if spans_width(&spans) > end.saturating_sub(at.0) {
-        return put(buf, at, end, " Not pruning ", theme.style(Role::Warn));
+    let words = if app.tuning.respect_gates { ": prune anyway " } else { ": do not prune " };
+    vec![
+        Span::styled("\u{b7} ", theme.style(Role::Muted)),
+        Span::styled(key, theme.bold(Role::Text)),
+        Span::styled(words, theme.style(Role::Muted)),
+    ]
+}
+
+/// Says whether the plan prunes despite a closed gate. Only a warm cache cools down without a change.
+pub(super) fn gate_verdict(app: &App, gate: Gate) -> &'static str {
+    match gate {
+        _ if app.target == Target::FailedCall => "Not pruning",
+        _ if !app.tuning.respect_gates => "Pruned anyway",
+        Gate::Warm { .. } => "Won't prune yet",
+        _ => "Won't prune",
     }
-    put_spans(buf, at, end, &spans)
 }
 
 /// Says that the gateway would not compact right before the failed call; `None` if it would.
@@ -270,9 +288,4 @@ fn compaction_words(app: &App) -> Option<String> {
         " No compaction before this call: the trigger is {} ",
         format_short_tokens(trigger.whole(), true)
     ))
-}
-
-/// Describes why a gate is closed; `None` if it is open.
-pub(super) fn gate_words(gate: Gate, app: &App) -> Option<String> {
-    app.displayed_session()?.describe_closed_gate(gate)
 }

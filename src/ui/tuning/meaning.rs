@@ -103,14 +103,15 @@ fn trigger_share(session: &LoadedSession, tokens: Tokens) -> String {
     format!("clears at {} full", format_percent(tokens.whole(), window.whole()))
 }
 
-/// Describes the time from the last use of the cache to the call on display.
+/// Describes the time from the gateway's last touch of the cache, which it writes when a run ends, to the call on
+/// display. Calls of a run that has not ended use the provider's cache without a touch.
 fn last_touch(app: &App, session: &LoadedSession) -> String {
     let at = app.displayed_call_ms();
     let touch = session.cache_touch_before(at);
     touch.map_or_else(
-        || "no cached call yet".to_owned(),
+        || "no run yet".to_owned(),
         // The clock of the screen is behind by up to a second.
-        |touch| format!("cached {} ago", format_duration((at - touch).max(Millis::ZERO))),
+        |touch| format!("{} since last run", format_duration((at - touch).max(Millis::ZERO))),
     )
 }
 

@@ -36,9 +36,11 @@ pub(super) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer) {
         return;
     }
     if !layout.tuning_facts.is_empty() {
-        facts::draw(app, theme, layout.tuning_facts, buf);
         if tabs {
-            policy_line(app, theme, &layout, buf);
+            let (x, line) = (policy_line(app, theme, &layout, buf), layout.tuning_facts);
+            facts::draw_beside_policies(app, theme, (x, line.y), line.right().saturating_sub(1), buf);
+        } else {
+            facts::draw(app, theme, layout.tuning_facts, buf);
         }
     }
     if !layout.policy_list.is_empty() {

@@ -15,7 +15,7 @@ use crate::report::compaction::{CompactionView, TurnSplit};
 use crate::session::LoadedSession;
 use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::tuning::facts::gate_words;
+use crate::ui::tuning::facts::gate_verdict;
 use crate::ui::widgets::{put, put_facts};
 use crate::units::Tokens;
 
@@ -35,7 +35,7 @@ fn description(policy: Policy) -> &'static str {
         Policy::Images => "Images the model has already seen become a short note.",
         Policy::Reduce => "Cuts tool results until all of them together fit a budget.",
         Policy::Check => "Checks each prompt against the window minus the reserve before sending it.",
-        Policy::Prune => "Trims old tool results, then clears them, once the cache is cold.",
+        Policy::Prune => "Trims old tool results, then clears them, once the ttl is over.",
         Policy::Guard => "Cuts tool results to their share of the window in every call.",
         Policy::Clear => "Above a trigger, clears the oldest tool uses and keeps the newest.",
     }
@@ -122,9 +122,9 @@ fn check<'a>(app: &App, theme: &Theme) -> Option<FactLine<'a>> {
 
 fn gate<'a>(app: &App, session: &LoadedSession, theme: &Theme) -> Option<FactLine<'a>> {
     let gate = app.tuning.gate_now(session, app.call_time_ms());
-    let words = gate_words(gate, app)?;
-    let ignored = if app.tuning.respect_gates { "" } else { ", ignored in this preview" };
-    Some(("gate", vec![vec![Span::styled(format!("closed: {words}{ignored}"), theme.style(Role::Warn))]]))
+    let why = session.describe_closed_gate(gate)?;
+    let words = format!("{}: {why}", gate_verdict(app, gate));
+    Some(("now", vec![vec![Span::styled(words, theme.style(Role::Warn))]]))
 }
 
 /// Returns the lines of a compaction, the most important first, because small screens show only the first ones.

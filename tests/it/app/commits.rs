@@ -85,7 +85,10 @@ fn the_list_of_branches_has_the_numbers_of_the_dialog() {
 fn a_commit_from_the_failed_call_says_that_it_is_for_the_next_call() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("telegram:direct:8812");
-    driver.press("p");
+    driver.press("p c");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("nothing to write for the next call: ttl not over (4m of 1h)"), "{screen}");
+    driver.press("4 i a a");
     assert_eq!(driver.app.target, Target::FailedCall);
     driver.press("c");
     let dialog = text_of(&drawn(&driver.app, &dark()));

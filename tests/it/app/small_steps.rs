@@ -312,12 +312,12 @@ fn the_palette_moves_by_rows_and_runs_the_one_under_the_cursor() {
 }
 
 #[test]
-fn the_pause_before_a_call_and_the_age_of_the_cache_have_different_names() {
+fn the_pause_before_a_call_and_the_time_that_the_ttl_counts_have_different_names() {
     let mut driver = Driver::demo(160, 45);
     driver.go_to("telegram:direct:8812");
     driver.press("p t end");
     let screen = text_of(&drawn(&driver.app, &dark()));
-    assert!(screen.contains("idle 41m") && screen.contains("cached 54m ago"), "{screen}");
+    assert!(screen.contains("idle 41m") && screen.contains("54m since last run"), "{screen}");
 }
 
 #[test]

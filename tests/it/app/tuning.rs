@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clawscope::app::effect::Effect;
+use clawscope::app::target::Target;
 use clawscope::policy::settings::SettingId;
 use clawscope::policy::{Fate, Policy};
 use clawscope::units::Millis;
@@ -90,15 +91,43 @@ fn the_preview_gives_every_message_a_fate_and_the_total_falls() {
 }
 
 #[test]
-fn a_closed_gate_is_ignored_until_gates_are_respected() {
+fn a_closed_gate_prevents_pruning_until_a_person_ignores_it() {
     let mut driver = Driver::demo(130, 36);
     driver.go_to("llvm-notes");
-    driver.press("plan");
-    assert!(driver.app.preview.plan.as_ref().expect("a plan").gate.is_open());
-    driver.press("4 i");
-    let plan = driver.app.preview.plan.as_ref().expect("a plan");
+    driver.press("p");
+    let plan = driver.app.preview.plan.clone().expect("a plan");
     assert!(!plan.gate.is_open(), "{:?}", plan.gate);
     assert!(plan.is_empty());
+    driver.press("4 i");
+    assert!(driver.app.preview.plan.as_ref().expect("a plan").gate.is_open());
+}
+
+#[test]
+fn every_key_that_turns_the_preview_on_starts_it_on_the_failed_call() {
+    for (keys, back) in [("p", "p"), ("4 -", "p"), ("4 x", "x"), ("4 enter ctrl-u text:45m enter", "p")] {
+        let mut driver = Driver::demo(130, 36);
+        driver.go_to("telegram:direct:8812");
+        driver.press(keys);
+        assert_eq!((driver.app.tuning.preview, driver.app.target), (true, Target::FailedCall), "{keys}");
+        driver.press("a");
+        assert_eq!(driver.app.target, Target::NextCall, "{keys}");
+        let screen = text_of(&drawn(&driver.app, &dark()));
+        assert!(screen.contains("Won't prune yet: ttl not over (4m of "), "{keys}\n{screen}");
+        driver.press(back);
+        assert!(!driver.app.tuning.preview, "{keys}");
+    }
+}
+
+#[test]
+fn the_narrowest_screens_say_why_the_next_call_is_not_pruned() {
+    for (width, height) in [(60, 20), (80, 24)] {
+        let mut driver = Driver::demo(width, height);
+        driver.go_to("telegram:direct:8812");
+        driver.press("4 - a");
+        let screen = text_of(&drawn(&driver.app, &dark()));
+        assert!(screen.contains("Won't prune yet: ttl not over (4m of 45m)"), "{screen}");
+        assert!(screen.contains("next call"), "{screen}");
+    }
 }
 
 #[test]

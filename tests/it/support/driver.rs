@@ -121,7 +121,7 @@ impl Driver {
     }
 
     /// Presses keys: words are key names or single characters, `text:…` types a text, and `plan` toggles the preview of
-    /// the next call, also where it starts on the failed call.
+    /// the next call as if it pruned, also where it starts on the failed call.
     pub(crate) fn press(&mut self, keys: &str) {
         for word in keys.split(' ').filter(|word| !word.is_empty()) {
             if let Some(text) = word.strip_prefix("text:") {
@@ -131,6 +131,7 @@ impl Driver {
                 word.chars().for_each(|character| self.key(KeyCode::Char(character), KeyModifiers::NONE));
                 self.key(KeyCode::Enter, KeyModifiers::NONE);
             } else if word == "plan" {
+                self.app.tuning.respect_gates = false;
                 self.press("p");
                 if self.app.tuning.preview && self.app.target == Target::FailedCall {
                     self.press("a");
