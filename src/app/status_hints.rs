@@ -93,7 +93,7 @@ fn left_hints(app: &App) -> Vec<Hint> {
             return app.search_screen.hints();
         }
         if matches!(overlay, Overlay::Compare) && app.compare_screen.sides.is_some() {
-            return compare::side_hints(!app.presets.is_empty());
+            return compare::side_hints(!app.presets.is_empty() || app.tuning.has_changes());
         }
         if matches!(overlay, Overlay::Timeline) {
             return timeline::viewport::hints(&app.timeline_screen);
@@ -142,8 +142,8 @@ fn pane_hints(app: &App) -> Vec<Hint> {
             (&[Action::Less, Action::More], "adjust"),
             (&[Action::PreviousPolicy, Action::NextPolicy], "policy"),
             (&[Action::TogglePolicy], "on/off"),
+            (&[Action::Zoom], if app.zoom { "panes" } else { "full screen" }),
             (&[Action::UndoTuning], "undo"),
-            (&[Action::Zoom], if app.zoom { "panes" } else { "all policies" }),
             (&[Action::Open], "edit"),
             (&[Action::ToDefault], "default"),
             (&[Action::ToConfig], "config"),

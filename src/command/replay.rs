@@ -109,7 +109,7 @@ fn print_summary(replayed: &ReplayReport, output: &mut Output) -> Result<(), Fai
         ("  without an answer", totals.map(|total| format_number(total.failed as u64))),
         ("largest prompt", [0, 1].map(|trace| describe_peak(&totals[trace], traces[trace], window))),
         ("compactions", totals.map(|total| format_number(total.compactions as u64))),
-        ("freed by policies", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
+        ("freed without compactions", totals.map(|total| format_estimate(round_tokens(total.freed_tokens)))),
     ];
     rows.extend(cost_rows(&totals));
     for (name, values) in rows {

@@ -132,7 +132,7 @@ fn print_trade_offs(sweep: &Sweep, output: &mut Output) -> Result<(), Failure> {
     output.line(Tone::Strong, &format!("best trade-offs{more}"))?;
     let mut columns = vec![("#".to_owned(), Align::Right)];
     columns.extend(sweep.axes.iter().map(|axis| (axis.name().to_owned(), Align::Right)));
-    let numbers = ["overflows", "peak", "cost", "freed", "summaries", "needed again", ""];
+    let numbers = ["overflows", "peak", "cost", "freed", "compactions", "needed again", ""];
     columns.extend(numbers.map(|name| (name.to_owned(), Align::Right)));
     let mut table = Table::new(&columns);
     for (number, at) in cells.iter().take(MAX_TRADE_OFFS).enumerate() {

@@ -117,11 +117,7 @@ fn sides_with_another_ttl_say_why_their_next_call_is_the_same() {
         );
         driver.press("esc :presets");
         let text = text_of(&drawn(&driver.app, &dark()));
-        assert_eq!(
-            text.contains("next call: ttl changes nothing, the cache was last used"),
-            is_same,
-            "{text}"
-        );
+        assert_eq!(text.contains("next call: ttl changes nothing, the last run ended"), is_same, "{text}");
     }
 }
 

@@ -29,25 +29,25 @@ pub(super) use sweep_request::SweepKey;
 pub(super) fn hints() -> Vec<Hint> {
     vec![
         (&[Action::Left, Action::Right], "cell"),
-        (&[Action::Open], "apply to tuning"),
+        (&[Action::Open], "to tuning"),
         (&[Action::Back], "back"),
-        (&[Action::NextOrder], "measure"),
         (&[Action::Copy], "copy patch"),
+        (&[Action::NextOrder], "measure"),
         (&[Action::NextMatch], "smallest"),
         (&[Action::Previous, Action::Next], "setting"),
-        (&[Action::ViewMenu], "settings, headroom"),
+        (&[Action::ViewMenu], "settings, presets"),
         (&[Action::SavePlan], "save"),
     ]
 }
 
-/// The keys while presets are compared, if there are any.
-pub(in crate::app) fn side_hints(has_presets: bool) -> Vec<Hint> {
-    if !has_presets {
+/// The keys while presets are compared; few with the configuration alone.
+pub(in crate::app) fn side_hints(has_others: bool) -> Vec<Hint> {
+    if !has_others {
         return vec![(&[Action::Back], "back"), (&[Action::ViewMenu], "view")];
     }
     vec![
         (&[Action::Left, Action::Right], "column"),
-        (&[Action::Open], "apply to tuning"),
+        (&[Action::Open], "to tuning"),
         (&[Action::Back], "back"),
         (&[Action::Fold], "compare with it"),
         (&[Action::Copy], "copy patch"),

@@ -184,7 +184,11 @@ impl HelpSource<'_> {
             if keys.is_empty() {
                 continue;
             }
-            let words = pair.map_or(row.3, |pair| pair.2);
+            let words = match (pair, context) {
+                (Some((Action::Next, ..)), KeyContext::Compare) => "another setting from left to right",
+                (Some(pair), _) => pair.2,
+                (None, _) => row.3,
+            };
             entries.push((key_entry(&keys, words), (self.blocked)(row.0)));
         }
         entries

@@ -78,7 +78,10 @@ const COMPARE: &[NumberNote] = &[
     ("cell", "One replay of the whole session with two settings; the measure is named above the map."),
     ("peak", "The largest prompt of that replay."),
     ("cost", "All calls of this branch in that replay, with their summaries."),
-    ("freed", "Tokens that the policies take out of a prompt, on average over the calls of that replay."),
+    (
+        "freed",
+        "Tokens that policies and compactions keep out of a prompt, on average over the calls of that replay.",
+    ),
     ("↺", "Messages that a prompt of that replay lacked and that were used again after it."),
 ];
 const COMMITS: &[NumberNote] = &[(

@@ -78,7 +78,7 @@ impl View<'_> {
                 now.map(|now| format_number(now.overflows() as i64)),
             ),
             fact(
-                "summaries",
+                "compactions",
                 format_number(cell.summary_count() as i64),
                 now.map(|now| format_number(now.summary_count() as i64)),
             ),

@@ -130,13 +130,6 @@ impl View<'_> {
             style = style.add_modifier(Modifier::BOLD);
         }
         let mut words = cell.map_or_else(|| session_columns::FREE.to_owned(), |cell| value_of(measure, cell));
-        let signed = does_not_fit || self.theme.uses_letters();
-        let is_framed = selected && text::width(&words) + 2 > usize::from(area.width);
-        if let Some(cell) = cell.filter(|_| (signed || is_framed) && measure == MapMetric::Cost) {
-            // With a sign before it, or a frame around it, there is no room for cents.
-            let is_estimated = cell.totals.cost_breakdown.is_estimated();
-            words = cell.cost().map_or(words, |cost| format_short_usd(cost, is_estimated));
-        }
         if does_not_fit {
             // The frame needs the blank after the sign where the number is long.
             let fits_framed = text::width(&words) + 4 <= usize::from(area.width);

@@ -14,14 +14,13 @@ use crate::app::App;
 use crate::app::screens::compare::layout::{CompareLayout, MapGrid};
 use crate::app::screens::compare::{CompareScreen, MapMetric};
 use crate::format::{
-    format_number, format_short, format_short_estimate, format_short_tokens, format_usd, quantity,
-    round_tokens,
+    format_number, format_short, format_short_estimate, format_short_tokens, format_short_usd, format_usd,
+    quantity, round_tokens,
 };
-use crate::report::cost::format_cost;
 use crate::report::sweep::{Axis, AxisPoint, Cell, Sweep};
 use crate::ui::session_columns;
 use crate::ui::theme::{Role, Theme};
-use crate::ui::widgets::{clear, note, put, put_facts, put_facts_right, put_right, title};
+use crate::ui::widgets::{clear, note, on_title, put, put_facts, put_facts_right, put_right, title};
 use crate::units::{Millis, Tokens};
 
 struct View<'a> {
@@ -103,7 +102,10 @@ fn value_of(measure: MapMetric, cell: &Cell) -> String {
     match measure {
         MapMetric::Peak => peak(cell),
         MapMetric::Cleared => left_out(cell),
-        MapMetric::Cost => format_cost(&cell.totals.cost_breakdown).unwrap_or_else(dash),
+        MapMetric::Cost => {
+            let is_estimated = cell.totals.cost_breakdown.is_estimated();
+            cell.cost().map_or_else(dash, |cost| format_short_usd(cost, is_estimated))
+        }
         MapMetric::Overflows => format_number(cell.overflows() as i64),
     }
 }
@@ -249,7 +251,17 @@ impl View<'_> {
         if area.height < MIN_ROWS + 3 {
             return;
         }
-        title(self.theme, buf, area, "Cost against peak", false);
+        let from = title(self.theme, buf, area, "Cost against peak", false);
+        let sign = |sign: &'static str, role: Role| Span::styled(sign, self.theme.style(role));
+        let legend = [
+            sign(session_columns::SELECTED_POINT, Role::Bright),
+            self.span(Role::Muted, " selected  "),
+            sign(session_columns::ON, Role::Plan),
+            self.span(Role::Muted, " best trade-off  "),
+            sign(session_columns::FREE, Role::Muted),
+            self.span(Role::Muted, " other"),
+        ];
+        on_title(buf, area.y, from, area.right().saturating_sub(1), &legend);
         let cells: Vec<(usize, &Cell)> = (0..)
             .zip(&self.screen.sweep_state.cells)
             .filter_map(|(at, cell)| Some((at, cell.as_ref()?)))

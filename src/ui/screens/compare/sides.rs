@@ -45,10 +45,6 @@ pub(in crate::ui) fn draw(app: &App, theme: &Theme, area: Rect, buf: &mut Buffer
     let muted = theme.style(Role::Muted);
     let words = quantity(app.presets.len() as u64, "preset");
     on_title(buf, area.y, from, area.right().saturating_sub(1), &[Span::styled(words, muted)]);
-    if app.presets.is_empty() {
-        let how = "Move some settings, then type  :preset save NAME";
-        return note(theme, "No presets yet", how, area, buf);
-    }
     let table =
         Table { app, theme, sides: &sides, columns: app.side_columns(&sides), area: table_area(area) };
     table.draw(recording, &problems, buf);
@@ -83,7 +79,9 @@ impl Table<'_> {
                 self.line(line, y, buf);
             }
         }
-        let same = self.same_next_call(recording).into_iter();
+        let is_empty = self.app.presets.is_empty();
+        let how = "No presets yet: move a setting, then :preset save NAME";
+        let same = self.same_next_call(recording).into_iter().chain(is_empty.then(|| how.to_owned()));
         let problems = problems.iter().map(|words| format!("{} {words}", session_columns::ALERT));
         for (y, words) in (y + 2..area.bottom()).zip(same.chain(problems)) {
             put(buf, (area.x + 3, y), area.right().saturating_sub(1), &words, self.theme.style(Role::Warn));
@@ -104,10 +102,7 @@ impl Table<'_> {
         let known: Vec<(String, u64)> = self.sides.iter().filter_map(ttl_and_tokens).collect();
         let is_same = |(ttl, tokens): &(String, u64)| known.iter().any(|it| it.0 != *ttl && it.1 == *tokens);
         let age = format_age(touch, self.app.now_ms);
-        known
-            .iter()
-            .any(is_same)
-            .then(|| format!("next call: ttl changes nothing, the cache was last used {age}"))
+        known.iter().any(is_same).then(|| format!("next call: ttl changes nothing, the last run ended {age}"))
     }
 
     /// Marks the column of the cursor.
@@ -194,8 +189,8 @@ impl Table<'_> {
             line("peak", &|side| text(peak(&side.cell))),
             line("cost", &|side| text(format_cost(&side.cell.totals.cost_breakdown).unwrap_or_else(dash))),
             line("overflows", &overflows),
-            line("summaries", &|side| text(format_number(side.cell.summary_count()))),
-            line("cleared per call", &|side| text(left_out(&side.cell))),
+            line("compactions", &|side| text(format_number(side.cell.summary_count()))),
+            line("freed per call", &|side| text(left_out(&side.cell))),
             line("needed again", &|side| text(regret(&side.cell))),
         ];
         window.into_iter().chain(measures).collect()
