@@ -54,7 +54,7 @@ pub(crate) fn session() -> String {
     ])
 }
 
-/// Opens the message of an entry at a screen size; `plan` applies the default settings.
+/// Opens the message of an entry at a screen size; `plan` applies the default settings, as if it pruned.
 pub(crate) fn open(size: (u16, u16), entry: usize, plan: bool) -> App {
     open_session(&session(), 20_000.0, size, entry, plan)
 }
@@ -64,6 +64,7 @@ pub(crate) fn open_session(text: &str, window: f64, size: (u16, u16), entry: usi
     let mut app = App::new(Options { motion: false, ..Options::default() }, size);
     app.focus = Pane::Message;
     app.tuning.preview = plan;
+    app.tuning.respect_gates = false;
     let session = loaded_session(text, window);
     let listing = StoreListing {
         store_label: "~/.openclaw".into(),

@@ -131,9 +131,8 @@ impl App {
         let layout = self.layout();
         let is_in_header = layout.width_class < WidthClass::Medium
             && !self.zoom
-            && self.overlay().is_none()
             && (target != Target::NextCall || self.tuning.preview);
-        if layout.legend.is_empty() && !is_in_header {
+        if layout.legend.is_empty() && !is_in_header && self.overlay().is_none() {
             self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();

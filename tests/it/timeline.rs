@@ -15,6 +15,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::frames::{dark, drawn, text_of};
 use crate::support::driver::{self, Driver};
 
 /// The build session that overflowed, its timeline open.
@@ -166,13 +167,23 @@ fn a_setting_below_the_curves_is_typed_after_enter() {
 #[test]
 fn the_signs_of_the_cache_are_explained_on_the_screen() {
     let mut driver = opened();
-    for (width, height) in [(160, 45), (120, 40), (120, 36)] {
+    for (width, height) in [(160, 45), (120, 40), (120, 36), (80, 32), (80, 24)] {
         driver.event(Event::Resize { width, height });
         let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
         ui::render(&driver.app, &Theme::load("dark", ColourDepth::True).expect("a theme"), &mut buf);
         let text: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
         assert!(text.contains("p pause  b branch  + new  ─ read"), "{width}x{height}");
     }
+}
+
+#[test]
+fn the_smallest_timeline_says_which_calls_missed_the_cache_and_why() {
+    let mut driver = opened();
+    driver.event(Event::Resize { width: 60, height: 20 });
+    driver.press("end h h h h h");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("missed 158k, $0.91: branch switched at"), "{screen}");
+    assert!(screen.lines().any(|line| line.trim_end().ends_with("bp  cache")), "{screen}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn last_touch(app: &App, session: &LoadedSession) -> String {
     touch.map_or_else(
         || "no run yet".to_owned(),
         // The clock of the screen is behind by up to a second.
-        |touch| format!("{} since last run", format_duration((at - touch).max(Millis::ZERO))),
+        |touch| format!("last run {} ago", format_duration((at - touch).max(Millis::ZERO))),
     )
 }
 

@@ -162,17 +162,17 @@ impl SettingLine<'_> {
             return;
         }
         if self.is_narrow() {
-            match was {
-                Some(was) => put_right(buf, y, track.end + 2, end, &was_spans(was)),
-                None => {
+            let spans = was.map_or_else(
+                || {
                     let (whole, room) = (origin(app, at), usize::from(end.saturating_sub(track.end + 2)));
                     // The line in the file matters more than the file's name.
                     let line = whole.rsplit_once(':').map(|(_, line)| format!("config:{line}"));
                     let is_cut = crate::text::width(&whole) > room;
-                    let words = line.filter(|_| is_cut).unwrap_or(whole);
-                    put_right(buf, y, track.end + 2, end, &[Span::styled(words, muted)])
-                }
-            };
+                    vec![Span::styled(line.filter(|_| is_cut).unwrap_or(whole), muted)]
+                },
+                |was| was_spans(was).to_vec(),
+            );
+            put_right(buf, y, track.end + 2, end, &spans);
             return;
         }
         let from = track.end + 3;

@@ -234,9 +234,10 @@ fn the_help_of_compare_explains_the_columns_of_its_list() {
     let mut driver = demo();
     driver.press("w ?");
     let rows = rows(&driver);
-    for (column, meaning) in
-        [("freed", "Tokens that the policies take out"), ("↺", "Messages that a prompt of that replay")]
-    {
+    for (column, meaning) in [
+        ("freed", "Tokens that policies and compactions keep out"),
+        ("↺", "Messages that a prompt of that replay"),
+    ] {
         assert!(
             rows.iter().any(|row| row.starts_with(column) && row.contains(meaning)),
             "{column}: {rows:#?}"

@@ -317,7 +317,7 @@ fn the_pause_before_a_call_and_the_time_that_the_ttl_counts_have_different_names
     driver.go_to("telegram:direct:8812");
     driver.press("p t end");
     let screen = text_of(&drawn(&driver.app, &dark()));
-    assert!(screen.contains("idle 41m") && screen.contains("54m since last run"), "{screen}");
+    assert!(screen.contains("idle 41m") && screen.contains("last run 54m ago"), "{screen}");
 }
 
 #[test]

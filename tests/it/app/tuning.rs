@@ -119,6 +119,18 @@ fn every_key_that_turns_the_preview_on_starts_it_on_the_failed_call() {
 }
 
 #[test]
+fn the_rows_beside_the_bars_of_the_session_are_named_as_those_of_the_next_call() {
+    let mut driver = Driver::demo(120, 36);
+    driver.go_to("telegram:direct:8812");
+    driver.press("p a");
+    assert!(text_of(&drawn(&driver.app, &dark())).contains("Transcript"));
+    driver.press("a");
+    let screen = text_of(&drawn(&driver.app, &dark()));
+    assert!(screen.contains("Next call") && !screen.contains("Transcript"), "{screen}");
+    assert!(screen.contains("w replays the session under other values"), "{screen}");
+}
+
+#[test]
 fn the_narrowest_screens_say_why_the_next_call_is_not_pruned() {
     for (width, height) in [(60, 20), (80, 24)] {
         let mut driver = Driver::demo(width, height);

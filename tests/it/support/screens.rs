@@ -72,7 +72,7 @@ pub(crate) fn asking(width: u16, height: u16) -> Driver {
 /// Shows only a compaction, its cut at the configured place.
 fn compacting(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 , , , , , x 2");
+    driver.press("4 , , , , , x a 2");
     settled(driver)
 }
 
@@ -303,14 +303,14 @@ pub(crate) fn recorded(width: u16, height: u16) -> Driver {
 /// Shows only the history limit, moved to three turns.
 pub(crate) fn limited(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 , , x enter ctrl-u text:3 enter 2");
+    driver.press("4 , , x a enter ctrl-u text:3 enter 2");
     driver
 }
 
 /// Shows only a compaction, at the line of its cut.
 pub(crate) fn compacted(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press("4 , , , , , x 2");
+    driver.press("4 , , , , , x a 2");
     let rows = &driver.app.transcript.as_ref().expect("a transcript").rows;
     let cut = rows.iter().position(|row| row.kind == RowKind::Cut).expect("a cut");
     driver.press("g");
@@ -328,7 +328,7 @@ pub(crate) fn guarded(width: u16, height: u16) -> Driver {
 /// Shows every policy and its effect, with compaction and pruning on.
 pub(crate) fn stepping(width: u16, height: u16) -> Driver {
     let mut driver = opened(width, height);
-    driver.press(":policies x , , , , , x");
+    driver.press(":policies x a i , , , , , x");
     driver
 }
 

@@ -159,7 +159,7 @@ mod tests {
         assert_eq!((narrow.bars_title, narrow.bars), (rect(0, 21, 79, 1), rect(2, 22, 66, 2)));
         assert_eq!((narrow.call, narrow.setting), (rect(0, 24, 79, 3), rect(0, 27, 79, 1)));
         let low = at(79, 23);
-        assert_eq!((low.bars_title.height, low.bars.height, low.chart), (0, 0, rect(2, 4, 66, 12)));
+        assert_eq!((low.bars_title.height, low.bars.height, low.chart), (0, 0, rect(2, 4, 66, 11)));
     }
 
     #[test]

@@ -257,7 +257,7 @@ impl View<'_> {
             sign(session_columns::SELECTED_POINT, Role::Bright),
             self.span(Role::Muted, " selected  "),
             sign(session_columns::ON, Role::Plan),
-            self.span(Role::Muted, " best trade-off  "),
+            self.span(Role::Muted, " best  "),
             sign(session_columns::FREE, Role::Muted),
             self.span(Role::Muted, " other"),
         ];
