@@ -125,14 +125,16 @@ impl App {
         self.show_target(target)
     }
 
-    /// Shows a target. A toast names it where neither the tabs nor the header of a narrow screen do.
+    /// Shows a target. A toast names it where neither the tabs nor the header of a narrow screen do, unless another one
+    /// says what the key did, such as an undo that ended the preview.
     pub(super) fn show_target(&mut self, target: Target) -> Vec<Effect> {
         self.target = target;
         let layout = self.layout();
         let is_in_header = layout.width_class < WidthClass::Medium
             && !self.zoom
             && (target != Target::NextCall || self.tuning.preview);
-        if layout.legend.is_empty() && !is_in_header && self.overlay().is_none() {
+        let is_free = self.overlay().is_none() && self.toast.is_none();
+        if layout.legend.is_empty() && !is_in_header && is_free {
             self.show_toast(format!("Showing the {}", target.label()), false);
         }
         let effects = self.load_target();
