@@ -33,6 +33,7 @@ impl MessageBody {
     }
 
     /// Returns the body after one more edit: its place and the edits, or `made`, the edited value, where no source has it.
+    #[must_use]
     pub fn edited(&self, edit: &Edit, made: Value) -> Self {
         let (source, entry, before) = match self {
             Self::Held(_) => return Self::Held(Arc::new(made)),
