@@ -1,8 +1,6 @@
 //! The transcript pane: the rows of the open session with cursor, folds, search and the excerpts read so far.
 
 mod marker_row;
-mod search_state;
-mod unseen;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +19,16 @@ use crate::session::overflow::Overflow;
 use crate::session::search::SearchQuery;
 use crate::store::entry::Role;
 use crate::transcript::tree::resolve_labels;
-pub(super) use search_state::SearchState;
+
+/// The progress of a search, which the search itself changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SearchState {
+    /// The number of entries, from the first, that were requested.
+    pub(super) requested: usize,
+    pub(super) is_pending: bool,
+    /// Whether the answer moves the cursor, as the person just started the search.
+    pub(super) moves_cursor: bool,
+}
 
 #[derive(Debug, Clone)]
 pub struct TranscriptPane {
@@ -66,7 +73,7 @@ pub struct TranscriptPane {
     /// Entries that arrived with the last change on disk.
     pub new_entries: HashSet<EntryIx>,
     /// The first entry that arrived since the end was last visible.
-    unseen_from: Option<EntryIx>,
+    pub(super) unseen_from: Option<EntryIx>,
 }
 
 /// A match of the search.

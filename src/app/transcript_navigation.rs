@@ -48,6 +48,20 @@ fn is_changed_row(row: &TranscriptRow, plan: &Plan) -> bool {
 }
 
 impl TranscriptPane {
+    /// Returns the number of rows below the screen that arrived since the end was last visible.
+    pub fn unseen_rows(&self, height: usize) -> usize {
+        let Some(from) = self.unseen_from else { return 0 };
+        let below = self.rows.iter().skip(self.scroll.top + height.max(1));
+        below.filter(|row| row.entry >= from && row.kind != RowKind::Cut).count()
+    }
+
+    /// Forgets the arrived entries once the last row is visible.
+    pub(super) fn clear_seen(&mut self, height: usize) {
+        if self.unseen_rows(height) == 0 {
+            self.unseen_from = None;
+        }
+    }
+
     fn dispatch_fold(&mut self, action: Action, height: usize) {
         match action {
             Action::Fold => self.toggle_fold(height),

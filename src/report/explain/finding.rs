@@ -4,6 +4,7 @@
 use crate::gateway::window::WindowSource;
 use crate::ids::EntryIx;
 use crate::report::explain::failure::{LimitOrigin, PromptSize};
+use crate::session::failing_model::ModelNames;
 use crate::units::{Bytes, Tokens};
 
 /// Numbers of a finding for programs: tokens, chars, ms or counts, according to the name.
@@ -287,8 +288,8 @@ pub struct FailedPrompt {
     pub last_accepted: Option<u64>,
     /// Tokens by the gateway's own estimate.
     pub gateway_estimate: u64,
-    /// The model of the call, such as `ollama/qwen3:8b`, where the session has another one now.
-    pub other_model: Option<String>,
+    /// The model of the call, where the session has another one now.
+    pub other_model: Option<ModelNames>,
 }
 
 /// A second sentence for the headline.

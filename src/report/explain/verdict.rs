@@ -17,6 +17,7 @@ use crate::report::explain::mechanism::{Mechanism, MessageFit, mechanism_finding
 use crate::report::explain::mismeasured::Mismeasured;
 use crate::report::explain::outlook;
 use crate::report::explain::unanswered::find_unanswered;
+use crate::session::failing_model::ModelNames;
 use crate::session::overflow::OverflowKind;
 
 /// Returns every finding of an overflow, the verdict first.
@@ -205,9 +206,9 @@ fn overflow_facts(
     }
 }
 
-fn other_model(case: &OverflowCase<'_>, failure: &Failure) -> Option<String> {
+fn other_model(case: &OverflowCase<'_>, failure: &Failure) -> Option<ModelNames> {
     let names = failure.session.model_names(failure.model?)?;
-    (!case.session.is_own_model(&names)).then(|| format!("{}/{}", names.0, names.1))
+    (!case.session.is_own_model(&names)).then_some(names)
 }
 
 /// Returns the advice for a message that never fits, otherwise the reason why compaction did not help.

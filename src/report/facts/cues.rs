@@ -1,334 +1,47 @@
-//! Words that mark a limit, a decision or an error, in the languages that the users of these gateways write most.
+//! Words that mark a limit, a decision or an error. The lists are data, as they grow by languages.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use serde::Deserialize;
 
-/// The way to look for a cue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Match {
-    /// As a whole word or phrase.
-    Words,
-    /// Anywhere: the language writes no blanks, or adds endings.
-    Anywhere,
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cues {
+    /// Parts of words that report an error.
+    errors: Vec<String>,
+    constraints: Vec<CueGroup>,
+    decisions: Vec<CueGroup>,
 }
 
-type Cues = &'static [(Match, &'static [&'static str])];
+/// The cues of one language.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct CueGroup {
+    /// Whole words or phrases.
+    words: Vec<String>,
+    /// Found anywhere: the language writes no blanks, or adds endings.
+    parts: Vec<String>,
+}
 
-use Match::{Anywhere, Words};
+/// Empty only if the file were broken, which a test excludes.
+static CUES: LazyLock<Cues> =
+    LazyLock::new(|| toml::from_str(include_str!("../../../assets/cues.toml")).unwrap_or_default());
 
-/// A rule that a person set.
-pub(super) const CONSTRAINTS: Cues = &[
-    (
-        Words,
-        &[
-            "must",
-            "mustn't",
-            "never",
-            "always",
-            "don't",
-            "do not",
-            "dont",
-            "cannot be",
-            "can't be",
-            "may not",
-            "should not",
-            "shouldn't",
-            "only",
-            "at most",
-            "at least",
-            "no more than",
-            "no less than",
-            "not allowed",
-            "forbidden",
-            "required",
-            "without",
-            "avoid",
-            "make sure",
-            "ensure",
-            "keep",
-            "except",
-            "before you",
-        ],
-    ),
-    (
-        Words,
-        &[
-            "muss",
-            "müssen",
-            "darf",
-            "dürfen",
-            "nie",
-            "niemals",
-            "immer",
-            "nur",
-            "ohne",
-            "höchstens",
-            "mindestens",
-            "keinesfalls",
-            "auf keinen fall",
-            "verboten",
-            "bitte nicht",
-            "nicht mehr als",
-        ],
-    ),
-    (
-        Words,
-        &[
-            "doit",
-            "doivent",
-            "ne pas",
-            "jamais",
-            "toujours",
-            "seulement",
-            "uniquement",
-            "sans",
-            "au plus",
-            "au moins",
-            "interdit",
-            "il faut",
-            "obligatoire",
-        ],
-    ),
-    (
-        Words,
-        &[
-            "debe",
-            "deben",
-            "nunca",
-            "siempre",
-            "sólo",
-            "solo",
-            "solamente",
-            "sin",
-            "como máximo",
-            "al menos",
-            "prohibido",
-            "obligatorio",
-            "no uses",
-            "no toques",
-            "deve",
-            "devem",
-            "sempre",
-            "apenas",
-            "somente",
-            "sem",
-            "no máximo",
-            "pelo menos",
-            "proibido",
-            "não use",
-            "mai",
-            "soltanto",
-            "senza",
-            "al massimo",
-            "almeno",
-            "vietato",
-            "non usare",
-        ],
-    ),
-    (
-        Anywhere,
-        &[
-            "должен",
-            "должн",
-            "нельзя",
-            "никогда",
-            "всегда",
-            "только",
-            "не более",
-            "не менее",
-            "запрещ",
-            "обязательно",
-            "не трога",
-            "musi",
-            "nigdy",
-            "zawsze",
-            "tylko",
-            "zabronion",
-        ],
-    ),
-    (
-        Anywhere,
-        &[
-            "必须",
-            "必須",
-            "不要",
-            "不得",
-            "禁止",
-            "只能",
-            "只用",
-            "务必",
-            "務必",
-            "不能",
-            "不许",
-            "严禁",
-            "永远",
-            "始终",
-            "至少",
-            "至多",
-            "最多",
-            "一定要",
-            "不可",
-            "必ず",
-            "しないで",
-            "してはいけない",
-            "してはならない",
-            "ないでください",
-            "だけ",
-            "以内",
-            "以上",
-            "決して",
-            "常に",
-            "반드시",
-            "하지 마",
-            "금지",
-            "절대",
-            "항상",
-            "만 사용",
-            "이하",
-            "이상",
-            "안 된다",
-            "안 됩니다",
-        ],
-    ),
-];
+/// Returns the cues of a rule that a person set.
+pub(super) fn constraints() -> &'static [CueGroup] {
+    &CUES.constraints
+}
 
-/// A choice that was made.
-pub(super) const DECISIONS: Cues = &[
-    (
-        Words,
-        &[
-            "decided",
-            "we decide",
-            "decision",
-            "we'll use",
-            "we will use",
-            "let's use",
-            "let us use",
-            "let's go with",
-            "going with",
-            "go with",
-            "chose",
-            "chosen",
-            "we choose",
-            "agreed",
-            "settled on",
-            "instead of",
-            "switch to",
-            "switched to",
-            "i'll use",
-            "i will use",
-            "we use",
-            "use this",
-        ],
-    ),
-    (
-        Words,
-        &[
-            "entschieden",
-            "entscheidung",
-            "wir nehmen",
-            "wir verwenden",
-            "wir benutzen",
-            "beschlossen",
-            "stattdessen",
-            "anstatt",
-            "décidé",
-            "décision",
-            "on utilise",
-            "nous utilisons",
-            "choisi",
-            "au lieu de",
-            "decidimos",
-            "decidido",
-            "decisión",
-            "usaremos",
-            "vamos a usar",
-            "elegimos",
-            "en lugar de",
-            "vamos usar",
-            "decisão",
-            "escolhemos",
-            "em vez de",
-            "deciso",
-            "decisione",
-            "useremo",
-            "scelto",
-            "invece di",
-        ],
-    ),
-    (Anywhere, &["решил", "решен", "будем использовать", "выбрал", "вместо", "zdecydowa", "wybra"]),
-    (
-        Anywhere,
-        &[
-            "决定",
-            "決定",
-            "采用",
-            "採用",
-            "改用",
-            "选择",
-            "選擇",
-            "选用",
-            "确定使用",
-            "就用",
-            "にします",
-            "ことにし",
-            "使うことに",
-            "を選",
-            "代わりに",
-            "결정",
-            "사용하기로",
-            "하기로 했",
-            "선택",
-            "대신",
-        ],
-    ),
-];
-
-/// Parts of words that report an error.
-const ERRORS: &[&str] = &[
-    "error",
-    "exception",
-    "failed",
-    "failure",
-    "panicked",
-    "cannot",
-    "fatal",
-    "denied",
-    "refused",
-    "timed out",
-    "not found",
-    "no such file",
-    "traceback",
-    "segmentation fault",
-    "fehler",
-    "fehlgeschlagen",
-    "erreur",
-    "échec",
-    "fallo",
-    "excepción",
-    "erro:",
-    "falha",
-    "errore",
-    "ошибк",
-    "исключени",
-    "błąd",
-    "错误",
-    "錯誤",
-    "失败",
-    "失敗",
-    "异常",
-    "異常",
-    "エラー",
-    "例外",
-    "오류",
-    "실패",
-];
+/// Returns the cues of a choice that was made.
+pub(super) fn decisions() -> &'static [CueGroup] {
+    &CUES.decisions
+}
 
 /// Finds all of them in one pass; none is meant as a whole word.
 static ERROR_SEARCH: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(ERRORS).ok());
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(&CUES.errors).ok());
 
 /// Whether a text reports an error.
 pub(super) fn reports_error(text: &str) -> bool {
@@ -337,22 +50,22 @@ pub(super) fn reports_error(text: &str) -> bool {
 }
 
 /// Whether a text in lower case has one of these cues.
-pub(super) fn has_cue(lower: &str, cues: Cues) -> bool {
-    cues.iter().any(|(how, cues)| cues.iter().any(|cue| has_one(lower, cue, *how)))
+pub(super) fn has_cue(lower: &str, cues: &[CueGroup]) -> bool {
+    cues.iter().any(|group| {
+        group.words.iter().any(|word| has_word(lower, word))
+            || group.parts.iter().any(|part| has_part(lower, part))
+    })
 }
 
-fn has_one(lower: &str, cue: &str, how: Match) -> bool {
+fn has_word(lower: &str, word: &str) -> bool {
     let is_letter = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
-    lower.match_indices(cue).any(|(at, found)| {
-        let whole = || {
-            !is_letter(lower[..at].chars().next_back())
-                && !is_letter(lower[at + found.len()..].chars().next())
-        };
-        match how {
-            Match::Anywhere => !is_choice(&lower[..at], found),
-            Match::Words => whole(),
-        }
+    lower.match_indices(word).any(|(at, found)| {
+        !is_letter(lower[..at].chars().next_back()) && !is_letter(lower[at + found.len()..].chars().next())
     })
+}
+
+fn has_part(lower: &str, part: &str) -> bool {
+    lower.match_indices(part).any(|(at, found)| !is_choice(&lower[..at], found))
 }
 
 /// Whether a Chinese cue is part of a question such as `能不能` or `要不要`, which forbids nothing.
@@ -367,8 +80,9 @@ mod tests {
 
     #[test]
     fn every_word_of_an_error_is_found_however_it_is_written() {
-        for cue in ERRORS {
-            for text in [(*cue).to_owned(), cue.to_uppercase(), format!("a line: {cue}s")] {
+        assert!(CUES.errors.len() > 30 && CUES.constraints.len() >= 6 && CUES.decisions.len() >= 4);
+        for cue in &CUES.errors {
+            for text in [cue.clone(), cue.to_uppercase(), format!("a line: {cue}s")] {
                 assert!(reports_error(&text), "{text}");
             }
         }

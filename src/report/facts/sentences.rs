@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::cues::{CONSTRAINTS, DECISIONS, has_cue, reports_error};
+use super::cues::{constraints, decisions, has_cue, reports_error};
 use super::words::is_unspaced;
 
 /// The shortest sentence, in columns: shorter ones say nothing on their own.
@@ -18,7 +18,7 @@ const KEPT_SHARE: f64 = 0.6;
 
 /// Returns the sentences with a cue of this kind.
 pub(super) fn with_cues(text: &str, kind: FactKind) -> Vec<Fact<'_>> {
-    let cues = if kind == FactKind::Decision { DECISIONS } else { CONSTRAINTS };
+    let cues = if kind == FactKind::Decision { decisions() } else { constraints() };
     let fits = |sentence: &&str| is_sized(sentence, MIN_COLUMNS) && has_cue(&sentence.to_lowercase(), cues);
     sentences(text).filter(fits).map(|sentence| fact(kind, sentence)).collect()
 }

@@ -68,8 +68,8 @@ impl FailedPrompt {
             .last_accepted
             .map(|tokens| format!("; last accepted: {}", format_number(tokens)))
             .unwrap_or_default();
-        let model =
-            self.other_model.as_ref().map(|model| format!("; the call went to {model}")).unwrap_or_default();
+        let model = self.other_model.as_ref();
+        let model = model.map(|(host, id)| format!("; the call went to {host}/{id}")).unwrap_or_default();
         let text = format!(
             "{} tokens, limit {} ({}){accepted}; the gateway estimated ~{}{model}",
             self.size.description(),

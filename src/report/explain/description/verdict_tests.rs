@@ -110,6 +110,9 @@ fn the_size_of_a_failed_prompt_names_the_source_of_the_limit() {
     assert!(
         said(LimitOrigin::Inferred, None).contains("(inferred from the calls that were accepted or refused)")
     );
-    let other = FailedPrompt { other_model: Some("ollama/qwen3:8b".to_owned()), ..facts.prompt.clone() };
+    let other = FailedPrompt {
+        other_model: Some(("ollama".to_owned(), "qwen3:8b".to_owned())),
+        ..facts.prompt.clone()
+    };
     assert!(other.evidence().text.ends_with("; the call went to ollama/qwen3:8b"));
 }

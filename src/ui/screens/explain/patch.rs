@@ -54,8 +54,12 @@ pub(super) fn draw(view: &View<'_>, area: Rect, buf: &mut Buffer) {
     if lines.len() > shown && shown == 1 {
         // The value is at the end.
         let whole = lines.join(" ");
-        let hidden = text::skip_columns(&whole, text::width(&whole).saturating_sub(width - 2));
-        lines = vec![format!("… {}", &whole[hidden..])];
+        let end =
+            &whole[text::skip_columns(&whole, text::width(&whole).saturating_sub(width.saturating_sub(2)))..];
+        // Half a name would open the quotes that its end closes.
+        let is_half = end.matches('"').count() % 2 == 1;
+        let end = end.split_once('"').filter(|_| is_half).map_or(end, |(_, rest)| rest);
+        lines = vec![format!("… {end}")];
     }
     if lines.len() > shown {
         lines.truncate(shown);
