@@ -177,7 +177,7 @@ fn offered_to_a_program_that_hangs(folder: &Path, file: &Path) -> Started {
     program.keys("/8812");
     program.keys("\r");
     program.until_shown("overflow");
-    program.keys("4,,,,,x2");
+    program.keys("4,,,,,xa2");
     program.until_shown(" added ~");
     until_offered(&mut program);
     assert!(!file.exists(), "nobody has confirmed yet");

@@ -52,7 +52,7 @@ fn a_copied_id_reaches_the_clipboard_of_the_person() {
     program.until_shown("the linker");
     program.keys("yi");
     assert!(!program.until_copied().is_empty());
-    program.until_shown("Copied");
+    program.until_shown("to the terminal's clipboard");
     program.keys("q");
     assert_eq!(program.ended().code, 0);
 }
