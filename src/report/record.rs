@@ -1,6 +1,8 @@
 //! Everything that a store knows of a session besides its transcript: the record with its toggles, overrides and
 //! counters, fields unknown to clawscope too, with secrets masked.
 
+use std::sync::LazyLock;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,131 +27,18 @@ const MAX_DEPTH: usize = 4;
 const FIRST_TIME_MS: f64 = 1e12;
 
 /// The sections of record fields, and the fields of each (store C5, sqlite D).
-const SECTIONS: [(&str, &[&str]); 5] = [
-    (
-        "Lifecycle",
-        &[
-            "sessionId",
-            "updatedAt",
-            "sessionFile",
-            "spawnedBy",
-            "spawnDepth",
-            "parentSessionKey",
-            "parentSessionId",
-            "previousSessionId",
-            "forkedFromParent",
-            "forkSource",
-            "systemSent",
-            "abortedLastRun",
-            "abortCutoffMessageSid",
-            "abortCutoffTimestamp",
-            "lastHeartbeatText",
-            "lastHeartbeatSentAt",
-            "status",
-            "lastRunError",
-            "archivedAt",
-            "archivedBy",
-            "archivedReason",
-            "createdAt",
-            "createdVia",
-            "createdActor",
-            "sessionStartedAt",
-            "lastActivityAt",
-            "lastInteractionAt",
-            "lifecycleRevision",
-            "activeWriterRunId",
-        ],
-    ),
-    (
-        "Chat",
-        &[
-            "chatType",
-            "channel",
-            "groupId",
-            "subject",
-            "groupChannel",
-            "space",
-            "room",
-            "provider",
-            "label",
-            "displayName",
-            "autoLabel",
-            "topicName",
-            "origin",
-            "delivery",
-            "deliveryContext",
-            "lastChannel",
-            "lastProvider",
-            "lastTo",
-            "lastAccountId",
-            "lastThreadId",
-            "owner",
-            "participants",
-        ],
-    ),
-    (
-        "Toggles and policies",
-        &[
-            "thinkingLevel",
-            "verboseLevel",
-            "reasoningLevel",
-            "elevatedLevel",
-            "ttsAuto",
-            "execHost",
-            "execSecurity",
-            "execAsk",
-            "execNode",
-            "responseUsage",
-            "groupActivation",
-            "groupActivationNeedsSystemIntro",
-            "sendPolicy",
-            "queueMode",
-            "queueDebounceMs",
-            "queueCap",
-            "queueDrop",
-        ],
-    ),
-    (
-        "Model",
-        &[
-            "modelProvider",
-            "model",
-            "providerOverride",
-            "modelOverride",
-            "modelFallback",
-            "authProfileOverride",
-            "authProfileOverrideSource",
-            "authProfileOverrideCompactionCount",
-            "fallbackNoticeSelectedModel",
-            "fallbackNoticeActiveModel",
-            "fallbackNoticeReason",
-            "fallbackNotice",
-            "cliSessionIds",
-            "claudeCliSessionId",
-            "contextWindow",
-            "contextTokens",
-            "contextTokensSource",
-        ],
-    ),
-    (
-        "Counters",
-        &[
-            "inputTokens",
-            "outputTokens",
-            "totalTokens",
-            "totalTokensFresh",
-            "totalTokensVersion",
-            "cacheRead",
-            "cacheWrite",
-            "estimatedCostUsd",
-            "compactionCount",
-            "memoryFlushAt",
-            "memoryFlushCompactionCount",
-            "memoryFlush",
-            "contextBudgetStatus",
-        ],
-    ),
-];
+static SECTIONS: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    let lines = include_str!("../../assets/record-sections.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let (name, fields) = line.split_once(':').map_or((None, line), |(name, rest)| (Some(name), rest));
+        sections.extend(name.map(|name| (name, Vec::new())));
+        if let Some((_, own)) = sections.last_mut() {
+            own.extend(fields.split_whitespace());
+        }
+    }
+    sections
+});
 
 /// The section of fields that no other one has.
 const OTHER_SECTION: &str = "Other fields";
