@@ -109,7 +109,7 @@ impl App {
             let off = after.total().abs_diff(tuned);
             totals.parts_unknown = off * DEVIATION_DIVISOR > after.total().max(tuned);
             let whole = after.with_smaller_files(-reduction);
-            let scaled = whole.scaled_to(tuned.saturating_add_signed(reduction));
+            let scaled = whole.scaled_behind(&totals.current, tuned.saturating_add_signed(reduction));
             totals.after = Some(scaled.with_smaller_files(reduction));
         }
         totals.count_source = if counted { CountSource::Measured } else { CountSource::Calibrated };

@@ -216,6 +216,25 @@ impl Budget {
         scaled
     }
 
+    /// Scales the messages to another sum of all parts; the parts before them are those of `fixed`, which no policy changes.
+    #[must_use]
+    pub fn scaled_behind(&self, fixed: &Self, total: u64) -> Self {
+        let before = fixed.fixed_tokens();
+        if total <= before || self.message_tokens() == 0 {
+            return self.scaled_to(total);
+        }
+        let fixed_parts = BudgetPart::ALL.into_iter().filter(|part| part.is_fixed());
+        let mut messages = *self;
+        for part in fixed_parts.clone() {
+            messages.tokens[part as usize] = 0;
+        }
+        let mut scaled = messages.scaled_to(total - before);
+        for part in fixed_parts {
+            scaled.add(part, fixed.tokens(part));
+        }
+        scaled
+    }
+
     /// Takes tokens from the workspace files, and what they lack from the rest of the system prompt; a negative number
     /// adds to the files.
     #[must_use]

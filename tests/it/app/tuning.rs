@@ -169,6 +169,16 @@ fn moving_a_threshold_changes_the_rows_at_once_and_zero_takes_it_back() {
 }
 
 #[test]
+fn pruning_leaves_the_parts_before_the_messages_as_they_are() {
+    let mut driver = tuned();
+    driver.press("4 h h j l l");
+    let totals = driver.app.preview.totals;
+    let after = totals.after.expect("a plan");
+    assert!(after.message_tokens() < totals.current.message_tokens(), "{totals:?}");
+    assert_eq!(after.fixed_tokens(), totals.current.fixed_tokens());
+}
+
+#[test]
 fn a_value_can_be_typed_and_a_wrong_one_shows_an_error() {
     let mut driver = tuned();
     driver.press("4 enter");

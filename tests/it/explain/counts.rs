@@ -156,3 +156,17 @@ fn a_provider_that_counts_more_for_the_same_text_is_told_from_growth() {
         assert_ne!(explanation.findings[0].class, FindingClass::GradualGrowth, "{}", line(&explanation));
     }
 }
+
+/// Thai and some other scripts take about a token for each char: four times what chars/4 says.
+#[test]
+fn a_result_in_a_script_of_many_tokens_is_growth_where_the_session_shows_that_script() {
+    let mut made = Made::new();
+    made.chars_per_token = 1.0;
+    made.grow_to(26_900, 3_000);
+    made.user("read the whole page");
+    made.step("read", &[38_000]);
+    let counted = made.prompt();
+    made.failed(&format!("prompt token count of {counted} exceeds the limit of 56000"));
+    let explanation = made.read(56_000).said();
+    assert_eq!(explanation.findings[0].class, FindingClass::SingleResult, "{}", line(&explanation));
+}

@@ -7,6 +7,7 @@
 mod large_prompt;
 mod parts;
 
+use crate::context::tokens::chars4::estimate_or_zero;
 use crate::ids::EntryIx;
 use crate::report::explain::case::OverflowCase;
 use crate::report::explain::failure::Failure;
@@ -294,8 +295,11 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 /// Counted tokens per expected token from which the count has shifted.
 const MIN_SHIFT: f64 = 1.1;
 
-/// Tokens per estimated token that new text has at most: other scripts take more than chars/4.
+/// Tokens per estimated token that new text has at most, where the session shows no more: other scripts take more than
+/// chars/4.
 const MAX_TEXT_FACTOR: f64 = 3.0;
+/// Estimated tokens of a message from which its own factor says something about its script.
+const MIN_SHOWN: f64 = 200.0;
 
 /// Relative difference up to which the growth is the reply's reservation.
 const RESERVE_TOLERANCE: f64 = 0.05;
@@ -324,7 +328,17 @@ fn detect_count_shift(case: &OverflowCase<'_>, failure: &Failure) -> Option<Mech
 fn largest_expected(failure: &Failure) -> Option<f64> {
     let (_, counted) = failure.last_counted?;
     let added = failure.expected_tokens()?.saturating_sub(counted);
-    Some(counted as f64 + MAX_TEXT_FACTOR * added as f64)
+    Some(counted as f64 + largest_text_factor(failure) * added as f64)
+}
+
+/// Returns the most tokens per estimated token of a message that was counted before.
+fn largest_text_factor(failure: &Failure) -> f64 {
+    let counted = failure.session.context.messages[..failure.first_new].iter().zip(&failure.weights);
+    let factors = counted.filter_map(|(message, weight)| {
+        let estimated = Some(estimate_or_zero(&message.size) as f64).filter(|tokens| *tokens >= MIN_SHOWN)?;
+        Some(weight.get() / estimated)
+    });
+    factors.fold(MAX_TEXT_FACTOR, f64::max)
 }
 
 /// Whether the additional tokens are those that the model's configuration reserves for the reply.
