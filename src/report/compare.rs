@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::commit::{Receipt, receipts};
+use crate::commit::{Receipt, ReceiptKind, receipts};
 use crate::context::budget::Budget;
 use crate::context::tokens::chars4::estimate_or_zero;
 use crate::context::{Context, ContextMessage, build_context};
@@ -21,7 +21,7 @@ use crate::report::cost::format_cost;
 use crate::session::usage_totals::PriceCache;
 use crate::session::{CountSource, LoadedSession, TokenCount};
 use crate::store::body::BodyError;
-use crate::store::entry::{MessageSize, Role, Usage};
+use crate::store::entry::{EntryKind, MessageSize, Role, Usage};
 use crate::store::index::Index;
 use crate::store::intern::IdIx;
 use crate::store::measure::CompactChars;
@@ -310,19 +310,27 @@ pub enum BranchComparisonError {
 }
 
 /// Compares two branches. A missing end defaults to the branch before the newest commit, compared with the active
-/// branch.
+/// branch; the record of a compaction stands for the compaction after it.
 pub fn compare_branches(
     session: &LoadedSession,
     leaves: [Option<EntryIx>; 2],
 ) -> Result<BranchComparison, BranchComparisonError> {
     let receipts = receipts(&session.index, &session.source)?;
     let path = || session.source.path().to_path_buf();
+    let leaves = leaves.map(|leaf| leaf.map(|ix| end_of_write(session, ix, &receipts)));
     let own = session.tree.leaf(&session.index, &Leaf::Own);
     let second = leaves[1].or(own).ok_or_else(|| BranchComparisonError::NoBranch(path()))?;
     let first = leaves[0].or_else(|| default_other_branch(session, &receipts));
     let first = first.ok_or_else(|| BranchComparisonError::OneBranch(path()))?;
     BranchComparison::new(session, first, second, &receipts)
         .ok_or_else(|| BranchComparisonError::NoContext(path()))
+}
+
+/// Returns the last entry that a commit wrote: its record, or the compaction that it put behind the record.
+fn end_of_write(session: &LoadedSession, ix: EntryIx, receipts: &[Receipt]) -> EntryIx {
+    let is_commit = receipts.iter().any(|receipt| receipt.entry == ix && receipt.kind == ReceiptKind::Commit);
+    let mut behind = session.tree.children(ix).iter().filter(|_| is_commit);
+    behind.find(|child| session.index.entry(**child).kind == EntryKind::Compaction).copied().unwrap_or(ix)
 }
 
 /// Returns the default branch to compare with the active one: the origin of the newest commit or undo on the active

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::driver::Driver;
 use crate::support::session::Session;
-use crate::support::store::Store;
+use crate::support::store::{Store, program, run};
 
 /// A disk that takes half of the lines and then neither the rest nor a rollback, as in a power failure.
 #[derive(Debug, Default)]
@@ -114,6 +114,25 @@ fn two_branches_are_compared_by_messages_tokens_and_costs() {
     assert!(out.contains("in common, up to") && out.contains("changed"), "{out}");
     let (code, _, error) = store.run(&["undo", "main", "--compare", "nothing"]);
     assert!(code == 2 && error.contains("no entry has this id"), "{error}");
+}
+
+#[test]
+fn the_record_of_a_compaction_is_compared_as_the_branch_that_it_made() {
+    let home = tempfile::tempdir().unwrap();
+    let store = home.path().join("demo");
+    let answer = |words: &[&str]| {
+        let (code, out, error) = run(program(words).args(["--store", store.to_str().unwrap(), "--json"]));
+        assert_eq!(code, 0, "{error}");
+        serde_json::from_str::<Value>(&out).unwrap()
+    };
+    run(program(&["demo", "--out"]).arg(&store));
+    let session = "agent:main:telegram:direct:8812";
+    answer(&["commit", session, "--policy", "compact", "--apply"]);
+    let record = answer(&["undo", session, "--list"])["commits"][0].clone();
+    let [before, id] = ["fromLeaf", "id"].map(|key| record[key].as_str().unwrap().to_owned());
+    let by_name = answer(&["undo", session, "--compare", &before, &id]);
+    assert_eq!(by_name, answer(&["undo", session, "--compare"]));
+    assert!(by_name["second"]["messages"].as_u64() < by_name["first"]["messages"].as_u64(), "{by_name}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ const ROOMS: &[(&str, usize)] = &[
     ("redact", 2739),
     ("remote", 1334),
     ("replay", 4466),
-    ("report", 15124),
+    ("report", 15130),
     ("runtime", 4224),
     ("session", 10908),
     ("store", 8725),
