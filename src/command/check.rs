@@ -65,7 +65,7 @@ pub(super) fn run(
         output.line(tone, &format!("{verdict}{}", describe_unjudged(&replayed)))?;
         if is_whole_window && args.overrides.window.is_some() {
             output.note(
-                "--window is what the gateway assumes; `--budget N` judges the calls by another limit",
+                "note: --window is what the gateway assumes; `--budget N` judges the calls by another limit",
             )?;
         }
         if let Some(error) = &replayed.session.config.error {
